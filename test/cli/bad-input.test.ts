@@ -14,7 +14,9 @@ beforeEach(async () => {
 
 type Result = Pick<LyceumResult, "code" | "stdout" | "stderr">;
 
-/** `lyceum train` on the tiny config with some keys changed, in a process of its own if its output is watched. */
+/**
+ * Runs `lyceum train` on the tiny config with some keys changed. If its output is watched, it runs in its own process.
+ */
 function train(
   changes: Readonly<Record<string, string | number | boolean>> = {},
   options: {
@@ -30,7 +32,7 @@ function train(
   return onOutput === undefined ? runInProcess(words, { folder }) : lyceum(words, { folder, onOutput });
 }
 
-/** Expects an error as a person should see it: its code, what happened, what to do on a line of its own, no stack. */
+/** Expects an error in the right form: its code, what happened, what to do on a separate line, no stack. */
 function expectError({ stderr, code }: Result, expected: { code: string; exit: number; words: string }): void {
   const [first, hint] = stderr.split("\n");
   expect(first).toMatch(new RegExp(`^error\\[${expected.code.replaceAll(".", "\\.")}\\]: \\S`));
@@ -42,7 +44,7 @@ function expectError({ stderr, code }: Result, expected: { code: string; exit: n
 
 const temporaryNames = (names: readonly string[]): string[] => names.filter((name) => /partial|tmp|temp/i.test(name));
 
-describe("a config that cannot be", () => {
+describe("an invalid config", () => {
   it.each([
     [
       "an unknown key",
@@ -108,7 +110,7 @@ describe("a model that cannot be used", () => {
     expect(await folderContents(folder)).toEqual(before);
   });
 
-  it("does not touch the checkpoints of a run that is to go on, which goes on once the model is back", async () => {
+  it("does not touch the checkpoints of a resumed run, which resumes after the model is back", async () => {
     const options = { config: "model.yaml" };
     expect((await train({ "rollout.trace": true }, options)).code).toBe(0);
     const file = await readFile(join(folder, weights));
@@ -127,7 +129,7 @@ describe("a model that cannot be used", () => {
     expect(stdout).toContain("resumed from step 3");
   });
 
-  it("infinite weights are told at the first step, and are not trained on", async () => {
+  it("infinite weights are reported at the first step, and are not trained on", async () => {
     const bytes = await readFile(join(folder, weights));
     bytes.writeFloatLE(Number.POSITIVE_INFINITY, bytes.length - 4);
     await writeFile(join(folder, weights), bytes);
@@ -141,7 +143,7 @@ describe("a model that cannot be used", () => {
 });
 
 describe("a loss that is not finite", () => {
-  it("ends the run at its step; the checkpoint before it stays as it was", async () => {
+  it("ends the run at its step; the previous checkpoint is unchanged", async () => {
     const diverging = { "training.learningRate": 1e30, "training.clipNorm": 1e30, "checkpoint.every": 1 };
     const result = await train({ ...diverging, "training.steps": 20 });
     expectError(result, { code: "backend.not-finite", exit: 1, words: "Step 2: " });
@@ -155,7 +157,7 @@ describe("a loss that is not finite", () => {
     expect(await readdir(join(folder, "out", "checkpoints"))).toEqual(["step-000001"]);
     expect(temporaryNames(Object.keys(before))).toEqual([]);
 
-    // It comes to the same end from its checkpoint, which is whole.
+    // It ends in the same way from its checkpoint, which is complete.
     const again = await train({ ...diverging, "training.steps": 20 }, { resume: true });
     expectError(again, { code: "backend.not-finite", exit: 1, words: "Step 2: " });
     const after = await folderContents(join(folder, "out"));
@@ -174,7 +176,7 @@ describe("a loss that is not finite", () => {
 describe("a full disk", () => {
   const changes = { "checkpoint.every": 1, "checkpoint.keep": 20, "training.steps": 8, "rollout.trace": true };
 
-  /** What the files of a folder take, in whole pages. */
+  /** The disk usage of the files in a folder, in whole pages. */
   async function folderSize(path: string): Promise<number> {
     const entries = await readdir(path, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile());
@@ -187,7 +189,7 @@ describe("a full disk", () => {
   const checkpointFiles = async (output: string): Promise<Record<string, string>> =>
     folderContents(join(folder, output, "checkpoints"));
 
-  it("during a checkpoint ends the run; those before it are whole, and it goes on when there is room", async (context) => {
+  it("during a checkpoint ends the run; earlier checkpoints are intact, and the run resumes when there is space", async (context) => {
     const disk = await mountDisk(folder, context);
     expect((await train(changes, { output: "straight" })).code).toBe(0);
     const size = await folderSize(join(folder, "straight", "checkpoints", "step-000001"));
@@ -201,7 +203,7 @@ describe("a full disk", () => {
     expect(result.stderr).not.toMatch(/partial|\.\./);
     const [whole, expected] = [await checkpointFiles("disk/out"), await checkpointFiles("straight")];
     for (const [name, hash] of Object.entries(whole)) {
-      // The manifest has times of steps.
+      // The manifest contains the times of steps.
       if (name.includes("model/")) expect(hash, name).toBe(expected[name]);
       else expect(name).toMatch(/^step-\d{6}\/manifest\.json$/);
     }
@@ -224,9 +226,9 @@ describe("a full disk", () => {
     }
   });
 
-  it("that leaves no room at all is told: a warning for the metrics, an error for the checkpoint", async (context) => {
+  it("without any space is reported: a warning for the metrics, an error for the checkpoint", async (context) => {
     const disk = await mountDisk(folder, context);
-    // A page beside those of the two locks.
+    // One page, next to those of the two locks.
     await fillDisk(disk, 12288);
     const result = await train({ ...changes, "rollout.trace": false, "checkpoint.every": 6 }, { output: "disk/out" });
     expectError(result, { code: "checkpoint.write-failed", exit: 1, words: "the disk is full" });

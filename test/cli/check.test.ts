@@ -24,11 +24,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-// Only the file is compared: the test runner moves lines.
+// Compares only the file, because the test runner changes line numbers.
 const check = (...words: readonly string[]): ReturnType<typeof runInProcess> =>
   runInProcess(["check", ...words], { folder });
 
-it("counts the rules of an environment that keeps them", async () => {
+it("counts the rules that a correct environment passes", async () => {
   const { code, stdout, stderr } = await check("./good.ts");
   expect([code, stderr]).toEqual([0, ""]);
   const [, kept, all] = /^echo: (\d+) of (\d+) rules pass\.\n$/.exec(stdout) ?? [];
@@ -36,7 +36,7 @@ it("counts the rules of an environment that keeps them", async () => {
   expect(kept).toBe(all);
 });
 
-it("lists them if asked", async () => {
+it("lists them with --all", async () => {
   const { stdout } = await check("./good.ts", "--all");
   const [first, ...lines] = stdout.trimEnd().split("\n");
   expect(first).toContain(`${lines.length} rules pass`);

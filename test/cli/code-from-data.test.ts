@@ -54,7 +54,7 @@ beforeEach(() => {
   delete loaded.codeRan;
 });
 
-/** A copy of an evaluation whose log names another environment, with other options. */
+/** Copies an evaluation, with another environment and other options in its log. */
 async function changedLog(environment: { name: string; options?: Json }, from = "math"): Promise<string> {
   const path = await mkdtemp(join(folder, "log-"));
   await cp(join(folder, from), path, { recursive: true });
@@ -112,7 +112,7 @@ describe("rescore loads no code that only the log names", () => {
     expect(existsSync(join(folder, "started"))).toBe(false);
   });
 
-  it("the same of a benchmark's options", async () => {
+  it("the options of a benchmark", async () => {
     const log = await changedLog({ name: "tools", options: { mcp: [{ command: "touch", args: ["started"] }] } });
     const manifest = JSON.parse(await readFile(join(log, "evaluation.json"), "utf8"));
     manifest.name = "tools";
@@ -125,7 +125,7 @@ describe("rescore loads no code that only the log names", () => {
 });
 
 describe("rescore --env", () => {
-  it("keeps the recorded options, and --set goes over them", async () => {
+  it("keeps the recorded options, and --set replaces them", async () => {
     expect((await run("rescore", "own", "-o", "own-b", "--env", "./own.ts")).code).toBe(0);
     expect((await readManifest(join(folder, "own-b"))).identity.environment).toEqual({
       name: "./own.ts",
@@ -135,7 +135,7 @@ describe("rescore --env", () => {
     expect((await readManifest(join(folder, "own-c"))).identity.environment.options).toEqual({ worth: 7 });
   });
 
-  it("leaves out options that another environment does not have, and says so", async () => {
+  it("ignores options that another environment does not have, with a warning", async () => {
     const log = await changedLog({ name: "./own.ts", options: { worth: 2, height: 3 } }, "own");
     const { code: status, stdout } = await run("rescore", log, "-o", `${log}-again`, "--env", "./own.ts");
     expect({ status, stdout }).toEqual({
@@ -154,7 +154,7 @@ describe("rescore --env", () => {
   });
 });
 
-describe("code is loaded from files alone", () => {
+describe("code is loaded only from files", () => {
   const inline = `data:text/javascript,${code}`;
   const base64 = `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
   it.each([

@@ -4,17 +4,17 @@ import { progressLine, showCollecting } from "../../src/cli/collect-view.ts";
 
 const counts = { episodes: 300, written: 0, below: 0, unscored: 0, failed: 2, scored: 200, rewards: 50 };
 
-test("the time left is told by what was played in this run, the mean reward by all", () => {
+test("the remaining time comes from the episodes of this run, the mean reward from all episodes", () => {
   const line = progressLine({ total: 1_200, before: 200, counts, elapsedMs: 10_000 });
   expect(line).toBe("300 of 1,200 episodes, 25%, mean reward 0.25, 2 failed, eta 1m 30s");
 });
 
-test("nothing is told that is not known yet", () => {
+test("unknown values are not shown", () => {
   const none = { ...counts, episodes: 0, failed: 0, scored: 0, rewards: 0 };
   expect(progressLine({ total: 8, before: 0, counts: none, elapsedMs: 5 })).toBe("0 of 8 episodes, 0%");
 });
 
-test.each([true, false])("shows the line where there is a terminal (%s), and takes it away", (isTTY) => {
+test.each([true, false])("shows the line on a terminal (%s), and removes it", (isTTY) => {
   vi.useFakeTimers();
   try {
     const written: string[] = [];

@@ -8,7 +8,10 @@ import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
 
-/** Task n earns n tenths a turn for a right answer; every fourth is unscored, task 6 throws, 7 is not demonstrated. */
+/**
+ * Task n has a reward of n tenths per turn for a right answer. Every fourth task is unscored, task 6 throws, 7 has no
+ * demonstration.
+ */
 const uneven = `
 import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
 import { unscored } from ${source("contract/reward.ts")};
@@ -52,8 +55,8 @@ export const environment = defineEnvironment({
 `;
 
 /**
- * Few tasks that come again and again, half of them random by the rollout's seed. Its process is killed once the file
- * `cut.jsonl` has LYCEUM_TEST_BYTES.
+ * An environment with few tasks that repeat, half of them random by the rollout's seed. Its process is killed when the
+ * file `cut.jsonl` has LYCEUM_TEST_BYTES bytes.
  */
 const again = `
 import { statSync } from "node:fs";
@@ -94,7 +97,7 @@ async function rows(): Promise<Record<string, unknown>[]> {
 }
 
 describe("lyceum collect", () => {
-  it("writes what earned enough in the order of the tasks, and counts the rest", async () => {
+  it("writes the conversations with a sufficient reward in the order of the tasks, and counts the rest", async () => {
     const { code, stdout, stderr } = await collect("-e ./uneven.ts --min-reward 0.4");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe(
@@ -134,13 +137,13 @@ describe("lyceum collect", () => {
     expect((await readdir(join(folder, "out"))).toSorted()).toEqual(["good.jsonl", "good.jsonl.progress"]);
   });
 
-  it("plays as many episodes as asked, in whole groups, of the split asked for", async () => {
+  it("plays the requested number of episodes, in complete groups, of the requested split", async () => {
     const { stdout } = await collect("-e ./uneven.ts --split train[1:3] -g 3 -n 4");
     expect(stdout).toBe("out/good.jsonl: 6 episodes, 6 conversations written\n");
     expect((await rows()).map(({ task }) => task)).toEqual(["1", "1", "1", "2", "2", "2"]);
   });
 
-  it("gives a row for each conversation that was begun anew", async () => {
+  it("writes a row for each new conversation of an episode", async () => {
     expect((await collect("-e ./fresh.ts")).code).toBe(0);
     expect(
       (await rows()).map(({ messages }) => (messages as { content: string }[]).map(({ content }) => content)),
@@ -179,7 +182,7 @@ describe("lyceum collect", () => {
     expect(new Set(files[0]!.split("\n")).size).toBeGreaterThan(3);
   });
 
-  it("leaves whole lines at Ctrl-C, and says what there is", async () => {
+  it("leaves complete lines at Ctrl-C, and prints the counts", async () => {
     let sent = false;
     const { code, stdout, stderr } = await lyceum(
       ["collect", "-e", "./endless.ts", "-n", "1000000", "-o", "out/good.jsonl"],
@@ -204,7 +207,7 @@ describe("lyceum collect", () => {
     expect(length).toBeGreaterThan(0);
   });
 
-  it("fails where every episode does", async () => {
+  it("fails if every episode fails", async () => {
     const { code, stderr } = await collect("-e ./uneven.ts --split train[6:]");
     expect(stderr).toMatch(/^error\[environment\.failed\]: All 2 episodes failed\. The first error: /);
     expect(code).toBe(1);
@@ -226,7 +229,7 @@ describe("lyceum collect", () => {
     expect(await folderContents(folder)).toEqual(before);
   });
 
-  it("goes on after a kill as if there had been none", async () => {
+  it("resumes after a kill with the same result as without it", async () => {
     const words = ["collect", "-e", "./again.ts", "-n", "600", "-g", "2", "--min-reward", "0.5", "--concurrency", "4"];
     const whole = await lyceum([...words, "-o", "whole.jsonl"], { folder });
     expect(whole.stdout).toMatch(/^whole.jsonl: 600 episodes, 2\d\d conversations written, 3\d\d below 0.5\n$/);
@@ -235,7 +238,7 @@ describe("lyceum collect", () => {
       const variables = { LYCEUM_TEST_BYTES: bytes };
       const killed = await lyceum([...words, "--resume", "-o", "cut.jsonl"], { folder, variables });
       expect(killed).toMatchObject({ signal: "SIGKILL" });
-      // As if the machine had stopped within a line.
+      // Simulates a crash in the middle of a line.
       await appendFile(path, '{"messages":[{"ro');
     }
     const last = await lyceum([...words, "--resume", "-o", "cut.jsonl"], { folder });
@@ -245,7 +248,7 @@ describe("lyceum collect", () => {
     expect(more.stdout).toMatch(/^cut.jsonl: 604 episodes, /);
   });
 
-  it("goes on only with what it can tell is its own", async () => {
+  it("resumes only its own files", async () => {
     const again = (words: string) => collect(`-e ./uneven.ts --split train[:3] ${words}`);
     expect((await again("--resume")).code).toBe(0);
     const other = await again("--resume --seed 3 --min-reward 1");
@@ -258,7 +261,7 @@ describe("lyceum collect", () => {
     expect((await again("--resume")).stderr).toContain("The collection cannot be resumed");
   });
 
-  it("keeps a file that exists", async () => {
+  it("does not overwrite a file", async () => {
     await collect("-e ./fresh.ts");
     const before = await folderContents(folder);
     const { code, stderr } = await collect("-e ./uneven.ts");

@@ -21,12 +21,12 @@ describe("errorText", () => {
     expect(errorText("text", { debug: false })).toContain("error: text");
   });
 
-  it("does not call an interruption an error", () => {
+  it("does not report an interruption as an error", () => {
     const aborted = new LyceumError({ code: "aborted", message: "Interrupted at step 3.", hint: "Go on with: x" });
     expect(errorText(aborted, { debug: false })).toBe("Interrupted at step 3.\n  Go on with: x");
   });
 
-  it("shows the stacks of the error and its causes when asked, even of a circle", () => {
+  it("shows the stacks of the error and its causes if requested, even if causes form a cycle", () => {
     const text = errorText(known, { debug: true });
     expect(text).toMatch(/error\[data\.not-found\]: No file\.\n {2}Make one\.\nLyceumError: No file\.\n {4}at /);
     expect(text).toMatch(/caused by: Error: the cause\n {4}at /);
@@ -35,7 +35,7 @@ describe("errorText", () => {
     expect(errorText(circle, { debug: true }).match(/around/g)).toHaveLength(2);
   });
 
-  it("lets no message drive the terminal", () => {
+  it("never sends control characters of a message to the terminal", () => {
     expect(errorText(new Error("\u001B[2J\u0007"), { debug: false })).toContain("\\x1b[2J\\x07");
   });
 });
@@ -56,7 +56,7 @@ describe("exitCodeOf", () => {
 });
 
 describe("nodeVersionProblem", () => {
-  it("tells what to do under an old Node, and nothing under a new one", () => {
+  it("says what to do for an old Node, and nothing for a new one", () => {
     for (const version of ["24.0.0", "24.21.0", "25.1.0-nightly", "100.0.0"])
       expect(nodeVersionProblem(version)).toBeUndefined();
     for (const version of ["20.19.0", "22.1.0", "23.11.1", "4.0.0"]) {
@@ -108,7 +108,7 @@ describe("resumeCommand", () => {
     expect(command).toBe(`lyceum train --config a.yaml --set ${shown} --output runs/a --resume`);
   });
 
-  it("means the same words to a shell, whatever they hold", () => {
+  it("gives a shell the same words, for any content", () => {
     const word = fc.string({
       unit: fc.constantFrom(..."ab '\"$`\\*;&|<>()[]{}#!~\n\té="),
       minLength: 1,
@@ -158,7 +158,7 @@ describe("listenForInterrupt", () => {
     }
   });
 
-  it("leaves signals to the process while it has let go of them", () => {
+  it("leaves signals to the process while it does not listen", () => {
     const process = new EventEmitter();
     using interruption = listenForInterrupt(process);
     interruption.letGo();
@@ -168,7 +168,7 @@ describe("listenForInterrupt", () => {
     expect(["SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name))).toEqual([1, 1, 1]);
   });
 
-  it("stops listening when disposed", () => {
+  it("stops listening on disposal", () => {
     const process = new EventEmitter();
     listenForInterrupt(process)[Symbol.dispose]();
     expect(process.eventNames()).toEqual([]);

@@ -16,7 +16,7 @@ import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import type { MigrateArguments } from "../../src/cli/migrate-program.ts";
 import type { ViewArguments } from "../../src/cli/view-program.ts";
 
-/** Parses a command line and says what it asked for, or how it failed. */
+/** Parses a command line and returns the parsed command, or the error. */
 async function parse(...argv: string[]) {
   const calls: (
     | { train: TrainArguments }
@@ -80,17 +80,17 @@ describe("lyceum train", () => {
     expect(calls).toEqual([{ train: { config: "a.yaml", set: ["a.b=c", "d=[1, 2]"], resume: true, output: "out" } }]);
   });
 
-  it("has no overrides, no resumption and no output by default, in each parse anew", async () => {
+  it("has no overrides, no resumption and no output by default, in each parse", async () => {
     await parse("train", "-c", "x", "-s", "a=1");
     const { calls } = await parse("train", "-c", "a.yaml");
     expect(calls).toEqual([{ train: { config: "a.yaml", set: [], resume: false } }]);
   });
 
-  it("takes train.yaml where no config is named", async () => {
+  it("uses train.yaml if no config is given", async () => {
     expect((await parse("train")).calls).toMatchObject([{ train: { config: "train.yaml" } }]);
   });
 
-  it("takes overrides that begin with a dash or hold spaces and equals signs", async () => {
+  it("accepts overrides that begin with a dash or contain spaces and equals signs", async () => {
     const { calls } = await parse("train", "-c", "a", "--set=-x=1", "--set", 'sampling.stop=["a = b"]');
     expect(calls).toMatchObject([{ train: { set: ["-x=1", 'sampling.stop=["a = b"]'] } }]);
   });
@@ -197,7 +197,7 @@ describe("lyceum collect", () => {
     ]);
   });
 
-  it("takes how answers are drawn and what bounds an episode, as eval does", async () => {
+  it("takes sampling settings and episode limits, like eval", async () => {
     const words =
       "--top-p 0.9 --top-k 5 --min-p 0.1 --stop END --stop DONE --limit-turns 3 --limit-tokens 99 --limit-seconds 1.5 -M revision=main";
     const told = {

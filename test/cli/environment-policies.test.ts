@@ -69,7 +69,7 @@ test("a policy that is not needed is not opened", async () => {
   }
 });
 
-test("without anybody who opens it, an option that names a policy is refused", () => {
+test("an option that names a policy is refused if there is no function that opens it", () => {
   expect(() => environments.create("debate", { judge: "openai:gpt-5-mini" })).toThrow(
     expect.objectContaining({ code: "config.invalid", message: expect.stringContaining("judge") }),
   );

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { runInProcess } from "./run-in-process.ts";
 
 const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
-/** It pays 7, and declares nothing, which stands for 0 to 1. */
+/** Its reward is 7, but it declares the default range of 0 to 1. */
 const environment = `
 import { defineEnvironment } from ${source};
 export const environment = defineEnvironment({
@@ -16,7 +16,7 @@ export const environment = defineEnvironment({
   demonstrate: () => "s",
 });
 `;
-/** An environment whose tool throws. Its demonstration calls that tool and earns nothing. */
+/** An environment whose tool throws. Its demonstration calls that tool and has a reward of 0. */
 const broken = `
 import { callMessage } from ${JSON.stringify(join(import.meta.dirname, "../../src/core/tools/call-message.ts"))};
 import { defineEnvironment } from ${source};
@@ -73,7 +73,7 @@ it("so does a collection", async () => {
 const tool =
   /^warning.*Task "\d", turn 0: the tool "add" threw TypeError: .*'push'.* \(broken\.ts:\d+\)\. The model reads it .*$/gm;
 
-it("a training on demonstrations whose tool is broken warns of the tool and of the demonstrations", async () => {
+it("a training on demonstrations with a broken tool warns about the tool and the demonstrations", async () => {
   await writeFile(join(folder, "train.yaml"), config.replace("ALGORITHM", "sft").replace("ENVIRONMENT", "./broken.ts"));
   const { code, stdout, stderr } = await runInProcess(["train", "--output", "broken"], { folder });
   expect(code, stderr).toBe(0);
@@ -95,7 +95,7 @@ it.each([
   expect(`${stdout}${stderr}`.match(tool)).toHaveLength(1);
 });
 
-it("an evaluation whose episodes all fail shows the stack of the environment's code under --debug", async () => {
+it("an evaluation whose episodes all fail shows the stack of the environment's code with --debug", async () => {
   const failing = broken.replace("state.cart.length", "state.missing.length");
   await writeFile(join(folder, "failing.ts"), failing);
   await writeFile(join(folder, "answers.json"), '["yes"]');

@@ -11,7 +11,7 @@ import { openRooms } from "../../src/cli/rooms.ts";
 import { evaluated, temporaryFolder } from "../evaluation/worlds.ts";
 import { evalFolder } from "./eval-world.ts";
 
-/** Runs a command line in this process, and returns what it throws. */
+/** Runs a command line in this process, and returns its error. */
 async function thrownBy(words: string): Promise<unknown> {
   const nothing = async (): Promise<void> => {};
   const options = { rooms: await openRooms(), output: { write: () => true }, signal: new AbortController().signal };
@@ -73,7 +73,7 @@ it.each([
   expect(existsSync(join(folder, "a/index.jsonl"))).toBe(false);
 });
 
-it("thresholds name what is no metric, and are not kept where nothing was scored", async () => {
+it("thresholds with an unknown metric are named, and thresholds fail if nothing was scored", async () => {
   const summary = await evaluated([["1"], ["0"]], { folder: await temporaryFolder() });
   expect(() => checkThresholds(summary, parseThresholds(["acuracy=1"], "min"))).toThrow(
     expect.objectContaining({ code: "config.unknown-name", hint: expect.stringContaining('"accuracy"') }),

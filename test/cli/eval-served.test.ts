@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const run = (words: string): Promise<LyceumResult> => lyceum(words.split(" "), { folder });
 
-/** A server of one model, which adds up what it was asked last. */
+/** A server with one model, which adds up the numbers of the last question. */
 async function adder(answer: (text: string) => ChatAnswer = (text) => completion(text)): Promise<ChatServer> {
   const server = await chatServer((request: ChatRequest) => {
     const { messages, prompt } = request;
@@ -46,7 +46,7 @@ const asked = ({ requests }: ChatServer): ChatRequest[] =>
   requests.flatMap(({ body }) => (body.messages === undefined && body.prompt === undefined ? [] : [body]));
 
 describe("lyceum eval of a served model", () => {
-  it("puts the published prompt of a benchmark to the completions endpoint", async () => {
+  it("sends the published prompt of a benchmark to the completions endpoint", async () => {
     const server = await adder();
     const words = `eval gsm8k --format completion -s path=./{split}.jsonl -l 6 -o a -m ${server.baseUrl}`;
     expect(await run(words)).toMatchObject({ code: 0, stderr: "" });
@@ -63,7 +63,7 @@ describe("lyceum eval of a served model", () => {
     expect([metrics.accuracy!.value, metrics["component/strict-match"]!.value]).toEqual([1, 1]);
   });
 
-  it("asks as the options say, within limits, and is resumed only under the same fields", async () => {
+  it("sends the options within the limits, and resumes only with the same fields", async () => {
     const server = await adder();
     vi.stubEnv("GATEWAY_KEY", "k1");
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -82,7 +82,7 @@ describe("lyceum eval of a served model", () => {
     }
     const other = await run(`${words} -M extraBody.top_k=40 --resume`);
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("modelOptions was") });
-    // Limits decide no answer.
+    // Limits do not affect answers.
     expect(await run(`${words} -M extraBody.top_k=20 -M maxRetries=1 --resume`)).toMatchObject({ code: 0, stderr: "" });
     expect(asked(server)).toHaveLength(6);
   });
@@ -122,7 +122,7 @@ describe("lyceum eval of a served model", () => {
     ]);
   });
 
-  it("grades a judged run again by a judge only", async () => {
+  it("scores a judged run again only with a judge", async () => {
     await writeFile(join(folder, "talk.json"), JSON.stringify(Array(8).fill("Because studies show it, taxes fall.")));
     const verdict = (points: number) => ({
       evidence: points,

@@ -16,7 +16,7 @@ const progress = {
   hasCorrect: true,
 };
 
-it("a line of progress has the running score and the time that is left, from this process's episodes alone", () => {
+it("a line of progress has the score so far and the remaining time, computed from this process's episodes", () => {
   expect(evalProgressLine(progress, 40_000)).toBe(
     "gsm8k: 412 of 1,319 episodes, 31%, accuracy 40.0%, 2 unscored, eta 1m 31s",
   );
@@ -26,7 +26,7 @@ it("a line of progress has the running score and the time that is left, from thi
   );
 });
 
-it("on a terminal the line is drawn in place and gone in the end, and names cannot steer the terminal", async () => {
+it("on a terminal the line is updated in place and removed at the end, and names cannot control the terminal", async () => {
   let written = "";
   const write = (text: string): boolean => {
     written += text;
@@ -44,6 +44,6 @@ it("on a terminal the line is drawn in place and gone in the end, and names cann
   expect(summary?.counts.correct).toBe(2);
   expect(written).toContain("evil\\x1b[2J: 0 of 2 episodes");
   expect(written).not.toContain("\u001b[2J");
-  // The last thing drawn is nothing.
+  // The last output is empty.
   expect(written.endsWith("\u001B[1A\u001B[J")).toBe(true);
 });

@@ -7,8 +7,8 @@ import type { EvaluationSummary } from "../../src/evaluation/log/summary.ts";
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
 
 /**
- * Two turns; task n is answered rightly by its demonstration where n is not a multiple of 3. Every seventh is unscored,
- * every eleventh fails while BROKEN is set, and 5 is 4 again. Levels are easy and hard.
+ * An environment with two turns. The demonstration of task n is right if n is not a multiple of 3. Every seventh task
+ * is unscored, every eleventh fails while BROKEN is set, and task 5 equals task 4. Levels are easy and hard.
  */
 const world = `
 import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
@@ -30,7 +30,7 @@ export const environment = defineEnvironment({
 });
 `;
 
-/** A folder with `uneven.ts`, an environment of sixty tasks. It goes when the test ends. */
+/** Creates a folder with `uneven.ts`, an environment with sixty tasks. It is removed when the test ends. */
 export async function evalFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-eval-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -38,7 +38,7 @@ export async function evalFolder(): Promise<string> {
   return folder;
 }
 
-/** A summary without what the clock says. */
+/** Returns a summary without times. */
 export function timeless({
   time: _,
   cost: __,

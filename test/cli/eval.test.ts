@@ -17,7 +17,7 @@ beforeEach(async () => {
 const run = (words: string): Promise<LyceumResult> => lyceum(words.split(" "), { folder });
 
 describe("lyceum eval", () => {
-  it("keeps and prints what it came to, resumes a longer run, rescores it and compares the two", async () => {
+  it("stores and prints the results, resumes a longer run, rescores it and compares the two", async () => {
     const first = await run("eval -e ./uneven.ts -m demonstration -n 20 -o a --seed 3");
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(first.stdout).toMatch(
@@ -26,7 +26,7 @@ describe("lyceum eval", () => {
     expect(first.stdout).toMatch(
       /\n {2}at the top reward +60\.0% of all 20 episodes; 66\.7% of the 18 scored {2}95 % /,
     );
-    // Of 0 to 19, without 6 and 13: 0, 3, 9, 12, 15, 18 are wrong.
+    // Of tasks 0 to 19, without 6 and 13, these are wrong: 0, 3, 9, 12, 15, 18.
     const { metrics, counts } = await readSummary(join(folder, "a"));
     expect(counts).toMatchObject({ scored: 18, unscored: 2, correct: 12 });
     expect(metrics.accuracy).toMatchObject({ value: 12 / 18, interval: wilsonInterval({ count: 12, of: 18 }) });
@@ -58,7 +58,7 @@ describe("lyceum eval", () => {
     expect(await run("rescore a -o c --rubric ./strict.ts")).toMatchObject({ code: 0, stderr: "" });
     const compared = await run("compare a c --json");
     const graded = await readSummary(join(folder, "c"));
-    // The rubric scores what the environment could not.
+    // The rubric scores the episodes that the environment could not score.
     expect(graded.counts).toMatchObject({ scored: 60, unscored: 0 });
     expect(JSON.parse(compared.stdout)).toMatchObject({
       shared: 60,
@@ -71,7 +71,7 @@ describe("lyceum eval", () => {
     expect(JSON.parse((await run("compare a a --json")).stdout).differences).toEqual([]);
   });
 
-  it("holds bounds, and says which is not kept", async () => {
+  it("checks thresholds, and names those that are missed", async () => {
     const words = "eval -e ./uneven.ts -m demonstration -l 12 --samples 2 --k 1,2";
     expect((await run(`${words} -o a --min pass@1=0.5 --min pass^2=0.5 --max unscored=2`)).code).toBe(0);
     const { code, stderr } = await run(`${words} -o b --min pass@2=0.8 --max unscored=1 --min accuracy=0.1`);
@@ -81,7 +81,7 @@ describe("lyceum eval", () => {
     expect(stderr).not.toContain("accuracy");
   });
 
-  it("plays failures again, and fails where everything does", async () => {
+  it("plays failed episodes again, and fails if all fail", async () => {
     process.env.BROKEN = "1";
     const broken = await run("eval -e ./uneven.ts -m demonstration -l 12 -o a").finally(
       () => delete process.env.BROKEN,
@@ -94,7 +94,7 @@ describe("lyceum eval", () => {
     expect(existsSync(join(folder, "b/failures.jsonl"))).toBe(true);
   });
 
-  it("plays several benchmarks, each with its own options, against an opponent from both seats", async () => {
+  it("plays several benchmarks, each with its own options, against an opponent with swapped roles", async () => {
     const rows = [1, 2, 3].map((n) => JSON.stringify({ question: `${n} + ${n}?`, answer: `#### ${2 * n}` }));
     await writeFile(join(folder, "questions.jsonl"), rows.join("\n"));
     const words = "eval gsm8k math -m demonstration --split train -o out -s path=questions.jsonl -s gsm8k.maxTurns=1";
@@ -107,7 +107,7 @@ describe("lyceum eval", () => {
     await writeFile(join(folder, "short.json"), JSON.stringify(Array(8).fill("No.")));
     const debate = await run("eval debate -m scripted:long.json --opponent scripted:short.json -l 3 -o debate");
     expect(debate).toMatchObject({ code: 0, stderr: "" });
-    // What both earned together is no result of either.
+    // The sum of both rewards is no result of either.
     expect(debate.stdout).not.toMatch(/^ {2}(reward|at the top reward|pass\S+) /m);
     const { metrics, counts } = await readSummary(join(folder, "debate"));
     expect(counts).toMatchObject({ tasks: 3, episodes: 6 });
@@ -115,7 +115,7 @@ describe("lyceum eval", () => {
     expect(metrics["reward/scripted:long.json"]!.value).toBeGreaterThan(metrics["reward/scripted:short.json"]!.value);
   });
 
-  it("rates the players of a tournament, and goes on with one more", async () => {
+  it("rates the players of a tournament, and continues with one more", async () => {
     const speeches = { short: "No.", middling: "Because taxes fall.", long: "Because studies show it, taxes fall." };
     for (const [name, text] of Object.entries(speeches)) {
       await writeFile(join(folder, `${name}.json`), JSON.stringify(Array(8).fill(text)));
@@ -150,20 +150,20 @@ describe("lyceum eval", () => {
       folder: undefined,
     });
     const ratingOf = (name: string): number => ratings.players.find(({ model }) => model === name)!.rating;
-    // Two names of one player are as strong as each other.
+    // Two names of the same player have the same strength.
     expect(ratingOf("the long one")).toBeCloseTo(ratingOf("scripted:long.json"), 6);
     expect(ratingOf("the short one")).toBeLessThan(ratingOf("the long one"));
   });
 });
 
-describe("how answers are drawn", () => {
+describe("sampling", () => {
   const inProcess = (words: string) => runInProcess(words.split(" "), { folder });
   const samplingIn = async (name: string): Promise<unknown> => {
     const { identity } = await readManifest(join(folder, name));
     return { sampling: identity.sampling, limits: identity.limits };
   };
 
-  it("is greedy for one answer to a task, and at temperature 1 for several, which is said", async () => {
+  it("is greedy for one sample per task, and uses temperature 1 for several, with a note", async () => {
     const once = await inProcess("eval -e ./uneven.ts -m demonstration -l 1 -o once");
     expect(once.stdout).not.toContain("temperature");
     expect(await samplingIn("once")).toMatchObject({ sampling: { temperature: 0 } });
@@ -182,7 +182,7 @@ describe("how answers are drawn", () => {
     expect(JSON.parse(own.stdout)).toHaveLength(1);
   });
 
-  it("and what bounds an episode, is as the command line says", async () => {
+  it("and the limits of an episode follow the command line", async () => {
     const words = "--top-p 0.9 --top-k 5 --min-p 0.1 --stop END --limit-turns 1 --limit-tokens 99 --limit-seconds 60";
     expect(await inProcess(`eval -e ./uneven.ts -m demonstration -l 2 -o a ${words}`)).toMatchObject({ code: 0 });
     expect(await samplingIn("a")).toMatchObject({

@@ -2,7 +2,7 @@ import { describe, it } from "vitest";
 import { damageEachFile, fillTheDisk, killAtRandomPoints, runTwice } from "./file-faults.ts";
 
 describe("a command that is killed at a random point", () => {
-  it.each(["train", "collect", "export"] as const)("and run again comes to what it would have: %s", async (name) => {
+  it.each(["train", "collect", "export"] as const)("and resumed has the same result: %s", async (name) => {
     await killAtRandomPoints(name, { kills: 2, seed: 5 });
   });
 });
@@ -17,7 +17,7 @@ describe("a full disk", () => {
     fillTheDisk(name, [0.2], context));
 });
 
-it("a checkpoint with one bit flipped, in any of its files, gives way to the one before it", () =>
+it("a checkpoint with one flipped bit, in any of its files, is replaced by the previous one", () =>
   damageEachFile(["with one bit flipped"]));
 
 it.each(["train", "collect"] as const)("two processes never write one output: %s", (name) => runTwice(name));

@@ -16,7 +16,7 @@ export interface Job {
   readonly begun?: (output: string) => string;
   /** What is added to go on with a run that is there. */
   readonly goOn: readonly string[];
-  /** What must be equal at the end, with and without the fault. */
+  /** The content that must be equal at the end, with and without the fault. */
   readonly result: (output: string) => Promise<unknown>;
 }
 
@@ -90,8 +90,8 @@ export async function expectTidy(folder: string, output: string): Promise<void> 
 }
 
 /**
- * Goes on with what is there until it is complete. A command that says that there is nothing to go on with is started
- * anew, as it says.
+ * Resumes the run until it is complete. A command that reports that there is nothing to resume is started again, as its
+ * error suggests.
  */
 export async function complete(job: Job, output: string, options: Parameters<typeof lyceum>[1]): Promise<LyceumResult> {
   const resumed = await lyceum([...job.words(output), ...job.goOn], options);
@@ -102,7 +102,7 @@ export async function complete(job: Job, output: string, options: Parameters<typ
   return await lyceum(job.words(output), options);
 }
 
-/** Kills a command at random points of its life, each time with a new output, and goes on with it to its end. */
+/** Kills a command at random times, each time with a new output, and resumes it to its end. */
 export async function killAtRandomPoints(
   name: JobName,
   options: { readonly kills: number; readonly seed: number },
@@ -132,7 +132,7 @@ export async function killAtRandomPoints(
   expect(died).toBeGreaterThanOrEqual(Math.floor(options.kills / 3));
 }
 
-/** Runs a command on a disk with too little room, then with enough, for each share of what it needs. */
+/** Runs a command on a disk with too little space, then with enough, for each share of the space that it needs. */
 export async function fillTheDisk(name: JobName, shares: readonly number[], context: TestContext): Promise<void> {
   const folder = await faultsFolder();
   const disk = await mountDisk(folder, context);
@@ -165,7 +165,7 @@ async function usedBytes(disk: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + 4096 * Math.ceil(size / 4096), 0);
 }
 
-/** What may happen to a file of a checkpoint. */
+/** The kinds of damage to a file of a checkpoint. */
 export type Damage = "truncated" | "zeroed" | "with one bit flipped";
 
 const damages: Readonly<Record<Damage, (path: string) => Promise<void>>> = {
@@ -178,7 +178,7 @@ const damages: Readonly<Record<Damage, (path: string) => Promise<void>>> = {
   },
 };
 
-/** Damages each file of the newest checkpoint in each of some ways, and resumes: the run must end as if it were whole. */
+/** Damages each file of the newest checkpoint in several ways, and resumes: the run must end as without the damage. */
 export async function damageEachFile(kinds: readonly Damage[]): Promise<void> {
   const folder = await faultsFolder();
   const job = jobsIn(folder).train;
@@ -219,7 +219,7 @@ export async function runTwice(name: Exclude<JobName, "export">): Promise<void> 
       const timer = setInterval(() => {
         if (!existsSync(writes)) return;
         clearInterval(timer);
-        // It must not end before the second one has looked.
+        // It must not end before the second one has checked.
         child.kill("SIGSTOP");
         const other = lyceum([...job.words("twice"), ...job.goOn], { folder });
         void other.then((result) => {

@@ -12,7 +12,7 @@ import { readMetrics } from "../../src/reports/training/index.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { folderContents } from "./run-lyceum.ts";
 
-/** A debate of two, of which the second is frozen. */
+/** A debate of two agents. The second agent is frozen. */
 const debate = (partner: PolicySpecification | undefined, changes: object = {}): object => ({
   environment: { id: "debate", rounds: 1 },
   model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 4096 }, device: "cpu", threads: 1 },
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rm(shared, { recursive: true, force: true }));
 afterEach(() => void vi.unstubAllEnvs());
 
-/** `lyceum train` of a config, in this process; gives what it showed. */
+/** Runs `lyceum train` with a config in this process, and returns its output. */
 async function train(
   config: object,
   { output, resume = false, set = [] }: { readonly output: string; readonly resume?: boolean; readonly set?: string[] },
@@ -70,7 +70,7 @@ async function newFolder(): Promise<string> {
 
 const episodesOf = (output: string): Promise<Episode[]> => Array.fromAsync(readTrace(join(output, "trace.jsonl")));
 
-/** What the frozen agent said. */
+/** Returns the text of the frozen agent. */
 function partnerTexts(episodes: readonly Episode[]): Set<string> {
   return new Set(
     episodes.flatMap(({ agents }) => {
@@ -135,13 +135,13 @@ describe("a config assigns an agent a frozen policy", () => {
 });
 
 describe("a run with a frozen model", () => {
-  // Entropy is something to learn from where everybody earns the same; what the partner says is in its prompts.
+  // Entropy is a training signal if all rewards are equal. The partner's text is in the prompts.
   const steps = (count: number) => ({
     algorithm: { id: "magrpo", groupSize: 2, dropGroupsWithoutSignal: false, entropyWeight: 0.5 },
     training: { steps: count, batchSize: 2, learningRate: 0.01, sampleEvery: 0 },
   });
 
-  test("repeats to the bit, in one go or resumed, and leaves the frozen model as it was", async () => {
+  test("is bitwise reproducible, resumed or not, and leaves the frozen model unchanged", async () => {
     const partner = join(shared, "earlier", "model", "debater-2");
     const before = await folderContents(partner);
     const weights = async (output: string): Promise<string | undefined> =>
@@ -162,7 +162,7 @@ describe("a run with a frozen model", () => {
     );
   });
 
-  test("goes on only with the same, wherever its server is now", async () => {
+  test("resumes only with the same partner, even if its server has moved", async () => {
     const answer = ({ messages }: { readonly messages?: unknown }) =>
       messages === undefined ? { body: { data: [] } } : completion("No.");
     await using first = await chatServer(answer);
@@ -181,7 +181,7 @@ describe("a run with a frozen model", () => {
   });
 });
 
-test("a served partner that fails now and then leaves its episodes unscored, and the run goes on", async () => {
+test("a served partner that fails sometimes leaves its episodes unscored, and the run continues", async () => {
   let asked = 0;
   await using server = await chatServer(({ messages }) => {
     if (messages === undefined) return { body: { data: [] } };
@@ -201,7 +201,7 @@ test("a served partner that fails now and then leaves its episodes unscored, and
   }
 });
 
-describe("a frozen agent that cannot be", () => {
+describe("an invalid frozen agent", () => {
   test.each<[string, object, string, RegExp]>([
     [
       "unknown",
@@ -243,7 +243,7 @@ describe("a frozen agent that cannot be", () => {
   });
 });
 
-test("stages freeze an agent with what an earlier stage left", async () => {
+test("stages freeze an agent with the weights of an earlier stage", async () => {
   const output = await newFolder();
   const stages = [
     { name: "both", agents: {} },

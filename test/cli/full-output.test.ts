@@ -31,7 +31,7 @@ describe.runIf(existsSync("/dev/full"))("output to a full disk", () => {
     }
   });
 
-  it("fails a command whose output is all there is of it", async () => {
+  it("fails a command whose result is only its output", async () => {
     const folder = await tinyRunFolder();
     expect(await withFullOutput(["info", "--json"], folder)).toEqual({ code: 1, stderr: why });
   });

@@ -7,7 +7,7 @@ const commands = new Proxy({}, { get: () => nothing }) as Commands;
 const program = createProgram(commands, { version: "0" });
 const all = [program, ...program.commands].filter((command) => command.name() !== "serve");
 
-/** The help of a command in a terminal of this width. */
+/** Returns the help of a command in a terminal of this width. */
 function helpOf(command: Command, width: number): string {
   let text = "";
   const write = (part: string): void => {
@@ -25,7 +25,7 @@ describe.each(all.map((command) => [command.name(), command] as const))("help of
     expect(text.split(/\s+/)).toEqual(words);
   });
 
-  it("has examples that the command takes", async () => {
+  it("has examples that the command accepts", async () => {
     const examples = helpOf(command, 80).split("\nExamples:\n")[1]?.trim().split("\n") ?? [];
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
@@ -40,7 +40,7 @@ describe.each(all.map((command) => [command.name(), command] as const))("help of
   });
 });
 
-it("help shows no default that says nothing", () => {
+it("help shows no meaningless defaults", () => {
   const texts = all.map((command) => helpOf(command, 10_000)).join("\n");
   expect(texts).not.toMatch(/default: (false|\[\]|")/);
   expect(texts).toContain("the device that runs the model (auto, cpu, webgpu, cuda, coreml, dml) (default: auto)");

@@ -12,7 +12,7 @@ const rooms = await openRooms();
 const info = await collectInfo(rooms);
 
 describe("collectInfo", () => {
-  it("tells versions, providers and devices as they are here", () => {
+  it("reports the versions, providers and devices of this machine", () => {
     expect(info.lyceum).toMatch(/^\d+\.\d+\.\d+/);
     expect(info.node).toBe(process.versions.node);
     expect(info.onnxruntime).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+\.\d+/) });
@@ -53,7 +53,7 @@ describe("infoText", () => {
     }
   });
 
-  it("says which error keeps the runtime from loading, in one line", () => {
+  it("shows in one line the error that prevents the runtime from loading", () => {
     const text = infoText(
       { ...info, onnxruntime: { error: "not\u001b[2J\nthere" }, devices: [] },
       { width: 80, color: false },
@@ -93,7 +93,7 @@ describe("namedInfo", () => {
     for (const id of info.providers) expect(await namedInfo(id, rooms)).toMatchObject({ kind: "provider", id });
   });
 
-  it("says whether a provider's package and key are there", async () => {
+  it("says whether a provider's package is installed and its key is set", async () => {
     vi.stubEnv("OPENAI_API_KEY", "");
     const absent = await namedInfo("openai", rooms);
     expect(absent.description).toContain("npm install @ai-sdk/openai");

@@ -15,7 +15,7 @@ beforeEach(async () => {
   folder = await tinyRunFolder();
 });
 
-/** Runs Node in the new package, where "lyceum" means the sources. */
+/** Runs Node in the new package, where "lyceum" resolves to the sources. */
 async function node(...args: string[]): Promise<string> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const cwd = join(folder, "my-env");
@@ -49,7 +49,7 @@ describe("lyceum init", () => {
     expect(JSON.parse(await readFile(join(folder, "my-env/package.json"), "utf8"))).toMatchObject({
       name: "my-env",
       type: "module",
-      // The clone that wrote it.
+      // The clone that created it.
       dependencies: { lyceum: `file:${relative(join(folder, "my-env"), repository)}` },
     });
 
@@ -66,7 +66,7 @@ describe("lyceum init", () => {
     await node(main, "train", "--config", "grpo.yaml", "--set", "training.steps=1");
     const practised = await readMetrics(join(folder, "my-env/runs/grpo/metrics.jsonl"));
     const evaluations = practised.events.filter((event) => event.type === "evaluation");
-    // It begins with what the model has learned.
+    // It starts with what the model has learned.
     expect(evaluations[0]!.metrics["reward/mean"]).toBeCloseTo(curve.at(-1)!, 6);
   });
 
@@ -80,7 +80,7 @@ describe("lyceum init", () => {
     expect(own["@types/node"]).toBe(`^${ours["@types/node"]!.split(".")[0]}.0.0`);
   });
 
-  it("notices a broken environment by the tests that it wrote", async () => {
+  it("detects a broken environment with the generated tests", async () => {
     await lyceum(["init", "my-env"], { folder });
     const path = join(folder, "my-env/environment.ts");
     const text = await readFile(path, "utf8");
@@ -122,7 +122,7 @@ describe("lyceum init", () => {
     expect(await folderContents(folder)).toEqual(before);
   });
 
-  it("refuses a folder with something in it, and a file; takes an empty folder", async () => {
+  it("refuses a folder that is not empty, and a file; accepts an empty folder", async () => {
     await mkdir(join(folder, "full"));
     await writeFile(join(folder, "full/mine.txt"), "mine");
     await writeFile(join(folder, "file"), "mine");

@@ -1,6 +1,4 @@
-/*
- * Imported before a program: ends its process, as SIGKILL does, once it has written the words of LYCEUM_TEST_LAST_WORDS.
- */
+/* Imported before a program: ends its process like SIGKILL after it has written the text of LYCEUM_TEST_LAST_WORDS. */
 const words = process.env.LYCEUM_TEST_LAST_WORDS!;
 const write = process.stdout.write.bind(process.stdout);
 let written = "";

@@ -20,13 +20,15 @@ function trainWords(output: string, changes: Readonly<Record<string, string>>): 
   return ["train", "-c", "tiny.yaml", "-o", output, ...all.flatMap(([key, value]) => ["-s", `${key}=${value}`])];
 }
 
-/** Starts a run that is killed as soon as it has shown a step. */
+/** Starts a run that is killed after it has shown a step. */
 async function killAfter(words: readonly string[], options: { folder: string; step: number }): Promise<void> {
   const { folder, step } = options;
   expect(await lyceum(words, { folder, lastWords: `\nstep ${step}/` })).toMatchObject({ signal: "SIGKILL" });
 }
 
-/** What a run did, without times. Sessions differ, and a kill can come between a checkpoint and its event. */
+/**
+ * Returns the events of a run without times. Sessions differ, and a kill can come between a checkpoint and its event.
+ */
 async function story(output: string): Promise<unknown[]> {
   const { events } = await readMetrics(join(output, "metrics.jsonl"));
   return events.filter(({ type }) => ["step", "sample", "evaluation", "warning"].includes(type)).map(withoutTimes);
@@ -55,7 +57,7 @@ describe("a run that is killed", () => {
     await killAfter(trainWords(killed, changes), { folder, step: 41 });
     const { manifest } = (await newestCheckpoint(join(killed, "checkpoints")))!;
     expect(manifest.step).toBeGreaterThanOrEqual(30);
-    // What a crash tears.
+    // Files that a crash leaves incomplete.
     await appendFile(join(killed, "metrics.jsonl"), '{"type":"st');
     await appendFile(join(killed, "trace.jsonl"), '{"id":"');
     const resumed = await lyceum([...trainWords(killed, changes), "--resume"], { folder });
@@ -72,7 +74,7 @@ describe("a run that is killed", () => {
     expect(Object.keys(files).filter((name) => /partial|tmp/.test(name))).toEqual([]);
   });
 
-  it("twice, the second time before another checkpoint, is resumed all the same", async () => {
+  it("twice, the second time before another checkpoint, can be resumed", async () => {
     const folder = await tinyRunFolder();
     const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
     const changes = { "training.steps": "50" };
@@ -85,7 +87,7 @@ describe("a run that is killed", () => {
     expect(runRecord(await readMetrics(join(killed, "metrics.jsonl"))).resumptions).toBe(2);
   });
 
-  it("before its first checkpoint is started anew in the same folder", async () => {
+  it("before its first checkpoint is started again in the same folder", async () => {
     const folder = await tinyRunFolder();
     const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
     const changes = { "checkpoint.every": "500", "training.steps": "40" };
@@ -100,7 +102,7 @@ describe("a run that is killed", () => {
 });
 
 describe("lyceum report", () => {
-  it("draws the report of a killed run, and of one that goes on", async () => {
+  it("creates the report of a killed run, and of a running one", async () => {
     const folder = await tinyRunFolder();
     const output = join(folder, "out");
     let whileRunning: ReturnType<typeof lyceum> | undefined;
@@ -129,7 +131,7 @@ describe("lyceum report", () => {
     expect(drawn).not.toBe(before["report.html"]);
   });
 
-  it("says what to do where there is no run", async () => {
+  it("says what to do if there is no run", async () => {
     const folder = await tinyRunFolder();
     const { code, stdout, stderr } = await lyceum(["report", "nowhere"], { folder });
     expect(stderr).toMatch(/^error\[data\.not-found\]: Cannot read the metrics file nowhere\/metrics\.jsonl/);

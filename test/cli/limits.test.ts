@@ -15,7 +15,7 @@ const run = (...words: readonly string[]) => runInProcess(words, { folder });
 const set = (changes: readonly string[]): string[] => changes.flatMap((change) => ["--set", change]);
 const grpo = ["algorithm={id: grpo, groupSize: 2}", "probe.groups=0"];
 
-describe("a run that is too large ends at once, and writes nothing", () => {
+describe("a run that is too large fails immediately, and writes nothing", () => {
   it.each<[changes: readonly string[], code: string, words: string]>([
     [[...grpo, "training.batchSize=1e9"], "config.invalid", "Lower training.batchSize or algorithm.groupSize"],
     [
@@ -63,7 +63,7 @@ describe("a run that is too large ends at once, and writes nothing", () => {
   });
 });
 
-describe("a model folder that could hang", () => {
+describe("a model folder that could block a read", () => {
   const template = "{% for a in range(100000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}";
   const spoils: Record<string, readonly [spoil: (model: string) => Promise<unknown>, words: string]> = {
     "a chat template of 1e11 steps": [

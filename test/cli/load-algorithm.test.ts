@@ -30,7 +30,7 @@ it("an algorithm of a file is named by its path, relative to the config", async 
   expect(algorithms.at(-1)).toMatchObject({ id: "./mine.ts", description: "An algorithm of one's own." });
 });
 
-it("its settings are checked as any other's", async () => {
+it("its settings are checked like those of other algorithms", async () => {
   const files = { "train.yaml": `algorithm: { id: ./mine.ts, wieght: 3 }\n${rest}`, "mine.ts": definition };
   await expect(load(files)).rejects.toMatchObject({ code: "config.invalid", hint: expect.stringContaining("weight") });
 });
@@ -43,7 +43,7 @@ it("a name alone stands for a mapping, in the file and in overrides, which add k
   expect(other.config.algorithm).toMatchObject({ id: "rloo", groupSize: 5 });
 });
 
-it("says what is wrong with a file that is missing, does not load, or exports none", async () => {
+it("reports a file that is missing, cannot be loaded, or exports no algorithm", async () => {
   await expect(load({ "train.yaml": `algorithm: ./mine.ts\n${rest}` })).rejects.toMatchObject({
     code: "data.not-found",
     message: expect.stringContaining("mine.ts"),

@@ -29,7 +29,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
-/** A module that exports an environment called `copy`, as `name`. */
+/** Creates a module that exports an environment called `copy`, as `name`. */
 const module = (name: string): string => `
 import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
 const copy = defineEnvironment({
@@ -67,7 +67,7 @@ describe("withEnvironment", () => {
     expect(() => found.create(join(folder, "env.ts"), { size: 5 })).toThrow("cannot be created from these options");
   });
 
-  it("takes a package, by its import condition too, and by the version that it has", async () => {
+  it("accepts a package, also with an import condition, and with its version", async () => {
     const manifest = { name: "@me/copy", version: "1.2.3", type: "module", exports: { import: "./main.js" } };
     await write("node_modules/@me/copy/package.json", JSON.stringify(manifest));
     await write("node_modules/@me/copy/main.js", module("environment").replace(": { task: string; text: string }", ""));
@@ -82,7 +82,7 @@ describe("withEnvironment", () => {
     }
   });
 
-  it("checks the version of what is built in: its own, or that of Lyceum", async () => {
+  it("checks the version of a built-in environment: its own, or that of Lyceum", async () => {
     expect((await load("sums@2.3")).create("sums@2.3").spec.id).toBe("riddles");
     await expect(load("sums@3")).rejects.toMatchObject({ hint: expect.stringContaining('"sums@2.3.1"') });
     expect((await load(`riddles@${packageVersion()}`)).entries).toHaveLength(3);
@@ -96,7 +96,7 @@ describe("withEnvironment", () => {
     expect((await load(id)).create(id).spec.id).toBe("copy");
   });
 
-  it("leaves the registry as it is for what is built in and for what is nearly", async () => {
+  it("does not change the registry for built-in names and for similar names", async () => {
     expect(await load("sums")).toBe(registry);
     expect(await load("sumz")).toBe(registry);
   });
@@ -144,7 +144,7 @@ describe("withEnvironment", () => {
   });
 });
 
-describe("lyceum train with an environment of one's own", () => {
+describe("lyceum train with the user's own environment", () => {
   const set = ["-s", "environment={id: ./env.ts}", "-s", "evaluation={}", "-s", "training.steps=1"];
 
   it("takes a file relative to the config, from any folder", async () => {
@@ -155,7 +155,7 @@ describe("lyceum train with an environment of one's own", () => {
     expect(stdout).toMatch(/^run: sft on copy, /);
   });
 
-  it("takes train.yaml where no config is named, and says so where there is none", async () => {
+  it("uses train.yaml if no config is given, and reports if it is missing", async () => {
     const home = await tinyRunFolder();
     const { code, stderr } = await lyceum(["train"], { folder: home });
     expect(code).toBe(2);

@@ -25,7 +25,7 @@ async function load(text: string, overrides: readonly string[] = []) {
   return loadStages({ path, overrides, rooms: await openRooms() });
 }
 
-it("makes of each stage the config with the stage's keys over it", async () => {
+it("merges the keys of each stage into the config", async () => {
   const stages = await load(config);
   expect(stages.map(({ name }) => name)).toEqual(["1-sft", "practice"]);
   const [first, second] = stages.map((stage) => stage.config);
@@ -44,7 +44,7 @@ it("makes of each stage the config with the stage's keys over it", async () => {
   expect(second!.stages).toBeUndefined();
 });
 
-it("takes overrides of the whole and of one stage", async () => {
+it("accepts overrides of the whole config and of one stage", async () => {
   const stages = await load(config, ["training.batchSize=2", "stages.1.training.steps=7", "seed=3"]);
   expect(stages.map(({ config: { seed, training } }) => [seed, training.batchSize, training.steps])).toEqual([
     [3, 2, 5],
@@ -52,7 +52,7 @@ it("takes overrides of the whole and of one stage", async () => {
   ]);
 });
 
-it("gives a config without stages as it is", async () => {
+it("returns a config without stages unchanged", async () => {
   const runs = await load("environment: math\nalgorithm: grpo\nmodel: { scratch: {} }\n");
   expect(runs).toHaveLength(1);
   expect(runs[0]!.name).toBeUndefined();

@@ -71,7 +71,7 @@ describe("a server", () => {
   const listing = (...data: readonly object[]) =>
     chatServer((request) => (request.messages === undefined ? { body: { object: "list", data } } : completion("4")));
 
-  test("of one model needs no name, and gives what it can", async () => {
+  test("of one model needs no name, and returns what it supports", async () => {
     await using server = await listing({ id: "org/only", owned_by: "vllm" });
     vi.stubEnv("LYCEUM_API_KEY", "k");
     expect(await say(server.baseUrl)).toBe("4");
@@ -97,13 +97,13 @@ describe("a server", () => {
     expect(server.requests.at(-1)!.body).not.toHaveProperty("logprobs");
   });
 
-  test("of another kind is asked for no more than the protocol has", async () => {
+  test("of another kind gets only standard requests", async () => {
     await using server = await listing({ id: "a", owned_by: "library" }, { id: "b" });
     expect(await say(`${server.baseUrl}#a`)).toBe("4");
     expect(server.requests[1]!.body).not.toHaveProperty("logprobs");
   });
 
-  test("need not list its models where one is named", async () => {
+  test("need not list its models if one is named", async () => {
     await using server = await chatServer((request) =>
       request.messages === undefined ? { status: 404, body: "" } : completion("4"),
     );
@@ -111,7 +111,7 @@ describe("a server", () => {
     await expect(say(server.baseUrl)).rejects.toMatchObject({ code: "policy.rejected" });
   });
 
-  test("goes on with the text of a prompt at its completions endpoint, unless it is told otherwise", async () => {
+  test("continues the text of a prompt at its completions endpoint by default", async () => {
     await using server = await chatServer((request) => {
       if (request.messages !== undefined) return completion("by chat");
       return request.prompt === undefined ? { body: { data: [] } } : asTextAnswer(completion(String(request.prompt)));
@@ -122,7 +122,7 @@ describe("a server", () => {
     expect(await say({ model: name, endpoint: "completions" })).toBe("Twice 2?");
   });
 
-  test("is asked as a policy file says, with keys from the environment", async () => {
+  test("is used as a policy file says, with keys from environment variables", async () => {
     await using server = await listing({ id: "other", owned_by: "vllm" }, { id: "llama3.2:1b#x", owned_by: "vllm" });
     vi.stubEnv("LYCEUM_API_KEY", "not this one");
     vi.stubEnv("GATEWAY_KEY", "k1");
@@ -162,7 +162,7 @@ describe("a server", () => {
     expect(JSON.stringify(refused)).not.toContain("secret");
   });
 
-  test("is asked within the limits of its settings", async () => {
+  test("is used within the limits of its settings", async () => {
     await using server = await chatServer(({ messages }) =>
       messages === undefined ? { body: { data: [] } } : { status: 500, body: "" },
     );
@@ -171,7 +171,7 @@ describe("a server", () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  test("of several models, of none, or that is not there, says so", async () => {
+  test("with several models, without models, or that is unreachable, is reported", async () => {
     await using several = await listing({ id: "a" }, { id: "b" });
     await expect(say(several.baseUrl)).rejects.toMatchObject({
       code: "config.invalid",
@@ -205,7 +205,7 @@ describe("a model of the AI SDK", () => {
     warnings: [],
   };
 
-  test("is asked with the key of the variable that its settings name", async () => {
+  test("uses the key of the variable that its settings name", async () => {
     const asked: { readonly url: string; readonly headers: Headers }[] = [];
     vi.stubGlobal("fetch", async (url: unknown, init: RequestInit) => {
       asked.push({ url: String(url), headers: new Headers(init.headers) });
@@ -224,7 +224,7 @@ describe("a model of the AI SDK", () => {
     });
   });
 
-  test("without a key says which variable to set, before its package is asked for", async () => {
+  test("without a key names the variable to set, before its package is loaded", async () => {
     vi.stubEnv("OPENAI_API_KEY", "");
     await expect(say("openai:gpt-5-mini")).rejects.toMatchObject({
       code: "config.invalid",
@@ -235,21 +235,21 @@ describe("a model of the AI SDK", () => {
     expect(refused).toMatchObject({ hint: "Run npm install @ai-sdk/openai." });
   });
 
-  test("of a provider without a package says at which address it is asked", async () => {
+  test("of a provider without a package shows its address", async () => {
     await expect(say("dashscope:qwen-max")).rejects.toMatchObject({
       hint: expect.stringContaining("https://dashscope.aliyuncs.com/compatible-mode/v1#qwen-max"),
     });
   });
 });
 
-test("a bare name of a model that only a provider runs is told its full name", async () => {
+test("for the bare name of a provider's model, the error suggests the full name", async () => {
   await expect(say("deepseek-coder")).rejects.toMatchObject({
     code: "config.invalid",
     hint: expect.stringContaining("deepseek:deepseek-coder"),
   });
 });
 
-test("settings of its own are what a model is sampled with", async () => {
+test("a model uses its own sampling settings", async () => {
   await using server = await chatServer(({ messages }) =>
     messages === undefined ? { body: { data: [] } } : completion("4"),
   );

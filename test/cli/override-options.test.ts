@@ -15,7 +15,7 @@ algorithm: { id: magrpo }
 model: { path: Qwen/Qwen2.5-Coder-0.5B-Instruct }
 `;
 
-/** What `lyceum train` is told by a command line; throws commander's error. */
+/** Returns the arguments of `lyceum train` for a command line. Throws commander's error. */
 async function parse(...argv: string[]): Promise<TrainArguments> {
   let told: TrainArguments | undefined;
   const never = () => Promise.reject(new Error("another command"));
@@ -34,7 +34,7 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
   return told!;
 }
 
-/** The config that a command line leaves of the one above. */
+/** Returns the config above with the changes of a command line. */
 async function load(...argv: string[]): Promise<RunConfig> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-override-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -52,7 +52,7 @@ it("--override takes several changes, may be repeated, and ends where another op
   expect(list).toMatchObject({ algorithm: { turnWeights: [1.5, 0.5] }, environment: { maxTurns: 2 } });
 });
 
-it.each(["--model_name", "--model-name"])("%s sets model.path, whatever the name looks like", async (flag) => {
+it.each(["--model_name", "--model-name"])("%s sets model.path, for any name", async (flag) => {
   expect((await load(flag, "bigcode/starcoder2-3b")).model.path).toBe("bigcode/starcoder2-3b");
   expect((await load(`${flag}=C: {odd} #name`)).model.path).toBe("C: {odd} #name");
 });
@@ -72,11 +72,11 @@ it.each([
   expect((await load(flag, "1e-7", "2", "3", "--num_turns", "3")).algorithm.turnWeights).toEqual([1e-7, 2, 3]);
 });
 
-it.each(["-o", "--output", "--output_base_dir"])("%s is where the run is kept", async (flag) => {
+it.each(["-o", "--output", "--output_base_dir"])("%s sets the run folder", async (flag) => {
   expect(await parse(flag, "elsewhere")).toMatchObject({ output: "elsewhere" });
 });
 
-it("the last change of a key wins, however it is spelled", async () => {
+it("the last change of a key wins, in any spelling", async () => {
   const turns = async (...argv: string[]) => (await load(...argv)).environment?.maxTurns;
   expect(await turns("--num_turns", "2", "--set", "environment.maxTurns=3")).toBe(3);
   expect(await turns("--set", "environment.maxTurns=3", "--num-turns", "2")).toBe(2);
@@ -103,7 +103,7 @@ it("a key that does not exist is the usual error, from a flag and from --overrid
   await expect(load(...math)).rejects.toMatchObject({ code: "config.invalid" });
 });
 
-it("a run with --num_epochs has so many epochs, whatever steps the config has", async () => {
+it("--num_epochs sets the epochs, for any steps in the config", async () => {
   const set = ["--override", "tasks.split=train[:6]", "training.batchSize=4", "training.steps=50"];
   const args = ["train", "--config", "tiny.yaml", "--num_epochs", "2", ...set];
   const { code, stdout } = await lyceum(args, { folder: await tinyRunFolder() });
@@ -111,7 +111,7 @@ it("a run with --num_epochs has so many epochs, whatever steps the config has", 
   expect(stdout).toMatch(/^run: .* 4 steps, /);
 });
 
-it("the command that resumes a run says all of it", async () => {
+it("the command that resumes a run contains all arguments", async () => {
   const argv = ["-c", "a.yaml", "--num_turns", "2", "--turn_gradient_weights", "1.2", "0.8", "--num_epochs", "3"];
   const command = resumeCommand({
     args: await parse(...argv),

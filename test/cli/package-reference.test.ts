@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(home, { recursive: true }));
 
-/** A project that has the package in `node_modules`, as npm leaves it. Returns the installed folder. */
+/** Creates a project that has the package in `node_modules`, like npm. Returns the installed folder. */
 async function install(name: string, options: { readonly resolved?: string; readonly at?: string }): Promise<string> {
   const { resolved, at = "node_modules/lyceum" } = options;
   const root = join(home, name, at);
@@ -24,28 +24,28 @@ async function install(name: string, options: { readonly resolved?: string; read
   return root;
 }
 
-describe("the reference of a new package to the one it was made by", () => {
+describe("the reference of a new package to the package that created it", () => {
   it("is the folder of a clone", () => {
     expect(packageReference(join(dirname(repository), "my-env"))).toBe(
       `file:../${repository.slice(dirname(repository).length + 1)}`,
     );
   });
 
-  it("is the packed file that was installed, from wherever the new package is", async () => {
+  it("is the packed file that was installed, for any place of the new package", async () => {
     await writeFile(join(home, "lyceum 1.tgz"), "");
     const root = await install("from-file", { resolved: "file:../lyceum 1.tgz" });
     expect(referenceTo(root, join(home, "from-file/my-env"))).toBe("file:../../lyceum 1.tgz");
     expect(referenceTo(root, join(home, "my-env"))).toBe("file:../lyceum 1.tgz");
   });
 
-  it("is the installed folder if the packed file is gone, or if nothing says where it came from", async () => {
+  it("is the installed folder if the packed file is gone, or if its source is unknown", async () => {
     const gone = await install("gone", { resolved: "file:../none.tgz" });
     expect(referenceTo(gone, join(home, "my-env"))).toBe("file:../gone/node_modules/lyceum");
     const unknown = await install("unknown", {});
     expect(referenceTo(unknown, join(home, "my-env"))).toBe("file:../unknown/node_modules/lyceum");
   });
 
-  it("is the version if a registry had it", async () => {
+  it("is the version if it came from a registry", async () => {
     const resolved = "https://registry.example/lyceum/-/lyceum-1.2.3.tgz";
     const root = await install("registry", { resolved });
     expect(referenceTo(root, join(home, "my-env"))).toBe("^1.2.3");

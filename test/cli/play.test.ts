@@ -5,7 +5,7 @@ import { type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
 
-/** Two who add up what they say; the second is shown doing it for two turns. */
+/** Two agents who add up the numbers that they say. The second has a demonstration of two turns. */
 const pair = `
 import { defineParallelEnvironment } from ${source("core/environment/define-parallel-environment.ts")};
 export const environment = defineParallelEnvironment({
@@ -44,7 +44,7 @@ const play = (words: string, text: string): Promise<LyceumResult> =>
   lyceum(["play", ...words.split(" ")], { folder, input: { text } });
 
 describe("lyceum play", () => {
-  it("asks for every seat, takes answers of several lines, and shows rewards by component", async () => {
+  it("asks for every agent, accepts answers of several lines, and shows rewards by component", async () => {
     const { code, stdout, stderr } = await play("./pair.ts --task 1", "a\n\nb\n.\nc\n.\n.\nd\n.\ne\n.\nf");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(
@@ -60,7 +60,7 @@ describe("lyceum play", () => {
     );
   });
 
-  it("leaves the other seats to the demonstration, and to the person where that ends", async () => {
+  it("leaves the other agents to the demonstration, and to the person after its end", async () => {
     const { stdout, code } = await play("./pair.ts --agent left", "a\n.\nb\n.\nc\n.\nmine\n.\n");
     expect(code).toBe(0);
     expect(stdout).toContain("[right answers]\nr0\n");
@@ -75,7 +75,7 @@ describe("lyceum play", () => {
     expect(stdout).toContain("The episode is over.");
   });
 
-  it("ends politely at the end of the input, with what was earned so far", async () => {
+  it("ends at the end of the input, with the rewards so far", async () => {
     const { code, stdout, stderr } = await play("./pair.ts --agent left", "abc\n.\n\n");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/\nEnded early\.\nleft: reward 0\.3 \(length 0\.3\)\nright: unscored: nobody looked\n$/);
@@ -84,7 +84,7 @@ describe("lyceum play", () => {
     expect(none.code).toBe(0);
   });
 
-  it("ends politely at Ctrl-C", async () => {
+  it("ends at Ctrl-C", async () => {
     let sent = false;
     const { code, stdout, stderr } = await lyceum(["play", "./pair.ts"], {
       folder,
@@ -97,7 +97,7 @@ describe("lyceum play", () => {
     expect(stdout).toMatch(/\nEnded early\.\n$/);
   });
 
-  it("takes calls of tools, and asks again for one that cannot be", async () => {
+  it("accepts tool calls, and asks again after an invalid one", async () => {
     const typed = '/call sub {}\n.\n/call add {x}\n.\nso:\n/call add {"a": 1}\n/call add\n.\ndone\n.\n';
     const { stdout, code } = await play("./tools.ts", typed);
     expect(stdout).toContain('  add: Adds. {"type":"object"}');
@@ -113,7 +113,7 @@ describe("lyceum play", () => {
     expect(code).toBe(0);
   });
 
-  it("plays what is built in, with options, split and seed", async () => {
+  it("plays built-in environments, with options, split and seed", async () => {
     const words = "math --set tasks=arithmetic --set digits=1 --set answerOnly=true --split test --seed 4";
     const { stdout, code } = await play(words, "no number\n.\n");
     expect(stdout).toMatch(/\nmath: task 0 of test, seed 4\none turn, /);

@@ -23,7 +23,7 @@ const pair = defineParallelEnvironment({
   step: () => ({ rewards: {} }),
 });
 
-/** Everything that comes with Lyceum, and how many engines were started and closed. */
+/** Everything that is part of Lyceum, with counts of started and closed engines. */
 async function countedRooms(): Promise<{
   readonly rooms: Rooms;
   readonly engines: { started: number; closed: number };

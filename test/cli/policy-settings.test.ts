@@ -18,7 +18,7 @@ async function policyFile(text: string, name = "served.yaml"): Promise<string> {
 
 const address = "http://127.0.0.1:8000/v1";
 
-test("a name is a model, and options go with it", async () => {
+test("a name is a model with options", async () => {
   expect(await readPolicySettings("owner/name")).toEqual({ model: "owner/name" });
   expect(await readPolicySettings("scripted:answers.json")).toEqual({ model: "scripted:answers.json" });
   const options = [`baseUrl=${address}`, "extraBody.top_k=20", "extraBody.stop_token_ids=[1, 2]", "maxRetries=0"];
@@ -32,7 +32,7 @@ test("a name is a model, and options go with it", async () => {
   expect(policyNameOf(settings)).toEqual({ kind: "server", url: address, model: "llama3.2:1b" });
 });
 
-test("a policy file is YAML or JSON, and options stand over it", async () => {
+test("a policy file is YAML or JSON, and options replace its settings", async () => {
   const yaml = await policyFile(`model: ${address}#m\nmaxConcurrent: 4\nextraBody: { a: 1, b: 2 }\n`);
   expect(await readPolicySettings(yaml, ["extraBody.a=3", "name=mine"])).toEqual({
     model: `${address}#m`,
@@ -56,11 +56,26 @@ test.each([
   ["model: http://h/v1#m", ["maxRetries"], /expected key=value/, /--model-option key=value/],
   ["maxRetries: 2", [], /give either model/, undefined],
   ["model: a\nagents: { aux: b }", [], /give either model/, undefined],
-  ["agents: { aux: b }\nmaxRetries: 2", [], /"maxRetries" is not an option of a model for each agent/, /keys of a policy/],
-  ["agents: { aux: openai:gpt-5-mini }\nbase: b", [], /"base" is not an option of the model openai/, /local models have it/],
+  [
+    "agents: { aux: b }\nmaxRetries: 2",
+    [],
+    /"maxRetries" is not an option of a model for each agent/,
+    /keys of a policy/,
+  ],
+  [
+    "agents: { aux: openai:gpt-5-mini }\nbase: b",
+    [],
+    /"base" is not an option of the model openai/,
+    /local models have it/,
+  ],
   ["agents: { aux: { model: a, baze: b } }", [], /served\.yaml, agents\.aux.*unknown key "baze"/, /"base"/],
   ["model: owner/name", ["maxRetries=2"], /"maxRetries" is not an option of the model owner\/name/, /baseUrl/],
-  ["model: openai:gpt-5-mini", ["extraBody.a=1"], /"extraBody" is not an option of the model openai/, /providerOptions/],
+  [
+    "model: openai:gpt-5-mini",
+    ["extraBody.a=1"],
+    /"extraBody" is not an option of the model openai/,
+    /providerOptions/,
+  ],
   ["model: http://h/v1#m", ["providerOptions.a.b=1"], /"providerOptions" is not an option/, /extraBody/],
   ["model: [", [], /served\.yaml:1/, undefined],
 ])("%j with %j is refused", async (text, options, message, hint) => {
@@ -72,7 +87,7 @@ test.each([
   if (hint !== undefined) expect(refused.hint).toMatch(hint);
 });
 
-test("a model of this machine has a revision and variables of its template, which are recorded; others have not", async () => {
+test("local models have a revision and template variables, which are recorded; other models do not", async () => {
   const options = ["revision=v2", "templateVariables.enable_thinking=false"];
   const settings = { model: "owner/name", revision: "v2", templateVariables: { enable_thinking: false } };
   expect(await readPolicySettings("owner/name", options)).toEqual(settings);
@@ -89,7 +104,7 @@ test("a model of this machine has a revision and variables of its template, whic
   });
 });
 
-test("limits are of the model that is played with, a team's too, and under the command line's", async () => {
+test("limits belong to the model that plays, or to its team; those of the command line take precedence", async () => {
   const limits = { turns: 3, seconds: 2 };
   const file = await policyFile("model: a\nlimits: { turns: 3, seconds: 2 }");
   expect(await readPolicySettings(file)).toEqual({ model: "a", limits });
@@ -125,7 +140,7 @@ test("--model names one model, or one for each agent", async () => {
     model: "aux=a main=http://h/v1?x=y#m",
     agents: both,
   });
-  // An equals sign behind a colon or a slash is a part of the name.
+  // An equals sign after a colon or a slash is a part of the name.
   expect(await modelSettings({ model: ["http://h/v1?x=y#m"] })).toEqual({ model: "http://h/v1?x=y#m" });
   expect(await modelSettings({ model: ["./a=b"] })).toEqual({ model: "./a=b" });
 });
@@ -142,11 +157,11 @@ test.each([
   });
 });
 
-test("a file that is not there is told", async () => {
+test("a missing file is reported", async () => {
   await expect(readPolicySettings("/nowhere/served.yaml")).rejects.toMatchObject({ code: "data.not-found" });
 });
 
-test("the record has what decides answers, and no key or header", () => {
+test("the record contains the settings that affect answers, and no key or header", () => {
   expect(answerSettings({ model: "m" })).toBeUndefined();
   expect(
     answerSettings({

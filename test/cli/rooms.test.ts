@@ -6,7 +6,7 @@ const parse = (model: Partial<TrainingConfigInput["model"]>) =>
   parseTrainingConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model } });
 
 describe("the backend of a config", () => {
-  it("is asked for by every key that says what runs the model", () => {
+  it("is created with every key that selects what runs the model", () => {
     const { model, training } = parse({ device: "cuda", precision: "float16", deviceIndex: 3, threads: 2 });
     expect(engineOptions(model, training)).toEqual({
       device: "cuda",
@@ -44,7 +44,7 @@ describe("the backend of a config", () => {
     });
   });
 
-  it.each([-1, 0.5, Number.NaN])("is not asked for by the index %d", (deviceIndex) => {
+  it.each([-1, 0.5, Number.NaN])("is not created with the index %d", (deviceIndex) => {
     expect(() => parse({ deviceIndex })).toThrow(expect.objectContaining({ code: "config.invalid" }));
   });
 });

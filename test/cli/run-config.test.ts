@@ -58,7 +58,7 @@ describe("runConfigSchema", () => {
     });
   });
 
-  it("keeps the checks between an environment's options", async () => {
+  it("keeps the checks across an environment's options", async () => {
     await expect(
       load(`environment:\n  id: sums\n  terms: 4\n  digits: 3\nalgorithm: { id: grpo }\n${model}`),
     ).rejects.toMatchObject({ message: "run.yaml:4:3: environment.digits: too long" });

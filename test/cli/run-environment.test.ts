@@ -38,7 +38,7 @@ it("mixes the environments that a config lists, with their options, weights and 
   expect(ids.toSorted()).toEqual(["games", "math", "math", "math"]);
 });
 
-it("makes the one environment where there is one", async () => {
+it("creates a single environment if there is only one", async () => {
   const { environment, options } = await load("environment: { id: math, maxTurns: 2 }\n");
   expect(environment.partOf).toBeUndefined();
   expect(options).toMatchObject({ maxTurns: 2 });

@@ -8,38 +8,38 @@ import { onTestFinished } from "vitest";
 const main = join(import.meta.dirname, "../../src/cli/main.ts");
 const killItself = join(import.meta.dirname, "kill-itself.ts");
 
-/** How the command line ended, and what it wrote. */
+/** The exit and the output of a command line. */
 export interface LyceumResult {
-  /** Null where a signal killed it. */
+  /** Null if a signal killed it. */
   readonly code: number | null;
-  /** What killed it, if a signal did. */
+  /** The signal that killed it, if any. */
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /**
- * Runs the command line in a process of its own, which is killed with the test if it still runs then. `onOutput` sees
- * everything that it has written to stdout so far: nothing at first, when it has just been started.
+ * Runs the command line in its own process. It is killed with the test if it still runs then. `onOutput` receives
+ * everything that it has written to stdout so far, and an empty text at the start.
  */
 export function lyceum(
   args: readonly string[],
   options: {
     readonly folder: string;
-    /** What is piped in, and whether more could come; nothing by default. */
+    /** The input, and whether it stays open. Empty by default. */
     readonly input?: { readonly text: string; readonly open?: boolean };
     readonly onOutput?: (output: string, child: ChildProcess) => void;
-    /** The same of stderr. */
+    /** The same for stderr. */
     readonly onError?: (output: string, child: ChildProcess) => void;
-    /** Words at which it kills itself once it has written them: another process may come too late. */
+    /** The text after which it kills itself. A kill from another process could be too late. */
     readonly lastWords?: string;
-    /** Beside this process's environment. */
+    /** Environment variables, in addition to those of this process. */
     readonly variables?: Readonly<Record<string, string>>;
     /** Who runs it, by number; the user of this process by default. */
     readonly user?: number;
   },
 ): Promise<LyceumResult> {
-  // Started directly, whatever started the tests.
+  // Started directly, independent of what started the tests.
   const { npm_lifecycle_event: _, ...env } = process.env;
   const { folder, lastWords, variables, user } = options;
   const first = lastWords === undefined ? [] : ["--import", killItself];
@@ -68,7 +68,7 @@ export function lyceum(
   });
 }
 
-/** A folder with `tiny.yaml`, a run of three steps that take milliseconds. It goes when the test ends. */
+/** Creates a folder with `tiny.yaml`, a run of three steps that take milliseconds. It is removed when the test ends. */
 export async function tinyRunFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-cli-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -89,7 +89,7 @@ training: { steps: 3, batchSize: 4, learningRate: 1e-3, sampleEvery: 1 }
 evaluation: { split: "test[:4]" }
 `;
 
-/** Every file below a folder, with a hash of what is in it; empty folders are there with a slash. */
+/** Returns every file below a folder with a hash of its content. Empty folders are listed with a slash. */
 export async function folderContents(folder: string): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

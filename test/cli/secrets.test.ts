@@ -17,14 +17,14 @@ beforeEach(async () => {
 
 const run = (...words: readonly string[]) => runInProcess(words, { folder });
 
-/** Everything that was written under a folder. */
+/** Returns everything that was written under a folder. */
 async function written(): Promise<string> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   const texts = files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), "utf8"));
   return (await Promise.all(texts)).join("\n");
 }
 
-/** A server that refuses what it lists, with a text made of the key. */
+/** A server that refuses requests with a text made from the key. */
 async function refusing(text: (secret: string) => unknown, status = 401): Promise<ChatServer> {
   const server = await chatServer(() => ({ status, body: text(key) }));
   onTestFinished(() => server[Symbol.asyncDispose]());
@@ -48,7 +48,7 @@ it.each<[string, (secret: string) => unknown]>([
   }
 });
 
-it("keys in headers of a policy file stand in no error, whole or without their scheme", async () => {
+it("keys in headers of a policy file are in no error, complete or without their scheme", async () => {
   const { baseUrl } = await refusing(() => ({ error: { message: "token hidden-value-99 of Basic hidden-value-99" } }));
   const policy = { model: "m", baseUrl, headers: { "x-token": "Basic hidden-value-99" } };
   await writeFile(join(folder, "policy.json"), JSON.stringify(policy));
@@ -58,7 +58,7 @@ it("keys in headers of a policy file stand in no error, whole or without their s
   expect(stdout + stderr + (await written())).not.toContain("hidden-value");
 });
 
-it("a secret in an address's query stands in no file and not on the terminal", async () => {
+it("a secret in a URL's query is in no file and not on the terminal", async () => {
   const server = await chatServer(({ messages }) =>
     messages === undefined ? { body: { data: [{ id: "m" }] } } : completion("7"),
   );
@@ -97,7 +97,7 @@ it("literal keys among the options of an environment are not recorded", async ()
   expect(await written()).not.toContain("option-secret");
 });
 
-it("secrets in further fields of requests and in an address's path stand in no file, and in no error", async () => {
+it("secrets in additional request fields and in a URL's path are in no file and in no error", async () => {
   const server = await chatServer(({ api_key }, index) =>
     index === 1 ? { status: 401, body: `bad ${String(api_key)} at hidden0path1value2345` } : completion("7"),
   );
@@ -116,7 +116,7 @@ it("secrets in further fields of requests and in an address's path stand in no f
   expect(all).not.toMatch(/hidden-body|hidden0path/);
 });
 
-it("secrets of a training config stand in no checkpoint, report or log", async () => {
+it("secrets of a training config are in no checkpoint, report or log", async () => {
   const config = `
 environment:
   id: tools

@@ -20,7 +20,7 @@ export async function mountDisk(folder: string, context: TestContext): Promise<s
   return disk;
 }
 
-/** Fills a disk up with a file `filler`, but for so many bytes. */
+/** Fills a disk with a file `filler`, except for a number of bytes. */
 export async function fillDisk(disk: string, left: number): Promise<void> {
   const { bavail, bsize } = await statfs(disk);
   await writeFile(join(disk, "filler"), new Uint8Array(Math.max(0, bavail * bsize - left)));

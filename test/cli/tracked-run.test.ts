@@ -4,14 +4,14 @@ import { expect, it } from "vitest";
 import { startMlflowServer } from "../reports/trackers/mlflow-server.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
-it("tells the trackers of a config of the run, and a person of its health", async () => {
+it("sends the run to the trackers of its config, and prints its health", async () => {
   await using server = await startMlflowServer();
   const folder = await tinyRunFolder();
   const mlflow = `{ type: mlflow, url: "${server.url}", experiment: tests }`;
   const settings = [
     "algorithm={ id: grpo, groupSize: 2 }",
     "training.steps=4",
-    // Words of a model that has learnt nothing do not end by themselves.
+    // Completions of an untrained model do not end by themselves.
     "sampling.maxTokens=3",
     "health={ window: 2, truncation: 0.5, ignore: [without-signal, duplicates, unscored, entropy-high] }",
     `trackers=[tensorboard, ${mlflow}]`,

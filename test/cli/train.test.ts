@@ -32,7 +32,7 @@ describe("lyceum train", () => {
     expect(await readFile(join(output, "report.html"), "utf8")).toContain("sft on math");
   });
 
-  it("saves at Ctrl-C, prints the command to go on, and that command ends the run", async () => {
+  it("saves at Ctrl-C and prints the command to resume, which completes the run", async () => {
     const output = join(folder, "out");
     let interrupted = false;
     const first = await lyceum(
@@ -60,7 +60,7 @@ describe("lyceum train", () => {
     expect(record.resumptions).toBe(1);
   });
 
-  it("ends at once at the second Ctrl-C, while the model is at work or not", async () => {
+  it("ends immediately at the second Ctrl-C, whether the model is running or not", async () => {
     const runs = await Promise.all(
       Array.from({ length: 8 }, (_, run) => {
         let sent = false;
@@ -68,7 +68,7 @@ describe("lyceum train", () => {
         return lyceum(["train", ...words], (text, child) => {
           if (sent || !/\nstep 1\//.test(text)) return;
           sent = true;
-          // Stopped, it finds both at once: nothing is saved between them.
+          // A stopped process finds both signals together, so nothing is saved between them.
           for (const signal of ["SIGSTOP", "SIGINT", "SIGTERM", "SIGCONT"] as const) child.kill(signal);
         });
       }),
@@ -110,7 +110,7 @@ describe("lyceum train", () => {
     expect(other.stderr).toContain("environment.difficulty (was 1, is 2)");
   });
 
-  it("goes on training when nobody reads its output any more", async () => {
+  it("continues training after its output is closed", async () => {
     const { code } = await lyceum(["train", "-c", "tiny.yaml"], (_, child) => child.stdout?.destroy());
     expect(code).toBe(0);
     expect(await readdir(join(folder, "runs", "tiny"))).toContain("report.html");

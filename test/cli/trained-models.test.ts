@@ -30,7 +30,7 @@ async function run(...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** What a command line that fails says, and what it exits with. */
+/** Returns the error and the exit code of a command line. */
 async function failure(...words: readonly string[]): Promise<{ readonly code: number | null; readonly text: string }> {
   const { code, stderr } = await runInProcess(words, { folder });
   return { code, text: stderr };
@@ -38,7 +38,7 @@ async function failure(...words: readonly string[]): Promise<{ readonly code: nu
 
 const modelWords = (models: readonly string[]): string[] => models.flatMap((model) => ["--model", model]);
 
-/** What each agent says to the first task, when these models play it. */
+/** Returns each agent's answer to the first task, if these models play it. */
 async function said(environment: string, ...words: readonly string[]): Promise<Record<string, string>> {
   const output = `${newName()}.jsonl`;
   await run("collect", "--env", `./${environment}.ts`, "--output", output, ...greedy, ...words);
@@ -47,7 +47,7 @@ async function said(environment: string, ...words: readonly string[]): Promise<R
   return Object.fromEntries(answers.map(({ agent, messages }) => [agent, messages.at(-1)!.content]));
 }
 
-/** The mean reward of an evaluation. */
+/** Returns the mean reward of an evaluation. */
 async function earned(environment: string, ...words: readonly string[]): Promise<number> {
   const text = await run("eval", "--env", `./${environment}.ts`, "--output", newName(), "--json", ...greedy, ...words);
   const [summary] = JSON.parse(text) as { metrics: Record<string, { value: number }> }[];
@@ -60,12 +60,12 @@ const policyFile = async (text: string): Promise<string> => {
   return name;
 };
 
-test("what was trained differs from what was not", async () => {
+test("trained models differ from untrained ones", async () => {
   expect(await said("one", "--model", "runs/base/model")).not.toEqual({ agent: "s" });
   expect(await said("one", "--model", "runs/lora/model")).toEqual({ agent: "s" });
 });
 
-describe("a model of one set of weights", () => {
+describe("a model with one set of weights", () => {
   const places: readonly [what: string, model: string][] = [
     ["an adapter", "runs/lora/model"],
     ["an adapter of peft's own", "peft"],
@@ -83,7 +83,7 @@ describe("a model of one set of weights", () => {
     expect(await run("play", "./one.ts", "--model", model, ...greedy)).toMatch(
       /\[agent answers\]\ns\n[\s\S]*agent: reward 1/,
     );
-    // Each agent of a team plays with the one set of weights.
+    // Each agent of a team plays with the same weights.
     expect(await said("pair", "--model", model)).toMatchObject({ aux: expect.any(String), main: expect.any(String) });
   });
 
@@ -93,7 +93,7 @@ describe("a model of one set of weights", () => {
     const debate = ["eval", "debate", "--set", "rounds=1", ...few, "--output", newName()];
     const judged = await run(...debate, "--model", "demonstration", "--opponent", model, "--judge", judge);
     expect(judged).toContain(`debate, demonstration and ${model}: 1 tasks, 2 episodes`);
-    // What this model says is no verdict.
+    // This model's answer is not a verdict.
     expect(judged).toContain("2 unscored");
     const own = [
       "eval",
@@ -128,7 +128,7 @@ describe("a model of one set of weights", () => {
     expect(episodes).toContain("An expert edited your code");
   });
 
-  test.each(places)("%s is trained on, and is a partner", async (_, model) => {
+  test.each(places)("%s can be trained further, and can be a partner", async (_, model) => {
     const output = newName();
     const whole = ["--set", "model.adapter={type: lora}"];
     await run("train", "-c", "lora.yaml", "--set", `model.path=${model}`, ...whole, "-o", output);
@@ -138,7 +138,7 @@ describe("a model of one set of weights", () => {
     expect((await said("pair", "--model", `aux=${model}`, "--model", `main=${partner}`)).main).toBe("m");
   });
 
-  test("an adapter of the hub brings its base from there", async () => {
+  test("an adapter on the hub loads its base model from the hub", async () => {
     const { startFakeHub } = await import("../core/hub/fake-hub.ts");
     const commits = { base: "1".repeat(40), adapter: "2".repeat(40) };
     await cp(join(folder, "peft"), join(folder, "published"), { recursive: true });
@@ -162,7 +162,7 @@ describe("a model of one set of weights", () => {
     vi.stubEnv("HF_ENDPOINT", hub.url);
     vi.stubEnv("HF_HUB_CACHE", join(folder, "hub"));
     expect(await said("one", "--model", "owner/adapter")).toEqual({ agent: "s" });
-    // An adapter that is trained on it is found again by hub id and commit.
+    // An adapter that is trained on it finds it by hub id and commit.
     await run("train", "-c", "lora.yaml", "--set", "model.path=owner/base", "-o", "runs/of-hub");
     const exported = JSON.parse(await readFile(join(folder, "runs/of-hub/model/adapter_config.json"), "utf8"));
     expect(exported).toMatchObject({ base_model_name_or_path: "owner/base", revision: commits.base });
@@ -221,7 +221,7 @@ describe("a team", () => {
   )("by %s gives a partner in training its weights", async (_, [model]) => {
     const output = newName();
     await run("train", "-c", "team.yaml", "--set", `agents.policies.aux=${model}`, "-o", output);
-    // The partner's weights are no part of what was trained.
+    // The partner's weights are not part of the trained model.
     expect(await said("pair", "--model", "aux=runs/team", "--model", `main=${output}`)).toEqual({
       aux: "x",
       main: "m",
@@ -229,7 +229,7 @@ describe("a team", () => {
     expect((await failure("eval", "--env", "./pair.ts", "--model", output, "-o", newName())).text).toMatch(
       /no model for the agent "aux", only for main/,
     );
-    // Nor of its checkpoint, though the run began with a team.
+    // They are not part of its checkpoint either, although the run started with a team.
     const begun = newName();
     const start = ["--set", "model={path: runs/team/model, adapter: {type: lora}, device: cpu}"];
     await run("train", "-c", "team.yaml", ...start, "--set", `agents.policies.aux=${model}`, "-o", begun);
@@ -240,7 +240,7 @@ describe("a team", () => {
     });
   });
 
-  test("is trained on from its checkpoint, and the run goes on without that", async () => {
+  test("is trained further from its checkpoint, and the run resumes without it", async () => {
     const [from, output, moved] = [newName(), newName(), newName()];
     await cp(join(folder, "runs/team"), join(folder, from), { recursive: true });
     const path = `${from}/checkpoints/step-000060`;
@@ -257,7 +257,7 @@ describe("a team", () => {
     }
   });
 
-  test("is trained on", async () => {
+  test("is trained further", async () => {
     const output = newName();
     await run(
       "train",
@@ -281,8 +281,8 @@ describe("a team", () => {
   });
 });
 
-describe("a base", () => {
-  test("is found after the run was moved, and by --base, base: and model.base after it was moved itself", async () => {
+describe("a base model", () => {
+  test("is found after the run was moved, and with --base, base: and model.base after the base was moved", async () => {
     await cp(join(folder, "runs/lora"), join(folder, "elsewhere/deep/lora"), { recursive: true });
     expect(await said("one", "--model", "elsewhere/deep/lora")).toEqual({ agent: "s" });
     await mkdir(join(folder, "away"));
@@ -310,7 +310,7 @@ describe("a base", () => {
     }
   });
 
-  test("holds for the first stage alone: the next begins with what that left", async () => {
+  test("is used only for the first stage: the next one starts from its result", async () => {
     const config = await readFile(join(folder, "lora.yaml"), "utf8");
     await writeFile(join(folder, "stages.yaml"), `${config}stages: [{ name: first }, { name: second }]\n`);
     const model = "model={path: peft, base: runs/base/model, adapter: {type: lora}, device: cpu}";
@@ -325,7 +325,7 @@ describe("a base", () => {
   });
 });
 
-describe("a model that cannot be is refused", () => {
+describe("an invalid model is refused", () => {
   beforeAll(async () => {
     const copied = async (from: string, to: string): Promise<string> => {
       await cp(join(folder, from), join(folder, to), { recursive: true });
@@ -476,7 +476,7 @@ describe("a model that cannot be is refused", () => {
     expect(refused.code).toBe(code);
   });
 
-  test("in a policy file too, with the agent at fault", async () => {
+  test("in a policy file too, with the name of the agent", async () => {
     const unknown = await policyFile("agents: { aux: peft, mian: peft }");
     const eval_ = ["eval", ...pair, "--output", newName(), "--model"];
     expect((await failure(...eval_, unknown)).text).toMatch(/config\.unknown-name\][\s\S]*"mian"/);

@@ -5,7 +5,7 @@ import { runInProcess } from "./run-in-process.ts";
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
 
-/** Two agents who each learn an answer of their own, and one who learns another. */
+/** Two agents who each learn their own answer, and one who learns another. */
 const environments = {
   "pair.ts": `
 import { defineParallelEnvironment } from ${source("core/environment/define-parallel-environment.ts")};
@@ -41,9 +41,9 @@ checkpoint: { every: 60 }
 `;
 
 /**
- * A folder with `one.ts` and `pair.ts`, environments of one agent and of two (`aux` and `main`), and what was trained
- * in them: `runs/base`, a whole model that has learned nothing; `runs/lora`, an adapter on it; `runs/team`, an adapter
- * for each agent on a base from scratch; and `peft`, a copy of `runs/lora/model` as peft writes it.
+ * Creates a folder with `one.ts` and `pair.ts`, environments of one agent and of two (`aux` and `main`), and trained
+ * models: `runs/base`, a full model without training; `runs/lora`, an adapter on it; `runs/team`, an adapter for each
+ * agent on a base from scratch; and `peft`, a copy of `runs/lora/model` in peft's format.
  */
 export async function trainedWorld({ maxLength = 64 }: { readonly maxLength?: number } = {}): Promise<string> {
   const scratch = `scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: ${maxLength} }`;

@@ -6,7 +6,7 @@ import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const index = pathToFileURL(join(import.meta.dirname, "../../src/index.ts"));
 
-/** A folder with an environment whose step never ends, in line 6 of `endless.mjs`. */
+/** Creates a folder with an environment whose step never ends, in line 6 of `endless.mjs`. */
 async function endless(): Promise<string> {
   const folder = await tinyRunFolder();
   const lines = [
@@ -22,7 +22,7 @@ async function endless(): Promise<string> {
   return folder;
 }
 
-test("code that never waits is named by file, line and call, and ends with the limit of a call", async () => {
+test("blocking code is reported with file, line and call, and killed at the limit of a call", async () => {
   const words = ["check", "./endless.mjs", "--call-seconds", "4"];
   const { code, signal, stderr } = await lyceum(words, { folder: await endless() });
   expect({ code, signal }).toEqual({ code: null, signal: "SIGKILL" });
@@ -32,7 +32,7 @@ test("code that never waits is named by file, line and call, and ends with the l
   expect(stderr).toMatch(/^error\[timeout\]: endless\.mjs:6:\d+ \(environment "endless", step\)/m);
 });
 
-test("a signal ends such a process once it was warned of", async () => {
+test("a signal ends such a process after the warning", async () => {
   const words = ["check", "./endless.mjs", "--call-seconds", "600"];
   const ended = await lyceum(words, {
     folder: await endless(),
