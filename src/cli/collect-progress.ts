@@ -76,13 +76,13 @@ const saveMs = 1_000;
  */
 export async function openCollection(args: CollectArguments): Promise<Collection> {
   const path = args.output;
-  const beside = `${path}.progress`;
+  const progressPath = `${path}.progress`;
   const settings = settingsOf(args);
   await using resources = new AsyncDisposableStack();
   resources.use(await lockFile(path));
   refuseExisting(args);
   // A kill between the creation of the two files leaves an empty output file.
-  const goesOn = existsSync(path) && ((await fileSize(path)) > 0 || existsSync(beside));
+  const goesOn = existsSync(path) && ((await fileSize(path)) > 0 || existsSync(progressPath));
   const progress = goesOn ? await readProgress(path, settings) : beginning();
   /** Adds the name of the file to errors of the operating system. */
   const writing = async <T>(work: Promise<T>): Promise<T> => {
@@ -96,7 +96,7 @@ export async function openCollection(args: CollectArguments): Promise<Collection
   /** Flushes the output to the disk before the progress file, which contains its length. */
   const save = async (): Promise<void> => {
     await writing(file.datasync());
-    await replaceFile(beside, `${JSON.stringify({ settings, ...progress })}\n`);
+    await replaceFile(progressPath, `${JSON.stringify({ settings, ...progress })}\n`);
   };
   await writing(cutTo(file, progress.bytes, path));
   await save();

@@ -84,7 +84,7 @@ function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][
   const values = keys.map(defaultText);
   const valueWidth = Math.min(18, Math.max(0, ...values.map(displayWidth)));
   const left = indent + nameWidth + valueWidth + 4;
-  const beside = width - left >= 30;
+  const isWide = width - left >= 30;
   return keys.flatMap((key, index): Span[][] => {
     // The default already shows the type of a switch.
     const type = key.type === "true | false" ? undefined : `(${key.type})`;
@@ -93,9 +93,9 @@ function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][
       span(" ".repeat(indent) + key.key.padEnd(nameWidth + 2)),
       span(values[index]!.padEnd(valueWidth + 2), key.required ? "yellow" : "green"),
     ];
-    const lines = wrapText(about, Math.max(1, beside ? width - left : width - indent - 4));
-    if (!beside || displayWidth(values[index]!) > valueWidth) {
-      return [head, ...lines.map((line) => [span(" ".repeat(beside ? left : indent + 4)), span(line, "dim")])];
+    const lines = wrapText(about, Math.max(1, isWide ? width - left : width - indent - 4));
+    if (!isWide || displayWidth(values[index]!) > valueWidth) {
+      return [head, ...lines.map((line) => [span(" ".repeat(isWide ? left : indent + 4)), span(line, "dim")])];
     }
     return lines.map((line, row) => [...(row === 0 ? head : [span(" ".repeat(left))]), span(line, "dim")]);
   });

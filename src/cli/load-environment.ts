@@ -158,7 +158,7 @@ function importFailure(name: string, error: unknown): LyceumError {
       code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
         ? "Node does not run TypeScript of an installed package. Publish it as JavaScript, or install it from its folder."
         : isReadAsCommonJs(error)
-          ? 'Its package.json says "type": "commonjs". Run npm pkg set type=module beside it, or name the file .mts.'
+          ? 'Its package.json says "type": "commonjs". Run npm pkg set type=module in its folder, or name the file .mts.'
           : "Check that the module loads: run node with its path. Use --debug to print the stack.",
     data: { name },
     cause: error,

@@ -25,12 +25,12 @@ export async function serverPolicy(
   const { model: _, baseUrl: __, apiKeyVariable, headers, headerVariables, ...asked } = settings;
   const apiKey =
     apiKeyVariable === undefined ? serverKey(baseUrl, process.env) : requiredVariable(apiKeyVariable, process.env);
-  const told = {
+  const request = {
     baseUrl,
     ...(apiKey === undefined ? {} : { apiKey }),
     headers: { ...headers, ...mapValues(headerVariables ?? {}, (name) => requiredVariable(name, process.env)) },
   };
-  const listed = servedModels({ ...told, ...(signal === undefined ? {} : { signal }) });
+  const listed = servedModels({ ...request, ...(signal === undefined ? {} : { signal }) });
   let served: ServedModel | undefined;
   if (model === undefined) served = onlyModel(await listed, baseUrl);
   // A server need not list its models. The first request shows whether it serves this one.
@@ -38,11 +38,11 @@ export async function serverPolicy(
   signal?.throwIfAborted();
   return openAICompatiblePolicy({
     endpoint: completion ? "completions" : "chat",
-    // What nobody asked for may be missing.
+    // Log-probabilities may be missing if they were not requested.
     logprobs: settings.tokenIds === true || (givesLogprobs.includes(served?.ownedBy) && "if-given"),
     tokenIds: served?.ownedBy === "vllm" && settings.logprobs !== false,
     ...asked,
-    ...told,
+    ...request,
     model: model ?? served!.id,
   });
 }

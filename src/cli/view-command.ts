@@ -62,7 +62,7 @@ async function writeExport(options: {
   if (runs.length > 1) {
     throw new LyceumError({
       code: "config.invalid",
-      message: `${args.folder} has ${runs.length} runs, and a file holds one.`,
+      message: `${args.folder} has ${runs.length} runs, but a file contains one.`,
       hint: `Name the folder of one, such as ${join(args.folder, run.path)}.`,
     });
   }

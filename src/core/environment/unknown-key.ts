@@ -24,6 +24,6 @@ export function unknownAgent(
   const suggested = nearest === undefined ? "" : `Did you mean "${nearest}"? `;
   return {
     problem: `named the unknown agent "${agent}" in ${call}`,
-    rule: `${suggested}Its agents are ${agents.join(", ")}; prompts beside a state go under { prompts, state }.`,
+    rule: `${suggested}Its agents are ${agents.join(", ")}; to return a state as well, use { prompts, state }.`,
   };
 }

@@ -15,8 +15,8 @@ export async function checkDisjoint(
   for await (const { hash, id } of entries(first, options)) idsByHash.set(hash, id);
   const overlap: { first: string; second: string }[] = [];
   for await (const { hash, id } of entries(second, options)) {
-    const twin = idsByHash.get(hash);
-    if (twin !== undefined) overlap.push({ first: twin, second: id });
+    const firstId = idsByHash.get(hash);
+    if (firstId !== undefined) overlap.push({ first: firstId, second: id });
   }
   if (overlap.length === 0) return;
   const shown = overlap

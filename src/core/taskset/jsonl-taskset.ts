@@ -57,7 +57,7 @@ function locate(files: readonly Lines[], position: number): { readonly file: Lin
     if (row < file.index.length) return { file, row };
     row -= file.index.length;
   }
-  throw new RangeError(`No file holds row ${position}.`);
+  throw new RangeError(`No file contains row ${position}.`);
 }
 
 const readAhead = 1 << 18;

@@ -86,7 +86,7 @@ function checkShards(paths: readonly string[], split: string, source: string): v
   if (new Set(found).size === count && found.length === count) return;
   throw new LyceumError({
     code: "data.malformed",
-    message: `${source} holds ${found.length} of the ${count} files of the split "${split}".`,
+    message: `${source} has ${found.length} of the ${count} files of the split "${split}".`,
     hint: "Download the complete data set.",
     data: { paths: [...paths] },
   });

@@ -58,7 +58,7 @@ export function traceEntry(episode: Episode, { offset, length }: TracePlace): Tr
 
 function agentEntry({ reward, turns, nodes }: AgentEpisode): AgentEntry {
   const finish = turns.at(-1)?.finish;
-  const told = {
+  const summary = {
     ...tokenCounts({ turns, nodes }),
     ...sumOf("latencyMs", turns),
     ...sumOf("retries", turns),
@@ -69,7 +69,7 @@ function agentEntry({ reward, turns, nodes }: AgentEpisode): AgentEntry {
       : { reward: null, reason: reward.reason }),
     actions: turns.length,
     ...(finish === undefined ? {} : { finish }),
-    ...told,
+    ...summary,
   };
 }
 
@@ -86,6 +86,6 @@ function tokenCounts({ turns, nodes }: Pick<AgentEpisode, "turns" | "nodes">): P
 }
 
 function sumOf(key: "latencyMs" | "retries", turns: AgentEpisode["turns"]): Partial<AgentEntry> {
-  const told = turns.flatMap((turn) => turn[key] ?? []);
-  return told.length === 0 ? {} : { [key]: told.reduce((total, value) => total + value, 0) };
+  const values = turns.flatMap((turn) => turn[key] ?? []);
+  return values.length === 0 ? {} : { [key]: values.reduce((total, value) => total + value, 0) };
 }

@@ -60,12 +60,12 @@ export async function createTraceWriter(options: {
   const { path, append = false, onWritten } = options;
   const length = typeof append === "object" ? append.length : undefined;
   const existing = append === false ? undefined : await openExisting(path, length);
-  const told = onWritten === undefined ? {} : { onWritten };
-  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end, ...told });
+  const callback = onWritten === undefined ? {} : { onWritten };
+  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end, ...callback });
   const file = await open(path, "wx").catch((error: unknown) => {
     throw writeError(path, error);
   });
-  return traceWriterOn(file, { path, position: 0, ...told });
+  return traceWriterOn(file, { path, position: 0, ...callback });
 }
 
 async function openExisting(
@@ -160,9 +160,9 @@ class FileTraceWriter implements TraceWriter {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const told = this.#reported;
+    const wasReported = this.#reported;
     await this.close().catch((error: unknown) => {
-      if (!told) throw error;
+      if (!wasReported) throw error;
     });
   }
 

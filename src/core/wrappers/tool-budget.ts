@@ -60,9 +60,9 @@ class BudgetedEpisode implements WrappedEpisode {
     );
     const names = Object.keys(actions);
     const lone = names.length === 1 ? names[0]! : undefined;
-    const held = lone !== undefined && refused.has(lone) && passed[lone]!.message.toolCalls === undefined;
+    const isRefused = lone !== undefined && refused.has(lone) && passed[lone]!.message.toolCalls === undefined;
     this.#turn += 1;
-    const result = held ? waiting(lone) : await inner(passed);
+    const result = isRefused ? waiting(lone) : await inner(passed);
     for (const [agent, step] of Object.entries(result.agents)) {
       if (step.terminated || step.truncated) this.#over.add(agent);
     }
