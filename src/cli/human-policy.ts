@@ -104,7 +104,7 @@ function toolCall(
   } catch {
     throw new LyceumError({
       code: "config.invalid",
-      message: `"${text}" is no JSON.`,
+      message: `"${text}" is not JSON.`,
       hint: 'Such as {"key": "value"}.',
     });
   }

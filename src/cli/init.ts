@@ -44,7 +44,7 @@ function checkName(name: string): void {
   if (valid && !isBuiltin(name) && !["lyceum", "node_modules"].includes(name)) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: valid ? `The name "${name}" is taken.` : `"${name}" is no name for a package.`,
+    message: valid ? `The name "${name}" is taken.` : `"${name}" is not a valid package name.`,
     hint: "Use lower-case letters, digits and dashes, such as my-env or @me/my-env. The folder gets the same name.",
     data: { name },
   });

@@ -65,7 +65,7 @@ export class EpisodeTrials {
       if (broken().has(answersInTime.name)) return;
       for (const rule of index === 0 ? once : []) {
         const found = await tryRule(rule, given);
-        if (found !== undefined) yield told(trial, found);
+        if (found !== undefined) yield toTrialFinding(trial, found);
       }
     }
   }
@@ -85,7 +85,7 @@ export class EpisodeTrials {
     readonly by: readonly Rule<PlayedCase>[];
   }): Promise<TrialFinding> {
     const { index, found, by } = options;
-    let smallest = told(options.trial, found);
+    let smallest = toTrialFinding(options.trial, found);
     // Each attempt to shrink a call that hangs would hang.
     if (found.rule === answersInTime.name) return smallest;
     let tried = 0;
@@ -95,7 +95,7 @@ export class EpisodeTrials {
       const findings = await tryEpisode({ ...this.#given, ...trial }, by);
       const again = findings.find((one) => one.found.rule === found.rule);
       if (again === undefined) return;
-      smallest = told(trial, again.found);
+      smallest = toTrialFinding(trial, again.found);
       throw new Error(found.rule);
     });
     // Generates the same trials again, skips those before the finding, and shrinks that one.
@@ -128,7 +128,7 @@ async function tryEpisode(
   }
 }
 
-function told({ seed, plan }: Trial, found: Finding): TrialFinding {
+function toTrialFinding({ seed, plan }: Trial, found: Finding): TrialFinding {
   return { found, seed, actions: plan.map(plain) };
 }
 

@@ -14,7 +14,7 @@ export interface PlayedStep {
   readonly handed: Readonly<Record<AgentId, Action>>;
   readonly result: StepResult;
   /** The result as JSON, at the time when it was returned. */
-  readonly told: string;
+  readonly recorded: string;
 }
 
 /** A played episode on one instance. */
@@ -23,7 +23,7 @@ export interface PlayedEpisode {
   readonly task: unknown;
   readonly first: Observations;
   /** The first observations as JSON, at the time when they were returned. */
-  readonly told: string;
+  readonly recorded: string;
   readonly steps: readonly PlayedStep[];
   /** False if it was stopped after `maxTurns` steps or earlier. */
   readonly ended: boolean;
@@ -41,7 +41,7 @@ export async function playEpisode(
   const task = structuredClone(given.task.task);
   const { seed } = given;
   const first = await bounded("reset", given, (signal) => instance.reset({ task, seed, ...signal }));
-  return playOn(instance, given, { task, first, told: asText(first), steps: [], ended: false }, turns);
+  return playOn(instance, given, { task, first, recorded: asText(first), steps: [], ended: false }, turns);
 }
 
 /** Continues an episode until it has `turns` steps. */
@@ -58,7 +58,7 @@ export async function playOn(
     const planned = plannedActions(given.plan, observations, acted);
     const handed = structuredClone(planned);
     const result = await bounded("step", given, (signal) => instance.step(handed, signal));
-    steps.push({ planned, handed, result, told: asText(result) });
+    steps.push({ planned, handed, result, recorded: asText(result) });
     acted += Object.keys(planned).length;
     observations = result.observations;
   }
@@ -66,8 +66,8 @@ export async function playOn(
 }
 
 /** Returns everything that an episode sent to its agents, for comparisons. */
-export function transcript({ told, steps }: PlayedEpisode): string {
-  return [told, ...steps.map((step) => step.told)].join("\n");
+export function transcript({ recorded, steps }: PlayedEpisode): string {
+  return [recorded, ...steps.map((step) => step.recorded)].join("\n");
 }
 
 /** Loads the tasks of a split. Rejects with a {@link CallTimeout} if this takes too long. */

@@ -102,7 +102,7 @@ describe("lyceum play", () => {
     const { stdout, code } = await play("./tools.ts", typed);
     expect(stdout).toContain('  add: Adds. {"type":"object"}');
     expect(stdout).toContain('Unknown tool "sub". Known: add.\nOnce more:');
-    expect(stdout).toContain('"{x}" is no JSON.');
+    expect(stdout).toContain('"{x}" is not JSON.');
     const calls = [
       { id: "call-1", name: "add", arguments: { a: 1 } },
       { id: "call-2", name: "add", arguments: {} },

@@ -126,7 +126,7 @@ function unknownConfig(name: string, value: Json): LyceumError {
       : [
           value === null
             ? `${name} is empty.`
-            : `${name} is no training config of ${Object.values(systemNames).join(" or ")}.`,
+            : `${name} is not a training config of ${Object.values(systemNames).join(" or ")}.`,
           `A config of MRLM has training.algorithm. A config of LLM_Collab has a dataset and one of these trainers: ${trainerSections.map((section) => section.name).join(", ")}. Use --from to select the system.`,
         ];
   return new LyceumError({ code: "config.invalid", message, hint, data: { name } });

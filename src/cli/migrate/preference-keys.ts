@@ -4,7 +4,7 @@ import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
 /** The reason why the keys of MARLHF's reward model are lost. */
-export const rewardModelReason = "there is no learned reward model: the environment's own reward is learned from";
+export const rewardModelReason = "there is no learned reward model: training uses the environment's own reward";
 
 const resampledReason = "every step of madpo samples new completions and trains on the best and the worst of a group";
 const ownCompletionsReason = "both completions of a preference are the policy's own";

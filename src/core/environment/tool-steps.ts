@@ -196,7 +196,7 @@ class CallRun<Task, State, Opened> {
     if (wrong >= 0) {
       throw contractError({
         environment: this.#environment,
-        problem: `was given ${describeValue(values[wrong])} as a reward in the tool "${tool}", which is no finite number`,
+        problem: `was given ${describeValue(values[wrong])} as a reward in the tool "${tool}", which is not a finite number`,
         rule: "Call reward with a number, or with a record of numbers.",
       });
     }

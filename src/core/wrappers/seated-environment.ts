@@ -13,7 +13,7 @@ type Signalled = { readonly signal?: AbortSignal };
 interface SeatedEpisode {
   readonly table: SeatTable;
   /** The observations of policy-played agents that wait for the next step of an open agent. */
-  waiting: Observations;
+  pending: Observations;
   acting: readonly AgentId[];
   /** The results of open agents before their first action. */
   early: Record<AgentId, AgentStep>;
@@ -22,7 +22,7 @@ interface SeatedEpisode {
 /** The result of steps until an open agent must act or the episode has ended. */
 interface Played {
   readonly observations: Observations;
-  readonly waiting: Observations;
+  readonly pending: Observations;
   readonly acting: readonly AgentId[];
   readonly agents: Record<AgentId, AgentStep>;
   readonly infos: readonly Json[];
@@ -103,11 +103,11 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
 
   /** Steps with the actions of open agents, and of policy-played agents that act at the same time. */
   async #answer(
-    { table, waiting, acting, early }: SeatedEpisode,
+    { table, pending, acting, early }: SeatedEpisode,
     actions: Readonly<Record<AgentId, Action>>,
     options: Signalled,
   ): Promise<Played> {
-    const seated = await table.act(waiting, options.signal);
+    const seated = await table.act(pending, options.signal);
     const own = Object.fromEntries(acting.map((agent) => [agent, actions[agent]!]));
     const result = await this.#inner.step({ ...own, ...seated }, options);
     return this.#play({ table, result, before: early, signal: options.signal });
@@ -137,8 +137,8 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
       const acting = this.spec.agents.filter((agent) => Object.hasOwn(observations, agent));
       const present = Object.keys(observations);
       if (acting.length > 0 || present.length === 0) {
-        const waiting = Object.fromEntries(Object.entries(observations).filter(([agent]) => !acting.includes(agent)));
-        return { observations, waiting, acting, agents, infos, correct };
+        const pending = Object.fromEntries(Object.entries(observations).filter(([agent]) => !acting.includes(agent)));
+        return { observations, pending, acting, agents, infos, correct };
       }
       result = await this.#inner.step(await table.act(observations, signal), signalled);
     }

@@ -62,7 +62,7 @@ class BudgetedEpisode implements WrappedEpisode {
     const lone = names.length === 1 ? names[0]! : undefined;
     const isRefused = lone !== undefined && refused.has(lone) && passed[lone]!.message.toolCalls === undefined;
     this.#turn += 1;
-    const result = isRefused ? waiting(lone) : await inner(passed);
+    const result = isRefused ? refusedStep(lone) : await inner(passed);
     for (const [agent, step] of Object.entries(result.agents)) {
       if (step.terminated || step.truncated) this.#over.add(agent);
     }
@@ -90,7 +90,7 @@ class BudgetedEpisode implements WrappedEpisode {
 }
 
 /** Returns the result of a step that did not reach the environment. */
-function waiting(agent: AgentId): StepResult {
+function refusedStep(agent: AgentId): StepResult {
   return {
     observations: { [agent]: { messages: [], context: "append" } },
     agents: { [agent]: { terminated: false, truncated: false } },

@@ -40,7 +40,7 @@ ${samples(record)}
 ${warnings(record)}
 ${configPanel(record)}
 </main>
-<footer>Made by Lyceum from metrics.jsonl, which lies beside this file.</footer>`;
+<footer>Created by Lyceum from metrics.jsonl in the same folder.</footer>`;
   return htmlPage({ title, style: reportStyle, script: reportScript, body });
 }
 

@@ -7,9 +7,9 @@ import { visibleLine } from "./visible-text.ts";
 export function probeLines(event: ProbeEvent, width: number = Number.POSITIVE_INFINITY): string[] {
   const { samples, advice } = event;
   const sampleLines = samples.flatMap(({ prompt, completion, reward }) => {
-    const earned = reward === undefined ? "" : `, reward ${formatNumber(reward)}`;
+    const rewardText = reward === undefined ? "" : `, reward ${formatNumber(reward)}`;
     const asked = lastCharacters(visibleLine(prompt.trim()), 120);
-    return indented(`sample${earned}: ${asked} → ${truncateText(visibleLine(completion.trim()), 200)}`, width);
+    return indented(`sample${rewardText}: ${asked} → ${truncateText(visibleLine(completion.trim()), 200)}`, width);
   });
   return [
     ...wrapText(`probe: ${probeFacts(event).join(", ")}`, width),

@@ -88,7 +88,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     check: ({ environment, episode }) => {
       const named = episode.steps.flatMap(({ result }) => Object.keys(result.agents));
       const unknown = named.find((agent) => !environment.spec.agents.includes(agent));
-      return unknown === undefined ? undefined : `told of a step of the unknown agent "${unknown}"`;
+      return unknown === undefined ? undefined : `returned a step of the unknown agent "${unknown}"`;
     },
   },
   {
@@ -191,7 +191,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     name: "results-stay-as-they-are",
     hint: "Return new arrays and objects in each step. Do not change them later.",
     check: ({ episode }) =>
-      asText(episode.first) === episode.told && episode.steps.every(({ result, told }) => asText(result) === told)
+      asText(episode.first) === episode.recorded && episode.steps.every(({ result, recorded }) => asText(result) === recorded)
         ? undefined
         : "changed a result that it had returned before",
   },

@@ -88,7 +88,7 @@ describe("lyceum migrate", () => {
   it.each([
     ["{ algorithm: { id: sft } }", "is already a config of Lyceum"],
     ["", "is empty"],
-    ["- 1", "is no training config"],
+    ["- 1", "is not a training config"],
     ["evaluation: { temperature: 1 }\ndataset: { name: x }", "trains nothing"],
     ["a: [", "is not YAML"],
     ["training: { algorithm: reinforce }", 'Unknown algorithm of MRLM "reinforce"'],

@@ -107,9 +107,9 @@ external: { sandbox_slice: half, mode: telepathy }
   it.each([
     ["", "old.yaml is empty"],
     ["# nothing\n", "old.yaml is empty"],
-    ["- a: 1\n", "is no training config"],
-    ["text", "is no training config"],
-    ["5", "is no training config"],
+    ["- a: 1\n", "is not a training config"],
+    ["text", "is not a training config"],
+    ["5", "is not a training config"],
     ["environment: math\nalgorithm: grpo\n", "is already a config of Lyceum"],
     [`${team}---\na: 1\n`, "contains several documents"],
     ["model:\n\tname: a\n", "is not YAML: Tabs are not allowed"],

@@ -21,16 +21,16 @@ export function sendInBackground<Item>(options: {
   send(batch: readonly Item[], signal: AbortSignal): Promise<void>;
 }): BackgroundQueue<Item> {
   const { batchSize, send } = options;
-  let waiting: Item[] = [];
+  let queue: Item[] = [];
   let failure: { readonly error: unknown } | undefined;
   let sending: Promise<void> | undefined;
   const closing = new AbortController();
 
   const sendAll = async (): Promise<void> => {
     try {
-      while (waiting.length > 0 && failure === undefined) {
-        const batch = waiting.slice(0, batchSize);
-        waiting = waiting.slice(batchSize);
+      while (queue.length > 0 && failure === undefined) {
+        const batch = queue.slice(0, batchSize);
+        queue = queue.slice(batchSize);
         await send(batch, AbortSignal.any([closing.signal, AbortSignal.timeout(batchMs)]));
       }
     } catch (error) {
@@ -44,9 +44,9 @@ export function sendInBackground<Item>(options: {
   return {
     add: (items) => {
       check();
-      if (waiting.length + items.length > mostWaiting) failure = { error: overflow() };
+      if (queue.length + items.length > mostWaiting) failure = { error: overflow() };
       check();
-      waiting.push(...items);
+      queue.push(...items);
       sending ??= sendAll();
     },
     check,

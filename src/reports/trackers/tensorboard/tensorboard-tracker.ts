@@ -81,8 +81,8 @@ function valuesOf(event: TrainingEvent): TensorboardValue[] {
       Object.entries(eventMetrics(measured)).map(([tag, scalar]) => ({ tag, scalar })),
     )
     .with({ type: "sample" }, ({ prompt, completion, reward }) => {
-      const earned = reward === undefined ? "" : `reward ${reward}\n\n`;
-      return [{ tag: "sample", text: `${fenced(prompt)}\n\n${earned}${fenced(completion)}` }];
+      const rewardText = reward === undefined ? "" : `reward ${reward}\n\n`;
+      return [{ tag: "sample", text: `${fenced(prompt)}\n\n${rewardText}${fenced(completion)}` }];
     })
     .with({ type: "warning" }, ({ message }) => [{ tag: "warning", text: fenced(message) }])
     .with({ type: "probe" }, (probe) => [{ tag: "probe", text: fenced(plainLine(probe)) }])
