@@ -53,7 +53,7 @@ it.each([
   ["eval -e ENV -m demonstration -o OUT -k 1,5", "pass@5"],
   ["eval -e ENV -m demonstration -o OUT -k 0", "Expected whole numbers"],
   ["eval -e ENV -m demonstration -o OUT --price 3", "Expected two prices"],
-  ["eval -e ENV -m demonstration -o OUT --min accuracy", "no threshold"],
+  ["eval -e ENV -m demonstration -o OUT --min accuracy", "not a threshold"],
   ["eval -e ENV -m demonstration --opponent demonstration -o OUT", "no seat"],
   ["eval win-rate -m demonstration -o OUT", "needs a judge"],
   ["eval debate -m a/b -o OUT -M maxRetries=2", '"maxRetries" is not an option of the model a/b'],

@@ -77,7 +77,7 @@ describe("withEnvironment", () => {
     for (const id of ["@me/copy@2", "@me/copy@1.20", "@me/copy@1.2.30"]) {
       await expect(load(id), id).rejects.toMatchObject({
         code: "config.invalid",
-        message: expect.stringContaining("there is 1.2.3"),
+        message: expect.stringContaining("version 1.2.3 is installed"),
       });
     }
   });
@@ -103,8 +103,8 @@ describe("withEnvironment", () => {
 
   it.each([
     ["./nowhere.ts", "data.not-found", "There is no environment file"],
-    [".", "data.not-found", "is no file"],
-    ["./", "data.not-found", "is no file"],
+    [".", "data.not-found", "is not a file"],
+    ["./", "data.not-found", "is not a file"],
     ["./broken", "environment.failed", "cannot be imported"],
     ["no-such-package", "config.unknown-name", "no package of this name is installed"],
     ["fs", "config.unknown-name", "not built in"],

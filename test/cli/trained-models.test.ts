@@ -489,7 +489,7 @@ describe("an invalid model is refused", () => {
     expect((await failure("export", "bad/lost", "-o", newName())).text).toMatch(/--base MODEL/);
     expect(await failure("export", "peft", "-o", "runs/lora")).toMatchObject({
       code: 2,
-      text: expect.stringMatching(/config\.invalid\][\s\S]*there already/),
+      text: expect.stringMatching(/config\.invalid\][\s\S]*exists already/),
     });
     expect((await failure("play", "./pair.ts", "--model", "bad/half-team")).text).toMatch(/for the agent "main"/);
     expect(await failure("play", "./one.ts", "--agent", "agent", "--model", "peft")).toMatchObject({

@@ -95,7 +95,7 @@ external: { sandbox_slice: half, mode: telepathy }
       expect(lost[`magrpo.${key}`]).toMatch(/expected/);
     expect(lost["magrpo.num_train_epochs"]).toContain("a whole number above 0");
     expect(lost["dataset.train_split"]).toContain("Cannot read the split");
-    expect(lost["external.mode"]).toContain("the modes are");
+    expect(lost["external.mode"]).toContain("the supported modes are");
   });
 
   it("with 50,000 unknown keys is converted, and lists each of them", async () => {
