@@ -54,7 +54,7 @@ it.each([
   ["eval -e ENV -m demonstration -o OUT -k 0", "Expected whole numbers"],
   ["eval -e ENV -m demonstration -o OUT --price 3", "Expected two prices"],
   ["eval -e ENV -m demonstration -o OUT --min accuracy", "not a threshold"],
-  ["eval -e ENV -m demonstration --opponent demonstration -o OUT", "no seat"],
+  ["eval -e ENV -m demonstration --opponent demonstration -o OUT", "no agent for the opponent"],
   ["eval win-rate -m demonstration -o OUT", "needs a judge"],
   ["eval debate -m a/b -o OUT -M maxRetries=2", '"maxRetries" is not an option of the model a/b'],
   ["eval debate -m http://h/v1#m -o OUT -M timeout=2", 'unknown key "timeout"'],
