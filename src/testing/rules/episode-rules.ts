@@ -191,7 +191,8 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     name: "results-stay-as-they-are",
     hint: "Return new arrays and objects in each step. Do not change them later.",
     check: ({ episode }) =>
-      asText(episode.first) === episode.recorded && episode.steps.every(({ result, recorded }) => asText(result) === recorded)
+      asText(episode.first) === episode.recorded &&
+      episode.steps.every(({ result, recorded }) => asText(result) === recorded)
         ? undefined
         : "changed a result that it had returned before",
   },

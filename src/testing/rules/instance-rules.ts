@@ -51,7 +51,12 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
         );
         // The second instance starts and ends its episode between the first one's reset and its steps.
         await playEpisode(second, other);
-        const own = await playOn(instance, given, { ...episode, first: begun, recorded: JSON.stringify(begun), steps: [] });
+        const own = await playOn(instance, given, {
+          ...episode,
+          first: begun,
+          recorded: JSON.stringify(begun),
+          steps: [],
+        });
         return transcript(own) === transcript(episode) ? undefined : "played differently next to another instance";
       });
     },
