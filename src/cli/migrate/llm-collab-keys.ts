@@ -403,7 +403,7 @@ function mode(value: Json, config: OldConfig): Converted {
       ? { ...changed, note: "feedback from visible tests; the old one names failing hidden tests" }
       : changed;
   }
-  return { lost: `the modes are ${same.join(", ")}` };
+  return { lost: `the supported modes are ${same.join(", ")}` };
 }
 
 /** Returns a model's name for a policy: with its provider, or with the address that the old program used. */
