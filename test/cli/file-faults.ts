@@ -97,8 +97,8 @@ export async function complete(job: Job, output: string, options: Parameters<typ
   const resumed = await lyceum([...job.words(output), ...job.goOn], options);
   if (resumed.code === 0) return resumed;
   expectTyped(resumed);
-  if (!/Start the run without resuming|an export is a new folder/.test(resumed.stderr)) return resumed;
-  if (resumed.stderr.includes("an export is a new folder")) return { ...resumed, code: 0 };
+  if (!/Start the run without resuming|an export needs a new folder/.test(resumed.stderr)) return resumed;
+  if (resumed.stderr.includes("an export needs a new folder")) return { ...resumed, code: 0 };
   return await lyceum(job.words(output), options);
 }
 
