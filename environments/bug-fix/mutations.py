@@ -1,4 +1,4 @@
-"""Small mistakes that could be made in a program: trusted code, which reads the program and never runs it."""
+"""Finds possible small mistakes in a program. This is trusted code. It parses the program and never runs it."""
 
 import ast
 import json
@@ -46,7 +46,7 @@ LIKENESSES = [
     ("swapcase", "lower"),
 ]
 LIKE = {name: other for pair in LIKENESSES for name, other in (pair, pair[::-1])}
-# Calls whose argument, or whose object, may be mistaken for what they return.
+# Calls whose argument or object is easily confused with their return value.
 CONVERSIONS = {"abs", "int", "float", "list", "reversed", "round", "set", "sorted", "str", "tuple"}
 METHODS = {"copy", "lower", "upper", "strip", "lstrip", "rstrip"}
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -54,8 +54,8 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def mutations(source, start):
     """
-    Mistakes as JSON: a list of {kind, start, end, text}, each of which replaces a piece of the source. They lie after
-    `start`; all offsets are counted in UTF-16. Each alone leaves a program that parses and is another one.
+    Returns mistakes as JSON: a list of {kind, start, end, text}, each of which replaces a piece of the source. They
+    are after `start`. All offsets are in UTF-16. Each mistake alone gives a different program that parses.
     """
     tree = ast.parse(source)
     text = Text(source)
@@ -78,7 +78,7 @@ def mutations(source, start):
 
 
 class Text:
-    """A source with the places of its nodes: `ast` counts columns in bytes of UTF-8."""
+    """Source code with the positions of its nodes. `ast` counts columns in bytes of UTF-8."""
 
     def __init__(self, source):
         self.source = source
@@ -106,7 +106,7 @@ class Mutator(ast.NodeVisitor):
         self.tree = tree
         self.text = text
         self.found = []
-        # Names bound in the functions around a node, with the place of their first binding.
+        # The names bound in the functions around a node, with the position of their first binding.
         self.scopes = []
 
     def edits(self):
@@ -120,7 +120,7 @@ class Mutator(ast.NodeVisitor):
         self.add(kind, *self.text.span(node), replacement)
 
     def operator(self, kind, between, table):
-        """Exchanges the operator that stands in a gap between two nodes; brackets and white space stand there too."""
+        """Replaces the operator in the gap between two nodes. The gap also has brackets and white space."""
         begin, end = between
         gap = re.sub(r"#[^\n]*", lambda comment: " " * len(comment.group()), self.text.source[begin:end])
         match = re.search(r"not\s+in\b|is\s+not\b|\w+|[^\s\w()\\=]+=?|==", gap)
@@ -133,10 +133,10 @@ class Mutator(ast.NodeVisitor):
         return self.text.span(left)[1], self.text.span(right)[0]
 
     def shifted(self, kind, node):
-        """One more and one less than a whole number that a node stands for."""
+        """Adds one to, or subtracts one from, the whole number of a node."""
         if is_integer(node):
             for number in (node.value + 1, node.value - 1):
-                # Seldom is a negative index or bound what someone meant.
+                # A negative index or bound is rarely intended.
                 if number >= 0:
                     self.replace(kind, node, str(number))
         elif isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
@@ -180,7 +180,7 @@ class Mutator(ast.NodeVisitor):
             self.replace("text", node, repr("" if node.value == " " else node.value.swapcase() or " "))
 
     def visit_JoinedStr(self, node):
-        # Python gives the parts of an f-string no places of their own before 3.12.
+        # Before 3.12, Python gives the parts of an f-string no positions.
         return
 
     visit_TemplateStr = visit_JoinedStr
@@ -248,7 +248,7 @@ class Mutator(ast.NodeVisitor):
             self.wrong_name("variable", node)
 
     def wrong_name(self, kind, node):
-        """The names bound last before this one is read, two at most."""
+        """Replaces a name by the names that were bound last before it, at most two."""
         bound = next((scope for scope in reversed(self.scopes) if node.id in scope), None)
         if bound is None:
             return
@@ -291,7 +291,7 @@ class Mutator(ast.NodeVisitor):
         super().generic_visit(node)
 
     def remove(self, statement):
-        """Removes a statement that has its lines to itself, lines and all, unless a name is first bound there."""
+        """Removes a statement that has its lines to itself, with its lines, unless it is the first to bind a name."""
         removable = (ast.AugAssign, ast.Expr, ast.Continue, ast.Break, ast.Assign, ast.If)
         if not isinstance(statement, removable) or is_text(statement):
             return
@@ -319,7 +319,7 @@ class Mutator(ast.NodeVisitor):
                 place = self.text.span(name)[0]
                 bound[name.id] = min(place, bound.get(name.id, place))
         self.scopes.append(bound)
-        # Of its head, annotations are no code, and defaults are what callers know.
+        # The head is left out: annotations are not code, and callers know the defaults.
         if isinstance(node.body, list):
             block = node.body[1:] if is_text(node.body[0]) else node.body
             if len(block) > 1:
@@ -338,12 +338,12 @@ def is_integer(node):
 
 
 def is_text(statement):
-    """A docstring, or another text that does nothing."""
+    """Returns whether a statement is a docstring or another text without effect."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def own_names(node):
-    """The names that a statement binds, without those of functions within."""
+    """Returns the names that a statement binds, without those of nested functions."""
     pending = [node]
     while pending:
         current = pending.pop()

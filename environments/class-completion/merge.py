@@ -1,11 +1,11 @@
-"""Puts methods that agents wrote into a class: trusted code, which reads what they wrote and never runs it."""
+"""Merges the agents' methods into a class. This is trusted code. It parses their code and never runs it."""
 
 import ast
 import json
 import textwrap
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# What reading a source may end with, however it is written.
+# The errors that parsing any source may raise.
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 LONGEST = 100_000
 
@@ -16,12 +16,12 @@ def merge_json(request):
 
 def merge(skeleton, class_name, owners, replies):
     """
-    The class with its methods. `owners` has, for each method that is to be written, the place of the reply
-    that is to hold it. Of a reply only functions and imports are taken: its own methods; new names, as helpers; what
-    belongs to others is counted, and what the skeleton has is left as it is. Methods that nobody wrote raise
+    Returns the class with its methods. `owners` maps each requested method to the index of the reply that should
+    contain it. Takes only functions and imports from a reply: its own methods, and new names as helpers. Methods of
+    other agents are counted as overlap. Definitions of the skeleton stay unchanged. Methods that no agent wrote raise
     NotImplementedError.
 
-    {source, methods: {name: why it is missing, or null}, replies: [{error, line, overlap}]}
+    The result: {source, methods: {name: why it is missing, or null}, replies: [{error, line, overlap}]}
     """
     tree = ast.parse(skeleton)
     target = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name)
@@ -35,7 +35,7 @@ def merge(skeleton, class_name, owners, replies):
         if written is None:
             stub.body = [ast.parse("raise NotImplementedError").body[0]]
             continue
-        # How a method is called is the skeleton's affair.
+        # The skeleton determines how a method is called.
         written.decorator_list = stub.decorator_list
         target.body[target.body.index(stub)] = written
     target.body.extend(taken.helpers.values())
@@ -48,7 +48,7 @@ def merge(skeleton, class_name, owners, replies):
 
 
 class Taken:
-    """What is taken of the replies, in their order."""
+    """The parts taken from the replies, in their order."""
 
     def __init__(self, given, owners):
         self.given = given
@@ -83,7 +83,7 @@ class Taken:
         return {"error": None, "line": None, "overlap": overlap}
 
     def own(self, name, node):
-        """Of a method that is written more than once, the last stands, as it does in Python."""
+        """Takes the last definition of a method that is written more than once, as Python does."""
         wrong = "it has no body" if is_empty(node) else fault(node)
         if wrong is None:
             self.methods[name] = node
@@ -94,7 +94,7 @@ class Taken:
 
 
 def read(reply):
-    """The tree of a reply, which may stand at any indentation, as code does that was cut out of a class."""
+    """Returns the tree of a reply. The reply may be indented, as code cut out of a class is."""
     if len(reply) > LONGEST:
         raise ValueError(f"longer than {LONGEST} characters")
     text = reply.replace("\r\n", "\n")
@@ -108,7 +108,7 @@ def read(reply):
 
 
 def members(tree, class_name):
-    """The functions and imports of a module and of its class, each with whether it is the class's."""
+    """Yields the functions and imports of a module and of its class, each with whether it belongs to the class."""
     for node in tree.body:
         if isinstance(node, (*FUNCTIONS, ast.Import, ast.ImportFrom)):
             yield node, False
@@ -119,7 +119,7 @@ def members(tree, class_name):
 
 
 def key_of(node):
-    """A method's name; of a property's other functions, with which one it is, such as `size.setter`."""
+    """Returns a method's name. For an accessor of a property, includes its kind, such as `size.setter`."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "deleter", "getter"):
             return f"{node.name}.{decorator.attr}"
@@ -127,7 +127,7 @@ def key_of(node):
 
 
 def is_special(name):
-    """Special methods that were not asked for could change what being equal means."""
+    """Returns whether a name is special. Special methods that are not requested could change equality."""
     return name.startswith("__") and name.endswith("__")
 
 
@@ -146,10 +146,10 @@ def is_empty(node):
 
 
 def fault(node):
-    """Why a function or an import would keep what it is in from being compiled, or None."""
+    """Returns why a function or an import does not compile, or None if it compiles."""
     try:
         module = ast.Module(body=[node], type_ignores=[])
-        # As it will be written: what can be read may yet be too deep to be written again.
+        # Compiles the unparsed code, because code that can be parsed may be nested too deeply to be unparsed.
         compile(ast.unparse(ast.fix_missing_locations(module)), "method", "exec")
     except UNREADABLE as error:
         return f"{type(error).__name__}: {getattr(error, 'msg', None) or error}"
