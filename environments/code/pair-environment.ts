@@ -62,10 +62,10 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       const helpers = promptHelpers(task);
       const { source } = joinSource(language, [helpers, code.aux, code.main]);
       const seed = random.integer(0, 2 ** 31);
-      const waiting = signal === undefined ? {} : { signal };
+      const signalOption = signal === undefined ? {} : { signal };
       const [grade, pair] = await Promise.all([
-        gradeCode({ sandbox, code: source, suite, seed, ...waiting }),
-        pairStructure({ sandbox, language, ...code, entryPoint, ...waiting }),
+        gradeCode({ sandbox, code: source, suite, seed, ...signalOption }),
+        pairStructure({ sandbox, language, ...code, entryPoint, ...signalOption }),
       ]);
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       if ("error" in pair) return { reward: unscored(pair.error.message, pair.error) };
@@ -82,7 +82,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
-        const request = { language, problem: task.prompt, tests, seed, ...waiting };
+        const request = { language, problem: task.prompt, tests, seed, ...signalOption };
         const aux = { code: code.aux, names: [auxName] };
         const main = { code: code.main, names: [entryPoint] };
         const edits = await Promise.all([
@@ -93,9 +93,17 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         const revised = revision({ aux: auxEdit.text, main: mainEdit.text });
         return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edits)) };
       }
-      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, ...waiting });
+      const visible = await visibleRun({
+        sandbox,
+        code: source,
+        suite,
+        name: entryPoint,
+        seed,
+        grade,
+        ...signalOption,
+      });
       const { aux, main } = await pairDefinitions({
-        ...{ sandbox, language, helpers, code, entryPoint, pair, seed, ...waiting },
+        ...{ sandbox, language, helpers, code, entryPoint, pair, seed, ...signalOption },
         loadError: visible?.loadError,
         limits: suite.limits,
       });

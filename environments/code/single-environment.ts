@@ -44,8 +44,8 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       if (mode === "plain" && !isLast && !payEveryTurn) return revision("");
       const { source, linesBefore } = joinSource(language, [promptHelpers(task), code]);
       const seed = random.integer(0, 2 ** 31);
-      const waiting = signal === undefined ? {} : { signal };
-      const grade = await gradeCode({ sandbox, code: source, suite, seed, ...waiting });
+      const signalOption = signal === undefined ? {} : { signal };
+      const grade = await gradeCode({ sandbox, code: source, suite, seed, ...signalOption });
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const components = rewardComponents(options.reward, { levels: codeLevels(grade) });
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
@@ -55,11 +55,19 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       if (mode === "plain") return { ...revision(""), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
-        const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, ...waiting };
+        const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, ...signalOption };
         const edit = await expertEdits(expert!, request);
         return { ...revision(edit.text), ...graded, info: withMetrics(info, expertMetrics([edit])) };
       }
-      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, ...waiting });
+      const visible = await visibleRun({
+        sandbox,
+        code: source,
+        suite,
+        name: entryPoint,
+        seed,
+        grade,
+        ...signalOption,
+      });
       const own = singleReport(visible, { name: entryPoint, linesBefore: linesBefore[1]! });
       return { ...revision(codeFeedback(options, { passed: grade.passed, visible, ...own })), ...graded };
     },

@@ -57,8 +57,8 @@ export function winRateEnvironment(
     splits: ["train"],
     tasks: async (split, { signal }) => {
       const source = path === undefined ? dataset : resolve(path);
-      const waiting = signal === undefined ? {} : { signal };
-      const rows = await loadTaskset({ source, split, schema: questionRowSchema }, { ...hub, ...waiting });
+      const signalOption = signal === undefined ? {} : { signal };
+      const rows = await loadTaskset({ source, split, schema: questionRowSchema }, { ...hub, ...signalOption });
       return mapTaskset(rows, chatQuestion, `win-rate/${split}`);
     },
     maxTurns: 10,
@@ -75,8 +75,8 @@ export function winRateEnvironment(
       const judged = { judge, question: task, limitMs: 1000 * judgeSeconds, seed: random.integer(0, 2 ** 31) };
       const both = [answers.model, answers.reference] as const;
       try {
-        const waiting = signal === undefined ? {} : { signal };
-        const verdicts = await judgeBothOrders({ ...judged, answers: both, ...waiting });
+        const signalOption = signal === undefined ? {} : { signal };
+        const verdicts = await judgeBothOrders({ ...judged, answers: both, ...signalOption });
         const won = score(verdicts);
         const rewards = { model: scored(won, { won }), reference: scored(1 - won, { won: 1 - won }) };
         return { rewards, info: { verdicts: [...verdicts] } };

@@ -68,7 +68,7 @@ async function firstTasks<Task>(
   signal: AbortSignal | undefined,
 ): Promise<Task[]> {
   if (count === 0) return [];
-  const waiting = signal === undefined ? {} : { signal };
-  const taskset = await environment.tasks(`train[:${count}]`, waiting);
-  return Promise.all(Array.from({ length: count }, async (_, index) => (await taskset.get(index, waiting)).task));
+  const signalOption = signal === undefined ? {} : { signal };
+  const taskset = await environment.tasks(`train[:${count}]`, signalOption);
+  return Promise.all(Array.from({ length: count }, async (_, index) => (await taskset.get(index, signalOption)).task));
 }

@@ -74,9 +74,9 @@ export function benchmarkTasks<Task>(options: {
     splits: Object.keys(splits),
     tasks: async (split, { signal }) => {
       if (path === undefined) {
-        const waiting = signal === undefined ? {} : { signal };
+        const signalOption = signal === undefined ? {} : { signal };
         const published = { ...splits[split]!, split };
-        return mapTaskset(await loadTaskset(published, { ...hub, ...waiting }), read, `${name}/${split}`);
+        return mapTaskset(await loadTaskset(published, { ...hub, ...signalOption }), read, `${name}/${split}`);
       }
       const rows = await readBenchmarkRows(resolve(path));
       const wanted = splitOf === undefined ? rows : rows.filter((row) => (splitOf(row) ?? split) === split);
