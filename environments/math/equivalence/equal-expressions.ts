@@ -67,7 +67,7 @@ export function isLess(first: string, second: string): boolean {
 }
 
 /** The value of an expression without unknowns, to some 15 digits. */
-export function valueOf(latex: string): number | undefined {
+export function knownValue(latex: string): number | undefined {
   const expression = parse(latex);
   return expression === undefined || expression.unknowns.length > 0 ? undefined : numberOf(expression);
 }

@@ -1,6 +1,6 @@
 import { rational } from "../rational.ts";
 import { isRounded, statedPlaces } from "../stated-precision.ts";
-import { valueOf } from "./equal-expressions.ts";
+import { knownValue } from "./equal-expressions.ts";
 import { measuredNumber } from "./measured-number.ts";
 import { splitUnit } from "./split-unit.ts";
 
@@ -14,7 +14,7 @@ export function isRoundedExpression(answer: string, gold: string, question: stri
   if (!decimal.test(given.value.trim()) || measuredNumber(gold) !== undefined) return false;
   if (given.percent !== wanted.percent) return false;
   if (given.unit !== undefined && wanted.unit !== undefined && given.unit !== wanted.unit) return false;
-  const value = valueOf(wanted.value);
+  const value = knownValue(wanted.value);
   if (value === undefined || Math.abs(value) > 1e6) return false;
   const exact = rational(BigInt(Math.round(value * scale)), BigInt(scale));
   const places = statedPlaces(question, exact);
