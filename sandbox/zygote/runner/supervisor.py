@@ -378,7 +378,7 @@ class _MemoryLimit:
     # most that was used.
     _MOST = "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"
     _LIMIT = "/sys/fs/cgroup/memory/memory.limit_in_bytes"
-    # The limit is never quite reached: processors keep some pages for themselves.
+    # The last pages below the limit may stay unused.
     _ROUGHLY = 1 << 20
 
     def __init__(self):
