@@ -48,12 +48,12 @@ export function chooseHandoff(
   },
 ): Readonly<Record<AgentId, number>> {
   const { handoff, random, partners = [] } = options;
-  const valueOf = (one: Continuable): number | undefined => jointValue(one, partners);
-  const valued = candidates.filter((one) => valueOf(one) !== undefined);
+  const worthOf = (one: Continuable): number | undefined => jointValue(one, partners);
+  const valued = candidates.filter((one) => worthOf(one) !== undefined);
   const eligible = valued.length > 0 ? valued : candidates;
   if (handoff === "random") return random.pick(eligible).choice;
   if (handoff === "best") {
-    return eligible.reduce((best, one) => (valueOf(one)! > valueOf(best)! ? one : best)).choice;
+    return eligible.reduce((best, one) => (worthOf(one)! > worthOf(best)! ? one : best)).choice;
   }
   const agents = Object.keys(eligible[0]!.choice);
   return Object.fromEntries(
