@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { openRooms } from "../src/cli/rooms.ts";
+import { openCatalog } from "../src/cli/catalog.ts";
 import { runConfigSchema } from "../src/cli/run-config.ts";
 import { type ConfigKey, configReference } from "../src/core/config/index.ts";
 import { migrationPage } from "./migration-page.ts";
@@ -16,7 +16,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
 const generated = "<!-- Written by `npm run docs`: change the sources, not this file. -->";
 
 async function configurationPage(): Promise<string> {
-  const { environments, algorithms } = await openRooms();
+  const { environments, algorithms } = await openCatalog();
   const keys = configReference(runConfigSchema({ environments: environments.entries, algorithms }));
   const sections = [...new Set(keys.map(({ key }) => sectionOf(key)))];
   return lines([

@@ -8,7 +8,7 @@ export {
   groupMean,
   groupZScore,
   leaveOneOut,
-  none,
+  noBaseline,
 } from "./advantages/index.ts";
 export {
   type Algorithm,

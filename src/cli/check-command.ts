@@ -2,10 +2,10 @@ import { LyceumError } from "../contract/errors/index.ts";
 import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import { checkEnvironment, type EnvironmentProblem, type EnvironmentReport } from "../testing/check-environment.ts";
+import type { Catalog } from "./catalog.ts";
 import type { CheckArguments } from "./check-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
-import type { Rooms } from "./rooms.ts";
 import { engineOn } from "./shared-engine.ts";
 
 /**
@@ -16,15 +16,15 @@ import { engineOn } from "./shared-engine.ts";
 export async function checkCommand(
   args: CheckArguments,
   options: {
-    readonly rooms: Pick<Rooms, "environments" | "createBackend">;
+    readonly catalog: Pick<Catalog, "environments" | "createBackend">;
     readonly output: { write(text: string): unknown };
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  const { rooms, output, signal } = options;
+  const { catalog, output, signal } = options;
   const { tasks, episodes, seed, skip, callSeconds } = args;
-  await using opener = createPolicyOpener({ rooms, engine: engineOn("auto"), signal });
-  const { environments } = rooms;
+  await using opener = createPolicyOpener({ catalog, engine: engineOn("auto"), signal });
+  const { environments } = catalog;
   const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
   const split = args.split ?? environment.splits[0];
   const report = await checkEnvironment(environment, {

@@ -1,4 +1,4 @@
-import { refuseFailure } from "../../trainers/training/failed-batch.ts";
+import { throwIfAllFailed } from "../../trainers/training/failed-batch.ts";
 import type { Episode, Group } from "../contract/episode.ts";
 import { toErrorData } from "../contract/errors/index.ts";
 import type { TaskEntry, Taskset } from "../contract/taskset.ts";
@@ -8,6 +8,7 @@ import type { RolloutEvent } from "../core/rollout/rollout-event.ts";
 import { taskCount } from "../core/taskset/task-count.ts";
 import type { TerminalStream } from "../reports/training/live-block.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
+import type { Catalog } from "./catalog.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
 import { type CollectCounts, noCounts, openCollection, refuseExisting } from "./collect-progress.ts";
@@ -15,7 +16,6 @@ import { showCollecting } from "./collect-view.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
-import type { Rooms } from "./rooms.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 import { engineOn } from "./shared-engine.ts";
 
@@ -31,13 +31,13 @@ const rounding = 1e-9;
  */
 export async function collectCommand(
   args: CollectArguments,
-  options: { readonly rooms: Rooms; readonly output: TerminalStream; readonly signal: AbortSignal },
+  options: { readonly catalog: Catalog; readonly output: TerminalStream; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { rooms, signal } = options;
+  const { catalog, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
-  await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
+  await using opener = createPolicyOpener({ catalog, engine: engineOn(args.device), signal });
   const { open } = opener;
-  const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments, open });
+  const environment = await namedEnvironment({ id: args.env, set: args.set, environments: catalog.environments, open });
   const split = args.split ?? environment.splits[0] ?? "train";
   const taskset = await environment.tasks(split, { signal });
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
@@ -93,7 +93,7 @@ export async function collectCommand(
   }
   signal.throwIfAborted();
   if (counts.failed === counts.episodes && failed.length > 0)
-    refuseFailure([{ task: failed[0]!.task, episodes: failed }]);
+    throwIfAllFailed([{ task: failed[0]!.task, episodes: failed }]);
 }
 
 /** Returns the conversations of an episode, and counts the episode. */

@@ -6,6 +6,7 @@ import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../evaluation/log/summary.ts";
 import { type Ratings, rateRuns } from "../evaluation/ratings/rate-runs.ts";
 import type { TerminalStream } from "../reports/training/live-block.ts";
+import type { Catalog } from "./catalog.ts";
 import { evalOutput } from "./eval-output.ts";
 import { readPlayers } from "./eval-players.ts";
 import type { EvalArguments } from "./eval-program.ts";
@@ -16,7 +17,6 @@ import { showEvaluation } from "./eval-view.ts";
 import { type FirstFailure, firstFailure } from "./first-failure.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { ratingsText } from "./ratings-text.ts";
-import type { Rooms } from "./rooms.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 import { engineOn } from "./shared-engine.ts";
 import { softwareVersions } from "./software-versions.ts";
@@ -28,13 +28,13 @@ import { softwareVersions } from "./software-versions.ts";
  */
 export async function evalCommand(
   args: EvalArguments,
-  options: { readonly rooms: Rooms; readonly output: TerminalStream; readonly signal: AbortSignal },
+  options: { readonly catalog: Catalog; readonly output: TerminalStream; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { rooms, output, signal } = options;
+  const { catalog, output, signal } = options;
   const thresholds = [...parseThresholds(args.min, "min"), ...parseThresholds(args.max, "max")];
   const kept = evalOutput(args);
-  const targets = await evalTargets(args, rooms);
-  await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
+  const targets = await evalTargets(args, catalog);
+  await using opener = createPolicyOpener({ catalog, engine: engineOn(args.device), signal });
   const players = await readPlayers(args, opener);
   const limits = limitsOf(args, players.limits);
   const note = temperatureNote(args);
@@ -46,7 +46,7 @@ export async function evalCommand(
     const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
     const target = await open({ signal, openPolicy: opener.open, ...(judge === undefined ? {} : { judge }) });
     const runs: FinishedRun[] = [];
-    for (const { folder: inner, ...seats } of await players.seatings(target)) {
+    for (const { folder: inner, ...seats } of await players.matchups(target)) {
       const folder = inner === undefined ? outer : join(outer, inner);
       const events = evaluate({ ...evaluateOptions(args, { target, folder, limits }), ...seats, signal });
       const summary = await showEvaluation(events, args.json ? undefined : output).catch((error: unknown) => {
@@ -103,9 +103,9 @@ function evaluateOptions(
     readonly limits: ReturnType<typeof limitsOf>;
   },
 ): Omit<EvaluateOptions, "policies" | "models"> {
-  const { maxTokens, stop, fixedSeats = false, ...measured } = target;
+  const { maxTokens, stop, fixedAgents = false, ...measured } = target;
   // By default each player plays each position once.
-  const samples = args.samples ?? (args.opponent.length === 0 || fixedSeats ? 1 : 2);
+  const samples = args.samples ?? (args.opponent.length === 0 || fixedAgents ? 1 : 2);
   const split = args.split ?? target.split;
   const counts = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
   const limit = Math.min(...counts.map((count) => count ?? Number.POSITIVE_INFINITY));

@@ -5,7 +5,7 @@ import type { Policy } from "../contract/policy.ts";
 import { contentHash } from "../core/taskset/content-hash.ts";
 import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
-import { rotateSeats } from "../evaluation/rotate-seats.ts";
+import { rotatePlayers } from "../evaluation/rotate-players.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import type { EvalTarget } from "./eval-target.ts";
 import { modelSettings } from "./model-arguments.ts";
@@ -13,7 +13,7 @@ import type { PolicyOpener } from "./policy-opener.ts";
 import { answerSettings, type PolicySettings, readPolicySettings } from "./policy-settings.ts";
 
 /** The players of one run. */
-export type Seating = Pick<EvaluateOptions, "policies" | "models" | "rotated" | "judge" | "modelOptions"> & {
+export type Matchup = Pick<EvaluateOptions, "policies" | "models" | "rotated" | "judge" | "modelOptions"> & {
   /** The folder of the run within a tournament. */
   readonly folder?: string;
 };
@@ -27,7 +27,7 @@ export interface Players {
    * Returns which player plays which agent: one run, or one run per pair in a tournament. Throws `config.invalid` if
    * the environment has no agent for an opponent, and the errors of `PolicyOpener.openSettings`.
    */
-  seatings(target: Pick<EvalTarget, "environment" | "fixedSeats">): Promise<readonly Seating[]>;
+  matchups(target: Pick<EvalTarget, "environment" | "fixedAgents">): Promise<readonly Matchup[]>;
 }
 
 /**
@@ -44,33 +44,33 @@ export async function readPlayers(
   const players = [model, ...opponents];
   if (opponents.length > 1) refuseTwice(players);
   const completion = args.format === "completion";
-  const seating = async (
+  const openMatchup = async (
     [first, second]: readonly [PolicySettings, PolicySettings],
-    { environment, fixedSeats = false }: Pick<EvalTarget, "environment" | "fixedSeats">,
-  ): Promise<Seating> => {
+    { environment, fixedAgents = false }: Pick<EvalTarget, "environment" | "fixedAgents">,
+  ): Promise<Matchup> => {
     const [one, other] = environment.spec.agents as readonly [string, string];
-    const [firstSeats, secondSeats] = fixedSeats
+    const [firstAgents, secondAgents] = fixedAgents
       ? [[one], [other]]
       : [
           [one, other],
           [one, other],
         ];
-    const seated = [
-      await opener.openSettings(first, { environment, completion, played: firstSeats }),
-      await opener.openSettings(second, { environment, completion, played: secondSeats }),
+    const players = [
+      await opener.openSettings(first, { environment, completion, played: firstAgents }),
+      await opener.openSettings(second, { environment, completion, played: secondAgents }),
     ] as const;
     return {
       models: { [one]: modelOf(first, one), [other]: modelOf(second, other) },
       ...recorded([first, second], judge),
-      ...(fixedSeats
-        ? { policies: { [one]: seated[0], [other]: seated[1] } }
-        : { policies: rotateSeats([one, other], seated), rotated: true }),
+      ...(fixedAgents
+        ? { policies: { [one]: players[0], [other]: players[1] } }
+        : { policies: rotatePlayers([one, other], players), rotated: true }),
     };
   };
   return {
     limits,
     judge: async () => (judge === undefined ? undefined : opener.openSettings(judge)),
-    seatings: async (target) => {
+    matchups: async (target) => {
       const { environment } = target;
       const { agents } = environment.spec;
       if (opponents.length === 0) {
@@ -78,13 +78,13 @@ export async function readPlayers(
         const models = Object.fromEntries(agents.map((agent) => [agent, modelOf(model, agent)]));
         return [{ policies, models, ...recorded([model], judge) }];
       }
-      if (agents.length !== 2) throw noSeat(environment, opponents.map(labelOf));
-      const seatings: Seating[] = [];
+      if (agents.length !== 2) throw noAgentLeft(environment, opponents.map(labelOf));
+      const matchups: Matchup[] = [];
       for (const [first, second] of pairsOf(players)) {
-        const seats = await seating([first, second], target);
-        seatings.push(opponents.length === 1 ? seats : { ...seats, folder: pairFolder(first, second) });
+        const seats = await openMatchup([first, second], target);
+        matchups.push(opponents.length === 1 ? seats : { ...seats, folder: pairFolder(first, second) });
       }
-      return seatings;
+      return matchups;
     },
   };
 }
@@ -106,7 +106,7 @@ function modelOf(settings: PolicySettings, agent: AgentId): string {
 function recorded(
   players: readonly PolicySettings[],
   judge: PolicySettings | undefined,
-): Pick<Seating, "judge" | "modelOptions"> {
+): Pick<Matchup, "judge" | "modelOptions"> {
   const all = judge === undefined ? players : [...players, judge];
   const options = all.flatMap((settings) => {
     const named = Object.values(settings.agents ?? { "": settings });
@@ -153,7 +153,7 @@ function refuseTwice(players: readonly PolicySettings[]): void {
   });
 }
 
-function noSeat({ spec }: EnvironmentDefinition, opponents: readonly string[]): LyceumError {
+function noAgentLeft({ spec }: EnvironmentDefinition, opponents: readonly string[]): LyceumError {
   return new LyceumError({
     code: "config.invalid",
     message: `There is no agent for the opponent ${opponents.join(", ")}: the environment "${spec.id}" has ${spec.agents.length} agents, and it needs two.`,

@@ -5,9 +5,9 @@ import type { Policy } from "../contract/policy.ts";
 import { parseOverride } from "../core/config/config-override.ts";
 import type { OpenNamedPolicy } from "../core/environment/registry.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
+import type { Catalog } from "./catalog.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import { environmentOf, setOptions } from "./named-environment.ts";
-import type { Rooms } from "./rooms.ts";
 
 /** An environment to evaluate, and how a benchmark measures it. */
 export type EvalTarget = Pick<
@@ -18,7 +18,7 @@ export type EvalTarget = Pick<
   readonly maxTokens: number;
   readonly stop?: readonly string[];
   /** True if the opponent always plays the same agent. */
-  readonly fixedSeats?: boolean;
+  readonly fixedAgents?: boolean;
 };
 
 /** A name, and a function that opens it. Benchmarks are opened one after the other. */
@@ -35,22 +35,22 @@ export interface NamedTarget {
 /** Returns the targets that a command line names. Throws `config.invalid` and `config.unknown-name`. */
 export async function evalTargets(
   args: Pick<EvalArguments, "benchmarks" | "env" | "set" | "format" | "shots">,
-  rooms: Pick<Rooms, "environments" | "benchmarks">,
+  catalog: Pick<Catalog, "environments" | "benchmarks">,
 ): Promise<NamedTarget[]> {
   const { benchmarks: names, env, set } = args;
   if ((names.length === 0) === (env === undefined)) {
     throw invalid(
       env === undefined ? "There is nothing to evaluate." : "Benchmarks and --env exclude each other.",
-      `Name benchmarks (${rooms.benchmarks.map(({ name }) => name).join(", ")}), or an environment with --env.`,
+      `Name benchmarks (${catalog.benchmarks.map(({ name }) => name).join(", ")}), or an environment with --env.`,
     );
   }
-  if (env !== undefined) return [environmentTarget(env, args, { ...rooms, options: setOptions(set) })];
+  if (env !== undefined) return [environmentTarget(env, args, { ...catalog, options: setOptions(set) })];
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined)
     throw invalid(`The benchmark "${twice}" is named twice.`, "Use --samples for several samples.");
-  const known = rooms.benchmarks.map(({ name }) => name);
+  const known = catalog.benchmarks.map(({ name }) => name);
   return names.map((name) => {
-    const benchmark = rooms.benchmarks.find((candidate) => candidate.name === name);
+    const benchmark = catalog.benchmarks.find((candidate) => candidate.name === name);
     if (benchmark === undefined) throw unknownNameError({ kind: "benchmark", name, known });
     return benchmarkTarget(benchmark, args, setOptions(optionsOf(name, set, names)));
   });
@@ -60,7 +60,7 @@ export async function evalTargets(
 export function environmentTarget(
   id: string,
   { format, shots }: Pick<EvalArguments, "format" | "shots">,
-  { environments, options }: Pick<Rooms, "environments"> & { readonly options: ReturnType<typeof setOptions> },
+  { environments, options }: Pick<Catalog, "environments"> & { readonly options: ReturnType<typeof setOptions> },
 ): NamedTarget {
   if (format !== undefined || shots !== undefined) {
     throw invalid("--format and --shots are only for benchmarks.", "An environment has its own prompts.");
@@ -102,7 +102,7 @@ export function benchmarkTarget(
       prompt: { format, shots },
       correct,
       ...(stop === undefined ? {} : { stop }),
-      ...(benchmark.seats === "fixed" ? { fixedSeats: true } : {}),
+      ...(benchmark.seats === "fixed" ? { fixedAgents: true } : {}),
     }),
   };
 }

@@ -5,8 +5,8 @@ import { exportModel } from "../../trainers/models/export-model.ts";
 import { openModels } from "../../trainers/models/open-models.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
+import type { Catalog } from "./catalog.ts";
 import type { ExportArguments } from "./create-program.ts";
-import type { Rooms } from "./rooms.ts";
 import { createSharedEngine, engineOn } from "./shared-engine.ts";
 
 /**
@@ -17,16 +17,16 @@ import { createSharedEngine, engineOn } from "./shared-engine.ts";
 export async function exportCommand(
   args: ExportArguments,
   options: {
-    readonly rooms: Pick<Rooms, "createBackend">;
+    readonly catalog: Pick<Catalog, "createBackend">;
     readonly output: { write(text: string): unknown };
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
   const { model: path, output, merged, base, dtype } = args;
-  const { rooms, signal } = options;
+  const { catalog, signal } = options;
   await refuseFull(output);
   // Export does no computation that another device would speed up.
-  await using engine = createSharedEngine({ rooms, config: engineOn("cpu") });
+  await using engine = createSharedEngine({ catalog, config: engineOn("cpu") });
   const models = await openModels(path, { backend: await engine.backend(), base, signal });
   for (const { agent, model } of models) {
     signal.throwIfAborted();

@@ -6,9 +6,9 @@ import { toErrorData } from "../contract/errors/index.ts";
 import { type ConfigKey, configReference } from "../core/config/index.ts";
 import type { EnvironmentEntry } from "../core/environment/registry.ts";
 import { knownProviders } from "../core/policy/ai-sdk/provider-model.ts";
+import type { Catalog } from "./catalog.ts";
 import { type DeviceInfo, deviceInfo } from "./device-info.ts";
 import { packageVersion } from "./package-version.ts";
-import type { Rooms } from "./rooms.ts";
 import { runConfigSchema } from "./run-config.ts";
 
 /** The output of `lyceum info --json`. */
@@ -44,9 +44,9 @@ export interface NamedReference {
 }
 
 /** Collects what is installed on this machine. Loads ONNX Runtime to ask it. */
-export async function collectInfo(rooms: Rooms): Promise<Info> {
-  const { algorithms } = rooms;
-  const environments = rooms.environments.entries;
+export async function collectInfo(catalog: Catalog): Promise<Info> {
+  const { algorithms } = catalog;
+  const environments = catalog.environments.entries;
   const onnxruntime = await onnxRuntimeInfo();
   return {
     lyceum: packageVersion(),
@@ -62,12 +62,12 @@ export async function collectInfo(rooms: Rooms): Promise<Info> {
     algorithms: algorithms.map(algorithmReference),
     environments: environments.map(environmentReference),
     providers: knownProviders,
-    config: configKeys(rooms),
+    config: configKeys(catalog),
   };
 }
 
 /** Returns the keys of a config, without those of algorithms and environments. */
-export function configKeys({ environments, algorithms }: Pick<Rooms, "environments" | "algorithms">): ConfigKey[] {
+export function configKeys({ environments, algorithms }: Pick<Catalog, "environments" | "algorithms">): ConfigKey[] {
   const ofOne = (key: ConfigKey): boolean => !["environment.id", "algorithm.id"].includes(key.when?.key ?? "");
   return configReference(runConfigSchema({ environments: environments.entries, algorithms })).filter(ofOne);
 }

@@ -6,9 +6,9 @@ import { applyOverrides } from "../core/config/config-override.ts";
 import { type LoadConfigOptions, loadConfig } from "../core/config/index.ts";
 import { parseYamlSource } from "../core/config/yaml-source.ts";
 import type { EnvironmentRegistry } from "../core/environment/registry.ts";
+import type { Catalog } from "./catalog.ts";
 import { withAlgorithm } from "./load-algorithm.ts";
 import { withEnvironment } from "./load-environment.ts";
-import type { Rooms } from "./rooms.ts";
 import { type RunConfig, runConfigSchema } from "./run-config.ts";
 
 /** The config of a run, and the environments and algorithms that it can name. */
@@ -30,20 +30,20 @@ export async function loadRunConfig(options: {
   readonly text?: string;
   readonly stage?: Pick<Extract<LoadConfigOptions<never>, { source: unknown }>, "source" | "applied" | "part">;
   readonly overrides: readonly string[];
-  readonly rooms: Pick<Rooms, "environments" | "algorithms">;
+  readonly catalog: Pick<Catalog, "environments" | "algorithms">;
 }): Promise<LoadedRun> {
-  const { path, stage, overrides, rooms } = options;
+  const { path, stage, overrides, catalog } = options;
   // Reads the file once, because it can be a pipe. `loadConfig` reports read errors.
   const text = options.text ?? (stage === undefined ? await readFile(path, "utf8").catch(() => undefined) : undefined);
   const given = stage?.source.value ?? parseYamlSource(text ?? "", "").source?.value ?? {};
   const named = namedParts(given, overrides);
   const folder = dirname(path);
-  let { environments } = rooms;
+  let { environments } = catalog;
   for (const id of named.environments) environments = await withEnvironment(environments, id, { folder });
   const algorithms =
     named.algorithm === undefined
-      ? rooms.algorithms
-      : await withAlgorithm(rooms.algorithms, named.algorithm, { folder });
+      ? catalog.algorithms
+      : await withAlgorithm(catalog.algorithms, named.algorithm, { folder });
   const schema = runConfigSchema({ environments: environments.entries, algorithms });
   const source = stage !== undefined ? { ...stage, name: path } : text === undefined ? { path } : { text, name: path };
   const config = await loadConfig({ ...source, schema, overrides, spellOut: spelledOut });

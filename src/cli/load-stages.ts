@@ -3,9 +3,9 @@ import { isJsonObject, type Json, type JsonObject } from "../contract/json.ts";
 import { applyOverrides, type ConfigOverride } from "../core/config/config-override.ts";
 import { configError } from "../core/config/config-problem.ts";
 import { parseYamlSource } from "../core/config/yaml-source.ts";
+import type { Catalog } from "./catalog.ts";
 import { type LoadedRun, loadRunConfig, spelledOut } from "./load-run-config.ts";
 import { refuseOldConfig } from "./refuse-old-config.ts";
-import type { Rooms } from "./rooms.ts";
 
 /** The keys that a stage replaces completely. All other keys are merged. */
 const replaced: readonly string[] = ["algorithm", "environment", "environments"];
@@ -18,9 +18,9 @@ const replaced: readonly string[] = ["algorithm", "environment", "environments"]
 export async function loadStages(options: {
   readonly path: string;
   readonly overrides: readonly string[];
-  readonly rooms: Pick<Rooms, "environments" | "algorithms">;
+  readonly catalog: Pick<Catalog, "environments" | "algorithms">;
 }): Promise<readonly (LoadedRun & { readonly name?: string })[]> {
-  const { path, overrides, rooms } = options;
+  const { path, overrides, catalog } = options;
   // Reads the file once, because it can be a pipe. `loadRunConfig` reports read errors.
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text !== undefined) refuseOldConfig(text, path);
@@ -55,7 +55,7 @@ export async function loadStages(options: {
       ),
       part: `stage ${typeof name === "string" ? name : place + 1}`,
     };
-    const run = await loadRunConfig({ path, stage, overrides: [], rooms });
+    const run = await loadRunConfig({ path, stage, overrides: [], catalog });
     const algorithm = run.config.algorithm.id.replace(/^.*\//, "").replace(/\.\w+$/, "");
     loaded.push({ ...run, name: name === undefined ? `${place + 1}-${algorithm}` : String(name) });
   }

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { LyceumError } from "../contract/errors/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
+import type { Catalog } from "./catalog.ts";
 import { lostLines, trainCommandLine } from "./migrate/config-text.ts";
 import { migrateConfig } from "./migrate-config.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
-import type { Rooms } from "./rooms.ts";
 
 /**
  * Runs `lyceum migrate`: converts a config of an old system to standard output or to the file `output`, and reports the
@@ -14,7 +14,7 @@ import type { Rooms } from "./rooms.ts";
 export async function migrateCommand(
   args: MigrateArguments,
   options: {
-    readonly rooms: Pick<Rooms, "environments" | "algorithms">;
+    readonly catalog: Pick<Catalog, "environments" | "algorithms">;
     readonly output: (text: string) => void;
     readonly report: (text: string) => void;
   },
@@ -30,7 +30,7 @@ export async function migrateCommand(
     });
   });
   const to = output ?? "NEW.yaml";
-  const { converted, yaml } = await migrateConfig({ text, name: file, to, system: from, rooms: options.rooms });
+  const { converted, yaml } = await migrateConfig({ text, name: file, to, system: from, catalog: options.catalog });
   if (output === undefined) options.output(yaml);
   else await writeNew(output, yaml);
   const { set, lost } = converted;

@@ -1,12 +1,12 @@
 import { LyceumError } from "../contract/errors/index.ts";
 import { isJsonObject } from "../contract/json.ts";
+import type { Catalog } from "./catalog.ts";
 import { loadRunConfig } from "./load-run-config.ts";
 import { configText, lostLines } from "./migrate/config-text.ts";
 import { type ConvertedConfig, convertConfig } from "./migrate/convert-config.ts";
 import type { OldSystem } from "./migrate/old-config.ts";
 import type { LostKey } from "./migrate/old-key.ts";
 import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
-import type { Rooms } from "./rooms.ts";
 import { configKeys } from "./run-config.ts";
 
 /** The result of {@link migrateConfig}. */
@@ -27,15 +27,15 @@ export async function migrateConfig(options: {
   /** The path of the new file, for the command in its first comment. */
   readonly to: string;
   readonly system?: OldSystem | undefined;
-  readonly rooms: Pick<Rooms, "environments" | "algorithms">;
+  readonly catalog: Pick<Catalog, "environments" | "algorithms">;
 }): Promise<MigratedConfig> {
-  const { text, name, to, system, rooms } = options;
-  const keys = configKeys(rooms);
+  const { text, name, to, system, catalog } = options;
+  const keys = configKeys(catalog);
   let converted = convertConfig(parseOldYaml(text, name), { name, keys, ...(system === undefined ? {} : { system }) });
   for (;;) {
     const yaml = configText(converted, { from: name, to });
     try {
-      await loadRunConfig({ path: to, text: yaml, overrides: [], rooms });
+      await loadRunConfig({ path: to, text: yaml, overrides: [], catalog });
       return { converted, yaml };
     } catch (error) {
       const next = withoutInvalid(converted, error);

@@ -6,10 +6,10 @@ import { configReference } from "../core/config/index.ts";
 import type { EnvironmentRegistry } from "../core/environment/registry.ts";
 import { knownProviders } from "../core/policy/ai-sdk/provider-model.ts";
 import { providerKeyVariables } from "../core/policy/provider-key.ts";
+import type { Catalog } from "./catalog.ts";
 import { algorithmReference, environmentReference, type NamedReference } from "./info.ts";
 import { withEnvironment } from "./load-environment.ts";
 import { providerOptionsSchema } from "./policy-file-schema.ts";
-import type { Rooms } from "./rooms.ts";
 
 /** An environment, an algorithm or a provider, as `lyceum info NAME` shows it. */
 export interface NamedInfo extends NamedReference {
@@ -23,18 +23,21 @@ export interface NamedInfo extends NamedReference {
  * package in the current folder. Throws `config.unknown-name` with the nearest known name, and the errors of {@link
  * withEnvironment}.
  */
-export async function namedInfo(name: string, rooms: Pick<Rooms, "environments" | "algorithms">): Promise<NamedInfo> {
+export async function namedInfo(
+  name: string,
+  catalog: Pick<Catalog, "environments" | "algorithms">,
+): Promise<NamedInfo> {
   if (knownProviders.includes(name)) return providerInfo(name);
-  const algorithm = rooms.algorithms.find(({ id }) => id === name);
+  const algorithm = catalog.algorithms.find(({ id }) => id === name);
   if (algorithm !== undefined) {
     const example = `lyceum train --set algorithm.id=${name}`;
     return { kind: "algorithm", ...algorithmReference(algorithm), example };
   }
-  const entry = (await environmentsWith(name, rooms.environments)).entries.find(({ id }) => id === name);
+  const entry = (await environmentsWith(name, catalog.environments)).entries.find(({ id }) => id === name);
   if (entry !== undefined) {
     return { kind: "environment", ...environmentReference(entry), example: `lyceum play ${name}` };
   }
-  const named = [...rooms.environments.entries, ...rooms.algorithms].map(({ id }) => id);
+  const named = [...catalog.environments.entries, ...catalog.algorithms].map(({ id }) => id);
   throw unknownNameError({ kind: "environment, algorithm or provider", name, known: [...named, ...knownProviders] });
 }
 

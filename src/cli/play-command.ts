@@ -6,12 +6,12 @@ import { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
 import { rolloutEpisode } from "../core/rollout/rollout-episode.ts";
 import { wrapText } from "../reports/training/terminal-text.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
+import type { Catalog } from "./catalog.ts";
 import type { PlayArguments } from "./create-program.ts";
 import { humanPolicy } from "./human-policy.ts";
 import { modelSettings } from "./model-arguments.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
-import type { Rooms } from "./rooms.ts";
 import { engineOn } from "./shared-engine.ts";
 import { readAnswers } from "./terminal-input.ts";
 
@@ -24,17 +24,17 @@ import { readAnswers } from "./terminal-input.ts";
 export async function playCommand(
   args: PlayArguments,
   options: {
-    readonly rooms: Pick<Rooms, "environments" | "createBackend">;
+    readonly catalog: Pick<Catalog, "environments" | "createBackend">;
     readonly input: NodeJS.ReadableStream;
     readonly output: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  const { rooms, output, signal } = options;
+  const { catalog, output, signal } = options;
   const columns = output.isTTY === true ? (output.columns ?? 80) : Number.POSITIVE_INFINITY;
   const say = (text: string): void => void output.write(`${fitted(visibleText(text), columns)}\n`);
-  await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
-  const { environments } = rooms;
+  await using opener = createPolicyOpener({ catalog, engine: engineOn(args.device), signal });
+  const { environments } = catalog;
   const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
   const { agents, maxTurns, rewardRange } = environment.spec;
   const { agent, seed } = args;

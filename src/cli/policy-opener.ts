@@ -6,9 +6,9 @@ import type { Policy } from "../contract/policy.ts";
 import type { OpenNamedPolicy } from "../core/environment/registry.ts";
 import { teamPolicy } from "../core/policy/team-policy.ts";
 import { canonicalJson } from "../core/taskset/canonical-json.ts";
+import type { Catalog } from "./catalog.ts";
 import { type NamedPolicyOptions, openNamedPolicy } from "./named-policy.ts";
 import { type PolicySettings, policyNameOf, specifiedSettings } from "./policy-settings.ts";
-import type { Rooms } from "./rooms.ts";
 import { createSharedEngine, type EngineConfig, engineOn, type SharedEngine } from "./shared-engine.ts";
 
 /** Opens the policies of a command. A policy that is used several times is opened once. Disposal closes all of them. */
@@ -31,13 +31,13 @@ type PlayingOptions = Pick<NamedPolicyOptions, "environment" | "agents" | "compl
 
 /** Creates a {@link PolicyOpener}. `engine` contains the settings of the embedded engine (device `auto` by default). */
 export function createPolicyOpener(options: {
-  readonly rooms: Pick<Rooms, "createBackend">;
+  readonly catalog: Pick<Catalog, "createBackend">;
   readonly engine?: EngineConfig;
   readonly signal: AbortSignal;
 }): PolicyOpener {
-  const { rooms, signal } = options;
+  const { catalog, signal } = options;
   const resources = new AsyncDisposableStack();
-  const engine = resources.use(createSharedEngine({ rooms, config: options.engine ?? engineOn() }));
+  const engine = resources.use(createSharedEngine({ catalog, config: options.engine ?? engineOn() }));
   const opened = new Map<string, Promise<OpenPolicy>>();
   const openOnce = async (settings: PolicySettings, playing: PlayingOptions): Promise<Policy> => {
     const open = (): Promise<OpenPolicy> => openNamedPolicy(settings, { ...playing, engine, signal });

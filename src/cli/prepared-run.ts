@@ -6,14 +6,14 @@ import type { EnvironmentDefinition } from "../contract/environment.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { PolicySpecification } from "../core/policy/policy-specification.ts";
 import type { TerminalViewOptions } from "../reports/training/index.ts";
+import type { Catalog } from "./catalog.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { recordedPolicy, specifiedSettings } from "./policy-settings.ts";
-import type { Rooms } from "./rooms.ts";
 import type { RunConfig } from "./run-config.ts";
 
 /** The options of a run on the command line. */
 export interface TrainCommandOptions {
-  readonly rooms: Rooms;
+  readonly catalog: Catalog;
   readonly view: TerminalViewOptions;
   readonly signal: AbortSignal;
   /** Returns the command line that resumes the run in `output`. */
@@ -37,11 +37,11 @@ export interface PreparedRun {
 /** Opens the backend of a run. Frozen models with the same base model share its weights with the trained models. */
 export async function openBackend(
   config: RunConfig,
-  { rooms, opener }: { readonly rooms: Rooms; readonly opener: PolicyOpener },
+  { catalog, opener }: { readonly catalog: Catalog; readonly opener: PolicyOpener },
 ): Promise<AsyncDisposable & { readonly backend: TrainingBackend }> {
   const shared = await opener.engine.runningAs(config);
   if (shared !== undefined) return { backend: shared, [Symbol.asyncDispose]: async () => {} };
-  const own = await rooms.createBackend(config);
+  const own = await catalog.createBackend(config);
   return { backend: own, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }
 

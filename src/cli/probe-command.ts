@@ -49,10 +49,10 @@ async function probeOne(
   training: TrainingConfigInput,
   options: TrainCommandOptions & { readonly opener: PolicyOpener },
 ): Promise<void> {
-  const { rooms, view, signal, opener } = options;
+  const { catalog, view, signal, opener } = options;
   const { environment, environmentOptions, algorithms } = run;
   const { training: config, ...players } = await openFrozen({ training, environment }, opener);
-  await using opened = await openBackend(run.config, { rooms, opener });
+  await using opened = await openBackend(run.config, { catalog, opener });
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);
   const event = await probeTraining({

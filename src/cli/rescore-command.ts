@@ -14,6 +14,7 @@ import { type Grader, rescore } from "../evaluation/rescore.ts";
 import { type RecordedAnswer, rubricGrader } from "../evaluation/rubric-grader.ts";
 import type { TerminalStream } from "../reports/training/live-block.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
+import type { Catalog } from "./catalog.ts";
 import type { RescoreArguments } from "./eval-program.ts";
 import { benchmarkTarget, type EvalTarget, environmentTarget } from "./eval-target.ts";
 import { evalText } from "./eval-text.ts";
@@ -21,15 +22,14 @@ import { showEvaluation } from "./eval-view.ts";
 import { setOptions } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { openingOnly, recordedEnvironment, refuseOptions } from "./recorded-environment.ts";
-import type { Rooms } from "./rooms.ts";
 import { softwareVersions } from "./software-versions.ts";
 
 /** Runs `lyceum rescore`: scores the episodes of a run again with its environment, another one, or a rubric. */
 export async function rescoreCommand(
   args: RescoreArguments,
-  options: { readonly rooms: Rooms; readonly output: TerminalStream; readonly signal: AbortSignal },
+  options: { readonly catalog: Catalog; readonly output: TerminalStream; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { rooms, output, signal } = options;
+  const { catalog, output, signal } = options;
   const recorded = await readManifest(args.folder);
   const before: EvaluationManifest = {
     ...recorded,
@@ -37,12 +37,12 @@ export async function rescoreCommand(
     startedAt: new Date().toISOString(),
     rescoredFrom: args.folder,
   };
-  await using opener = createPolicyOpener({ rooms, signal });
+  await using opener = createPolicyOpener({ catalog, signal });
   const judging = args.judge === undefined ? {} : { judge: await opener.open(args.judge, "--judge") };
   const judge = { openPolicy: opener.open, ...judging };
   await using grading =
     args.rubric === undefined
-      ? await gradingByEnvironment(before, args, { rooms, output, signal, ...judge })
+      ? await gradingByEnvironment(before, args, { catalog, output, signal, ...judge })
       : await gradingByRubric(before, args.rubric, args);
   const { manifest, grade } = grading;
   const { concurrency } = args;
@@ -61,7 +61,7 @@ interface Grading extends AsyncDisposable {
 
 /** The options for opening an environment that scores. */
 interface Opening {
-  readonly rooms: Rooms;
+  readonly catalog: Catalog;
   readonly output: TerminalStream;
   readonly judge?: Policy;
   readonly openPolicy: OpenNamedPolicy;
@@ -103,11 +103,11 @@ async function gradingByEnvironment(
 async function openTarget(
   { name, identity }: EvaluationManifest,
   args: RescoreArguments,
-  { rooms, output, judge, openPolicy: open, signal }: Opening,
+  { catalog, output, judge, openPolicy: open, signal }: Opening,
 ): Promise<EvalTarget> {
-  const { environments } = rooms;
+  const { environments } = catalog;
   const set = setOptions(args.set);
-  const benchmark = rooms.benchmarks.find((candidate) => candidate.name === name);
+  const benchmark = catalog.benchmarks.find((candidate) => candidate.name === name);
   if (args.env !== undefined || identity.prompt === undefined || benchmark === undefined) {
     const recorded = await recordedEnvironment({ identity }, { env: args.env, set, environments });
     for (const option of args.json ? [] : recorded.leftOut) {

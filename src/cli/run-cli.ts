@@ -86,11 +86,11 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     keepsFiles = true;
     using interruption = await listenWhilePlaying();
     // Modules are imported when their command runs, so that help and version are fast.
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { trainCommand } = await import("./train-command.ts");
     const script = process.argv[1] ?? "lyceum";
     await trainCommand(args, {
-      rooms: await openRooms(),
+      catalog: await openCatalog(),
       view: { stream: stdout, color, signal: interruption.signal },
       signal: interruption.signal,
       resumeCommand: (output) => resumeCommand({ args, output, script, environment: process.env }),
@@ -121,41 +121,41 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
 
   async function check(args: CheckArguments): Promise<void> {
     using interruption = await listenWhilePlaying();
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { checkCommand } = await import("./check-command.ts");
-    await checkCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+    await checkCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
   }
 
   async function play(args: PlayArguments): Promise<void> {
     using interruption = await listenWhilePlaying();
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { playCommand } = await import("./play-command.ts");
     const { signal } = interruption;
-    await playCommand(args, { rooms: await openRooms(), input: process.stdin, output: stdout, signal });
+    await playCommand(args, { catalog: await openCatalog(), input: process.stdin, output: stdout, signal });
   }
 
   async function collect(args: CollectArguments): Promise<void> {
     keepsFiles = true;
     using interruption = await listenWhilePlaying();
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { collectCommand } = await import("./collect-command.ts");
-    await collectCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+    await collectCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
   }
 
   async function exportModels(args: ExportArguments): Promise<void> {
     keepsFiles = true;
     using interruption = listenForInterrupt();
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { exportCommand } = await import("./export-command.ts");
-    await exportCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+    await exportCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
   }
 
   async function evaluate(args: EvalArguments): Promise<void> {
     keepsFiles = !args.json;
     using interruption = await listenWhilePlaying();
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { evalCommand } = await import("./eval-command.ts");
-    await evalCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+    await evalCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
   }
 
   async function compare(args: CompareArguments): Promise<void> {
@@ -166,9 +166,9 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   async function rescore(args: RescoreArguments): Promise<void> {
     keepsFiles = !args.json;
     using interruption = await listenWhilePlaying();
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { rescoreCommand } = await import("./rescore-command.ts");
-    await rescoreCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+    await rescoreCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
   }
 
   async function view(args: ViewArguments): Promise<void> {
@@ -178,28 +178,28 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   }
 
   async function migrate(args: MigrateArguments): Promise<void> {
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { migrateCommand } = await import("./migrate-command.ts");
     const output = (text: string): void => void stdout.write(text);
     const report = (text: string): void => void stderr.write(text);
-    await migrateCommand(args, { rooms: await openRooms(), output, report });
+    await migrateCommand(args, { catalog: await openCatalog(), output, report });
   }
 
   async function info({ name, json, keys }: InfoArguments): Promise<void> {
-    const { openRooms } = await import("./rooms.ts");
+    const { openCatalog } = await import("./catalog.ts");
     const { configKeysText, infoText, namedInfoText } = await import("./info-text.ts");
-    const rooms = await openRooms();
+    const catalog = await openCatalog();
     const options = { width: Math.min(stdout.columns || 100, 120), color };
     if (name !== undefined) {
       const { namedInfo } = await import("./named-info.ts");
-      const found = await namedInfo(name, rooms);
+      const found = await namedInfo(name, catalog);
       stdout.write(json ? asJson(found) : namedInfoText(found, options));
       return;
     }
     const { collectInfo, configKeys } = await import("./info.ts");
-    if (keys && !json) stdout.write(configKeysText({ config: configKeys(rooms) }, options));
+    if (keys && !json) stdout.write(configKeysText({ config: configKeys(catalog) }, options));
     else {
-      const found = await collectInfo(rooms);
+      const found = await collectInfo(catalog);
       stdout.write(json ? asJson(found) : infoText(found, options));
     }
   }

@@ -1,7 +1,7 @@
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
 import { canonicalJson } from "../core/taskset/canonical-json.ts";
-import { engineOptions, type Rooms } from "./rooms.ts";
+import { type Catalog, engineOptions } from "./catalog.ts";
 import type { RunConfig } from "./run-config.ts";
 
 /** The part of a config with the settings of the embedded engine. */
@@ -19,16 +19,16 @@ export interface SharedEngine extends AsyncDisposable {
 
 /** Creates a {@link SharedEngine} with the settings of a config. */
 export function createSharedEngine(options: {
-  readonly rooms: Pick<Rooms, "createBackend">;
+  readonly catalog: Pick<Catalog, "createBackend">;
   readonly config: EngineConfig;
 }): SharedEngine {
-  const { rooms, config } = options;
+  const { catalog, config } = options;
   let started: Promise<TrainingBackend> | undefined;
   const keyOf = ({ model, training }: EngineConfig): string =>
     canonicalJson(JSON.parse(JSON.stringify(engineOptions(model, training))));
   return {
     backend: () => {
-      started ??= rooms.createBackend(config);
+      started ??= catalog.createBackend(config);
       return started;
     },
     runningAs: (wanted) => (keyOf(wanted) === keyOf(config) ? started : undefined),

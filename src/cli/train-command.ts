@@ -33,10 +33,10 @@ import { runEnvironment } from "./run-environment.ts";
  * hint.
  */
 export async function trainCommand(args: TrainArguments, options: TrainCommandOptions): Promise<void> {
-  const { rooms, signal, view } = options;
-  const { set, epochs, notes } = translateOverrides(args.set, { keys: configKeys(rooms) });
+  const { catalog, signal, view } = options;
+  const { set, epochs, notes } = translateOverrides(args.set, { keys: configKeys(catalog) });
   for (const note of notes) view.stream.write(`${visibleText(note)}\n`);
-  const loaded = await loadStages({ path: args.config, overrides: set, rooms });
+  const loaded = await loadStages({ path: args.config, overrides: set, catalog });
   const stageNames = loaded.map(({ name }) => name);
   const resumed =
     typeof args.resume === "string"
@@ -44,7 +44,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
       : args.output;
   const resume = args.resume !== false;
   const output = resumed ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
-  await using opener = createPolicyOpener({ rooms, engine: loaded[0]!.config, signal });
+  await using opener = createPolicyOpener({ catalog, engine: loaded[0]!.config, signal });
   const runs: PreparedRun[] = [];
   for (const { name, config: given, environments, algorithms } of loaded) {
     const opening = { registry: environments, open: opener.open };
@@ -88,10 +88,10 @@ async function runOne(
     readonly runOutput: string;
   },
 ): Promise<void> {
-  const { rooms, view, signal, resumeCommand, runOutput } = options;
+  const { catalog, view, signal, resumeCommand, runOutput } = options;
   const { config, environment, environmentOptions, algorithms, output, resume } = run;
   const { training, ...players } = await openFrozen(run, options.opener);
-  await using opened = await openBackend(config, { rooms, opener: options.opener });
+  await using opened = await openBackend(config, { catalog, opener: options.opener });
   const { backend } = opened;
   const progress = new TrainingProgress();
   const events = train({

@@ -6,9 +6,9 @@ export type TrainingEvent =
   | ProbeEvent
   | StepEvent
   | SampleEvent
-  | EvaluationEvent
+  | TrainingEvaluationEvent
   | CheckpointEvent
-  | WarningEvent
+  | TrainingWarningEvent
   | RunEndEvent;
 
 /** Sent when the run is set up, before its first step. */
@@ -91,7 +91,7 @@ export interface SampleEvent {
 }
 
 /** Sent after an evaluation on held-out tasks. */
-export interface EvaluationEvent {
+export interface TrainingEvaluationEvent {
   readonly type: "evaluation";
   readonly step: number;
   readonly split: string;
@@ -112,7 +112,7 @@ export interface CheckpointEvent {
 }
 
 /** A warning for people, with advice. */
-export interface WarningEvent {
+export interface TrainingWarningEvent {
   readonly type: "warning";
   readonly step: number;
   readonly message: string;

@@ -4,4 +4,4 @@ export { scaleReward } from "../core/wrappers/scale-reward.ts";
 export { timeLimit } from "../core/wrappers/time-limit.ts";
 export { toolBudget } from "../core/wrappers/tool-budget.ts";
 export { type ObservationPlace, transformObservation } from "../core/wrappers/transform-observation.ts";
-export { type SeatOptions, withPolicies } from "../core/wrappers/with-policies.ts";
+export { type WithPoliciesOptions, withPolicies } from "../core/wrappers/with-policies.ts";

@@ -4,7 +4,7 @@ import type { EvaluationManifest } from "./log/manifest.ts";
 import type { EvaluationSummary } from "./log/summary.ts";
 
 /** An event of an evaluation. */
-export type EvaluationEvent = EvaluationStartEvent | EpisodeLoggedEvent | WarningEvent | EvaluationEndEvent;
+export type EvaluationEvent = EvaluationStartEvent | EpisodeLoggedEvent | EvaluationWarningEvent | EvaluationEndEvent;
 
 /** Sent when the folder is ready, before the first episode. */
 export interface EvaluationStartEvent {
@@ -22,7 +22,7 @@ export interface EpisodeLoggedEvent {
 }
 
 /** An error outside of episodes, such as an environment that could not be closed. */
-export interface WarningEvent {
+export interface EvaluationWarningEvent {
   readonly type: "warning";
   readonly error: ErrorData;
 }

@@ -1,20 +1,20 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { compareCommand } from "../../src/cli/compare-command.ts";
 import { createProgram } from "../../src/cli/create-program.ts";
 import { evalCommand } from "../../src/cli/eval-command.ts";
 import { checkThresholds, parseThresholds } from "../../src/cli/eval-thresholds.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import { rescoreCommand } from "../../src/cli/rescore-command.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 import { evaluated, temporaryFolder } from "../evaluation/worlds.ts";
 import { evalFolder } from "./eval-world.ts";
 
 /** Runs a command line in this process, and returns its error. */
 async function thrownBy(words: string): Promise<unknown> {
   const nothing = async (): Promise<void> => {};
-  const options = { rooms: await openRooms(), output: { write: () => true }, signal: new AbortController().signal };
+  const options = { catalog: await openCatalog(), output: { write: () => true }, signal: new AbortController().signal };
   const program = createProgram(
     {
       ...{

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { stringify } from "yaml";
-import { openRooms } from "../../src/cli/rooms.ts";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
@@ -50,7 +50,7 @@ async function train(
     await trainCommand(
       { config: join(folder, "config.yaml"), set, resume, output },
       {
-        rooms: await openRooms(),
+        catalog: await openCatalog(),
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",

@@ -2,14 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { collectInfo } from "../../src/cli/info.ts";
 import { configKeysText, infoText, namedInfoText } from "../../src/cli/info-text.ts";
 import { namedInfo } from "../../src/cli/named-info.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 import { displayWidth } from "../../src/reports/training/terminal-text.ts";
 
-const rooms = await openRooms();
-const info = await collectInfo(rooms);
+const catalog = await openCatalog();
+const info = await collectInfo(catalog);
 
 describe("collectInfo", () => {
   it("reports the versions, providers and devices of this machine", () => {
@@ -81,7 +81,7 @@ describe("namedInfo", () => {
       ...info.algorithms.map(({ id, keys }) => ({ kind: "algorithm", id, keys })),
     ];
     for (const { kind, id, keys } of named) {
-      const found = await namedInfo(id, rooms);
+      const found = await namedInfo(id, catalog);
       expect(found).toMatchObject({ kind, id, keys });
       for (const width of [56, 80]) {
         const lines = namedInfoText(found, { width, color: false }).split("\n");
@@ -90,16 +90,16 @@ describe("namedInfo", () => {
         for (const { key } of keys) expect(words, id).toContain(key);
       }
     }
-    for (const id of info.providers) expect(await namedInfo(id, rooms)).toMatchObject({ kind: "provider", id });
+    for (const id of info.providers) expect(await namedInfo(id, catalog)).toMatchObject({ kind: "provider", id });
   });
 
   it("says whether a provider's package is installed and its key is set", async () => {
     vi.stubEnv("OPENAI_API_KEY", "");
-    const absent = await namedInfo("openai", rooms);
+    const absent = await namedInfo("openai", catalog);
     expect(absent.description).toContain("npm install @ai-sdk/openai");
     expect(absent.description).toContain("OPENAI_API_KEY, which is not set");
     vi.stubEnv("OPENAI_API_KEY", "secret-key");
-    const there = JSON.stringify(await namedInfo("openai", rooms));
+    const there = JSON.stringify(await namedInfo("openai", catalog));
     expect(there).toContain("OPENAI_API_KEY, which is set");
     expect(there).not.toContain("secret-key");
     vi.unstubAllEnvs();
@@ -113,7 +113,7 @@ describe("namedInfo", () => {
         const options = z.object({ digits: z.int().default(2).describe("How many digits.") });
         export const entry = { id: "mine", description: "Mine.", options, create: () => undefined };`;
       await writeFile(file, text);
-      expect(await namedInfo(file, rooms)).toMatchObject({
+      expect(await namedInfo(file, catalog)).toMatchObject({
         kind: "environment",
         description: "Mine.",
         keys: [{ key: "digits", default: 2, description: "How many digits." }],
@@ -129,7 +129,7 @@ describe("namedInfo", () => {
     ["opnai", "openai"],
     ["constructor", undefined],
   ])("refuses %s", async (name, nearest) => {
-    const error = await namedInfo(name, rooms).catch((thrown: unknown) => thrown);
+    const error = await namedInfo(name, catalog).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "config.unknown-name" });
     const { hint } = error as { hint: string };
     if (nearest === undefined) expect(hint).toMatch(/^Known: math, /);

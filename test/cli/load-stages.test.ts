@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { loadStages } from "../../src/cli/load-stages.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 
 const config = `
 environment: { id: math, digits: 1 }
@@ -22,7 +22,7 @@ async function load(text: string, overrides: readonly string[] = []) {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, "train.yaml");
   await writeFile(path, text);
-  return loadStages({ path, overrides, rooms: await openRooms() });
+  return loadStages({ path, overrides, catalog: await openCatalog() });
 }
 
 it("merges the keys of each stage into the config", async () => {

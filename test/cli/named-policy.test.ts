@@ -18,7 +18,7 @@ afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => void vi.unstubAllEnvs());
 
 const engine = createSharedEngine({
-  rooms: { createBackend: () => Promise.reject(new Error("No engine is needed here.")) },
+  catalog: { createBackend: () => Promise.reject(new Error("No engine is needed here.")) },
   config: engineOn("cpu"),
 });
 

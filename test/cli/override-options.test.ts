@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { createProgram, type TrainArguments } from "../../src/cli/create-program.ts";
 import { loadRunConfig } from "../../src/cli/load-run-config.ts";
 import { resumeCommand } from "../../src/cli/resume-command.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 import type { RunConfig } from "../../src/cli/run-config.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
@@ -41,7 +41,7 @@ async function load(...argv: string[]): Promise<RunConfig> {
   const path = join(folder, "train.yaml");
   await writeFile(path, yaml);
   const { set } = await parse(...argv);
-  return (await loadRunConfig({ path, overrides: set, rooms: await openRooms() })).config;
+  return (await loadRunConfig({ path, overrides: set, catalog: await openCatalog() })).config;
 }
 
 it("--override takes several changes, may be repeated, and ends where another option begins", async () => {

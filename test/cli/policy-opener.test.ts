@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Catalog, openCatalog } from "../../src/cli/catalog.ts";
 import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
-import { openRooms, type Rooms } from "../../src/cli/rooms.ts";
 import { engineOn } from "../../src/cli/shared-engine.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
@@ -25,13 +25,13 @@ const pair = defineParallelEnvironment({
 
 /** Everything that is part of Lyceum, with counts of started and closed engines. */
 async function countedRooms(): Promise<{
-  readonly rooms: Rooms;
+  readonly catalog: Catalog;
   readonly engines: { started: number; closed: number };
 }> {
-  const rooms = await openRooms();
+  const catalog = await openCatalog();
   const engines = { started: 0, closed: 0 };
-  const createBackend: Rooms["createBackend"] = async (config) => {
-    const backend = await rooms.createBackend(config);
+  const createBackend: Catalog["createBackend"] = async (config) => {
+    const backend = await catalog.createBackend(config);
     engines.started += 1;
     return {
       specificationVersion: backend.specificationVersion,
@@ -44,13 +44,13 @@ async function countedRooms(): Promise<{
       },
     };
   };
-  return { rooms: { ...rooms, createBackend }, engines };
+  return { catalog: { ...catalog, createBackend }, engines };
 }
 
 test("the models of a command run on one engine, and each is opened once", async () => {
-  const { rooms, engines } = await countedRooms();
+  const { catalog, engines } = await countedRooms();
   {
-    await using opener = createPolicyOpener({ rooms, engine: engineOn("cpu"), signal });
+    await using opener = createPolicyOpener({ catalog, engine: engineOn("cpu"), signal });
     const model = join(folder, "runs/lora/model");
     const judge = await opener.open(model, "judge");
     expect(await opener.open(model, "expert")).toBe(judge);
@@ -63,18 +63,18 @@ test("the models of a command run on one engine, and each is opened once", async
 });
 
 test("no engine starts if no model needs one", async () => {
-  const { rooms, engines } = await countedRooms();
-  await using opener = createPolicyOpener({ rooms, signal });
+  const { catalog, engines } = await countedRooms();
+  await using opener = createPolicyOpener({ catalog, signal });
   await opener.open("openai-compatible:http://127.0.0.1:1/v1#m", "judge");
   expect(engines.started).toBe(0);
 });
 
 test("a training shares its engine with a frozen partner", async () => {
-  const { rooms, engines } = await countedRooms();
+  const { catalog, engines } = await countedRooms();
   const set = [`agents.policies.aux=${join(folder, "runs/team")}`, "training.steps=1"];
   await trainCommand(
     { config: join(folder, "team.yaml"), set, resume: false, output: join(folder, "runs/beside") },
-    { rooms, view: { stream: { write: () => true }, color: false }, signal, resumeCommand: () => "" },
+    { catalog, view: { stream: { write: () => true }, color: false }, signal, resumeCommand: () => "" },
   );
   expect(engines).toEqual({ started: 1, closed: 1 });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { engineOptions, openRooms } from "../../src/cli/rooms.ts";
+import { engineOptions, openCatalog } from "../../src/cli/catalog.ts";
 import { parseTrainingConfig, type TrainingConfigInput } from "../../trainers/config/training-config.ts";
 
 const parse = (model: Partial<TrainingConfigInput["model"]>) =>
@@ -36,7 +36,7 @@ describe("the backend of a config", () => {
     ],
     ["any GPU that is not there", { deviceIndex: 99 }, /"cuda" of index 99 does not work/, /count from 0/],
   ])("is refused with a typed error: %s", async (_, model, message, hint) => {
-    const { createBackend } = await openRooms();
+    const { createBackend } = await openCatalog();
     await expect(createBackend(parse(model))).rejects.toMatchObject({
       code: "backend.unsupported",
       message: expect.stringMatching(message),

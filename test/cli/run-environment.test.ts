@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { loadRunConfig } from "../../src/cli/load-run-config.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 import { runEnvironment } from "../../src/cli/run-environment.ts";
 
 const rest = "algorithm: grpo\nmodel: { scratch: {} }\n";
@@ -15,7 +15,7 @@ async function load(text: string, overrides: readonly string[] = []) {
   const { config, environments } = await loadRunConfig({
     path: join(folder, "train.yaml"),
     overrides,
-    rooms: await openRooms(),
+    catalog: await openCatalog(),
   });
   const open = (): never => {
     throw new Error("No policy is named here.");

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { type Commands, createProgram, type TrainArguments } from "../../src/cli/create-program.ts";
 import { spelledOut } from "../../src/cli/load-run-config.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 import { runConfigSchema } from "../../src/cli/run-config.ts";
 import { loadConfig } from "../../src/core/config/index.ts";
 import { repository, runProgram } from "../examples/run-program.ts";
@@ -71,7 +71,7 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
 
 /** A config is a file of the repository, a block of the same document, or what `lyceum init` writes there. */
 async function checkConfig({ config, set }: TrainArguments, block: CodeBlock): Promise<void> {
-  const { environments, algorithms } = await openRooms();
+  const { environments, algorithms } = await openCatalog();
   const schema = runConfigSchema({ environments: environments.entries, algorithms });
   const blocks = await codeBlocks(block.document);
   const inDocument = blocks.find(({ file }) => file === config);

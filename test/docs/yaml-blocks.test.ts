@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { loadStages } from "../../src/cli/load-stages.ts";
 import { readPolicySettings } from "../../src/cli/policy-settings.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { policySpec } from "../../trainers/config/model-config.ts";
@@ -113,7 +113,7 @@ describe("the configs of the documents", () => {
     try {
       const path = join(folder, "train.yaml");
       await writeFile(path, JSON.stringify(block));
-      const stages = await loadStages({ path, overrides: [], rooms: await openRooms() });
+      const stages = await loadStages({ path, overrides: [], catalog: await openCatalog() });
       expect(stages.length).toBe((block.stages as unknown[]).length);
     } finally {
       await rm(folder, { recursive: true });

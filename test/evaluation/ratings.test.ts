@@ -5,7 +5,7 @@ import { createRandom } from "../../src/core/random/random.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
 import type { Matches } from "../../src/evaluation/ratings/matches.ts";
 import { rateMatches, rateRuns } from "../../src/evaluation/ratings/rate-runs.ts";
-import { rotateSeats } from "../../src/evaluation/rotate-seats.ts";
+import { rotatePlayers } from "../../src/evaluation/rotate-players.ts";
 import { evaluated, temporaryFolder } from "./worlds.ts";
 
 const models = ["a", "b", "c"];
@@ -99,7 +99,7 @@ test("runs with rotated models are rated by model, not by agent", async () => {
       scriptedPolicy(({ episode }) => String(name === "two" && episode!.task.index === 3 ? 10 : numbers[name]), {
         name,
       });
-    const policies = rotateSeats(["left", "right"], [player(first), player(second)]);
+    const policies = rotatePlayers(["left", "right"], [player(first), player(second)]);
     const seats = { policies, models: { left: first, right: second }, rotated: true };
     await Array.fromAsync(evaluate({ environment: greater, ...seats, samples: 2, folder }));
   }

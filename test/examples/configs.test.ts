@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { loadRunConfig } from "../../src/cli/load-run-config.ts";
-import { openRooms } from "../../src/cli/rooms.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { pythonSandbox } from "../environments/python-sandbox.ts";
@@ -45,10 +45,10 @@ async function comment(file: string): Promise<string> {
 }
 
 async function load(file: string, overrides: readonly string[] = []) {
-  const rooms = await openRooms();
-  const { config } = await loadRunConfig({ path: join(folder, file), overrides, rooms });
+  const catalog = await openCatalog();
+  const { config } = await loadRunConfig({ path: join(folder, file), overrides, catalog });
   const { id, ...options } = config.environment!;
-  return { config, environment: () => rooms.environments.create(id, options) };
+  return { config, environment: () => catalog.environments.create(id, options) };
 }
 
 /** What has to be smaller for one step of a tiny model. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { stringify } from "yaml";
-import { openRooms } from "../../src/cli/rooms.ts";
+import { openCatalog } from "../../src/cli/catalog.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { TinyHub } from "./tiny-hub.ts";
@@ -46,8 +46,8 @@ export async function trainOneStep(options: {
     await trainCommand(
       { config: path, set, resume: false, output: folder, probe },
       {
-        rooms: {
-          ...(await openRooms()),
+        catalog: {
+          ...(await openCatalog()),
           ...(backend === undefined ? {} : { createBackend: async () => leftOpen(backend) }),
         },
         view: { stream: { write }, color: false },

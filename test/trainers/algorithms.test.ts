@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { none } from "../../trainers/advantages/index.ts";
+import { noBaseline } from "../../trainers/advantages/index.ts";
 import { algorithmDefinition, algorithms, defineAlgorithm, grpo, sft } from "../../trainers/algorithms/index.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { needsReference } from "../../trainers/losses/loss.ts";
@@ -51,7 +51,7 @@ describe("algorithms", () => {
       settings: z.strictObject({ weight: z.number().default(1).describe("Scales the loss.") }),
       create: ({ weight }) => ({
         rollout: { actor: "policy", groupSize: 1, dropGroupsWithoutSignal: false, resampleRounds: 0 },
-        credit: groupAdvantages({ estimator: none }),
+        credit: groupAdvantages({ estimator: noBaseline }),
         loss: { terms: [{ type: "policyGradient", weight }], aggregation: "sequence-mean" },
         updates: { epochs: 1, minibatches: 1 },
       }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WarningEvent } from "../../src/contract/training-event.ts";
+import type { TrainingWarningEvent } from "../../src/contract/training-event.ts";
 import { defaultHealthSettings, initialHealthState, updateHealth } from "../../src/reports/health/index.ts";
 import { type AlgorithmDefinition, algorithmDefinition, algorithms } from "../../trainers/algorithms/index.ts";
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
@@ -12,7 +12,7 @@ const seed = 2;
 async function learnt(
   { settings, environment, steps, learningRate = 0.6, id }: CatalogueCase,
   options: { readonly seed: number; readonly algorithms?: readonly AlgorithmDefinition[] },
-): Promise<{ readonly gain: number; readonly found: readonly WarningEvent[] }> {
+): Promise<{ readonly gain: number; readonly found: readonly TrainingWarningEvent[] }> {
   const record = await runTraining({
     output: await temporaryFolder(),
     environment: environment(),
@@ -27,7 +27,7 @@ async function learnt(
   });
   if (record.error !== undefined) throw record.error;
   const rewards = eventsOf(record, "evaluation").map(({ metrics }) => metrics["reward/mean"]!);
-  const found: WarningEvent[] = [];
+  const found: TrainingWarningEvent[] = [];
   let health = initialHealthState;
   for (const event of record.events) {
     if (event.type !== "step" && event.type !== "evaluation") continue;

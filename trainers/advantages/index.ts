@@ -5,15 +5,15 @@ import { groupMax } from "./group-max.ts";
 import { groupMean } from "./group-mean.ts";
 import { groupZScore } from "./group-z-score.ts";
 import { leaveOneOut } from "./leave-one-out.ts";
-import { none } from "./none.ts";
+import { noBaseline } from "./no-baseline.ts";
 
 export type { AdvantageEstimator } from "./advantage-estimator.ts";
 export { generalizedAdvantages } from "./generalized-advantages.ts";
-export { greedyBaseline, groupMax, groupMean, groupZScore, leaveOneOut, none };
+export { greedyBaseline, groupMax, groupMean, groupZScore, leaveOneOut, noBaseline };
 
 /** All advantage estimators that a config can name. */
 export const advantageEstimators: readonly AdvantageEstimator[] = [
-  none,
+  noBaseline,
   groupMean,
   groupZScore,
   leaveOneOut,

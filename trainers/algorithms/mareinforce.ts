@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { none } from "../advantages/index.ts";
+import { noBaseline } from "../advantages/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
@@ -16,5 +16,5 @@ export const mareinforce: AlgorithmDefinition<Partial<GroupSettings>> = defineAl
   description:
     "REINFORCE for a team: each agent weights its completions by the returns of the joint actions they were part of.",
   settings,
-  create: (group) => groupAlgorithm(group, { estimator: none, policy: { type: "policyGradient" } }),
+  create: (group) => groupAlgorithm(group, { estimator: noBaseline, policy: { type: "policyGradient" } }),
 });

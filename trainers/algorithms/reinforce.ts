@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { none } from "../advantages/index.ts";
+import { noBaseline } from "../advantages/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
@@ -12,5 +12,5 @@ export const reinforce: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgo
   id: "reinforce",
   description: "Each token is weighted by the reward of its episode. No baseline.",
   settings,
-  create: (group) => groupAlgorithm(group, { estimator: none, policy: { type: "policyGradient" } }),
+  create: (group) => groupAlgorithm(group, { estimator: noBaseline, policy: { type: "policyGradient" } }),
 });

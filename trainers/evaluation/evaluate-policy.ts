@@ -7,12 +7,12 @@ import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import type { RolloutOptions } from "../../src/core/rollout/rollout-options.ts";
 import { defaultRule, isCorrect } from "../../src/evaluation/correctness.ts";
-import { rotateSeats, seatedPlayer } from "../../src/evaluation/rotate-seats.ts";
+import { playerOfAgent, rotatePlayers } from "../../src/evaluation/rotate-players.ts";
 import { trainedGroup } from "../credit/trained-agents.ts";
 import { partAccuracies, partRewards } from "../metrics/part-metrics.ts";
 import { isUnscored, rolloutMetrics } from "../metrics/rollout-metrics.ts";
 import { agentMetrics } from "../rewards/agent-rewards.ts";
-import { refuseFailure } from "../training/failed-batch.ts";
+import { throwIfAllFailed } from "../training/failed-batch.ts";
 
 /**
  * Plays tasks with a policy and returns metrics: those of {@link rolloutMetrics} except `groups/without-signal`,
@@ -43,14 +43,14 @@ export async function evaluatePolicy<Task>(
     ...rest,
     ...(opponent === undefined
       ? { policies, groupSize }
-      : { policies: rotateSeats(agents, [policies, opponent]), groupSize: 2 * groupSize }),
+      : { policies: rotatePlayers(agents, [policies, opponent]), groupSize: 2 * groupSize }),
     seed: deriveSeed(seed, "evaluation"),
   });
   const played = await collectGroups(events, onEpisode === undefined ? {} : { onEpisode });
-  refuseFailure(played);
+  throwIfAllFailed(played);
   const notTrained = (member: number): ReadonlySet<AgentId> =>
     new Set(
-      opponent === undefined ? frozen : agents.filter((_, seat) => seatedPlayer(seat, { member, players: 2 }) === 1),
+      opponent === undefined ? frozen : agents.filter((_, seat) => playerOfAgent(seat, { member, players: 2 }) === 1),
     );
   const groups = played.map((group) => trainedGroup(group, notTrained));
   const episodes = groups.flatMap((group) => group.episodes);

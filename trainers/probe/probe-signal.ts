@@ -8,7 +8,7 @@ import { agentsOf, hasSignal, trajectoriesOf } from "../credit/trajectory.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { openPlayers } from "../models/open-policy.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
-import { refuseFailure } from "../training/failed-batch.ts";
+import { throwIfAllFailed } from "../training/failed-batch.ts";
 import { playedUnit, playTasks } from "../training/play-tasks.ts";
 import { lastCompletion } from "../training/sample-event.ts";
 import type { TrainingRun } from "../training/training-run.ts";
@@ -36,7 +36,7 @@ export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConf
     groupSize: Math.max(algorithm.rollout.groupSize, leastEpisodes),
     meter,
   });
-  refuseFailure(all.map(({ group }) => group));
+  throwIfAllFailed(all.map(({ group }) => group));
   const frozen = new Set(Object.keys(run.frozen));
   const played = all.map((group) => ofTrainedAgents(group, frozen));
   const withSignal = groupsWithSignal(run, played);

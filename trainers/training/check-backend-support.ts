@@ -5,7 +5,7 @@ import type { TrainingConfig } from "../config/training-config.ts";
 import { backendTerms } from "../losses/loss.ts";
 
 /** Throws `backend.unsupported` if a backend cannot do what a run needs. Called before the run begins. */
-export function checkSupport(options: {
+export function checkBackendSupport(options: {
   readonly config: TrainingConfig;
   readonly algorithm: Algorithm;
   readonly capabilities: Capabilities;

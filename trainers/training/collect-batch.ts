@@ -9,7 +9,7 @@ import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { hasSignal } from "../credit/trajectory.ts";
 import { fitEpisodes } from "../data/fit-episodes.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
-import { refuseFailure } from "./failed-batch.ts";
+import { throwIfAllFailed } from "./failed-batch.ts";
 import { playTasks } from "./play-tasks.ts";
 import type { TrainingRun } from "./training-run.ts";
 
@@ -57,7 +57,7 @@ export async function collectBatch(
       ...(run.trace === undefined ? {} : { trace: run.trace }),
       ...(options.meter === undefined ? {} : { meter: options.meter }),
     });
-    refuseFailure(batch.map(({ group }) => group));
+    throwIfAllFailed(batch.map(({ group }) => group));
     played.push(...batch);
     const processed = fitted(run, { batch, overlong }).map((whole) => ({
       whole,

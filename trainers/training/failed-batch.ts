@@ -5,7 +5,7 @@ import { fromErrorData, LyceumError } from "../../src/contract/errors/index.ts";
  * Throws the error of the first episode if every episode failed. Then more than one task is broken. Failures with a
  * score count too, because an environment that throws on every answer has an error of its own.
  */
-export function refuseFailure(groups: readonly Group[]): void {
+export function throwIfAllFailed(groups: readonly Group[]): void {
   const episodes = groups.flatMap((group) => group.episodes);
   const failed = episodes.filter((episode): episode is Episode & { error: object } => episode.status === "failed");
   if (episodes.length === 0 || failed.length < episodes.length) return;

@@ -7,7 +7,7 @@ import type {
   RunEndEvent,
   RunStartEvent,
   TrainingEvent,
-  WarningEvent,
+  TrainingWarningEvent,
 } from "../../src/contract/training-event.ts";
 import { registerSavedWork } from "../../src/core/files/saved-work.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
@@ -85,7 +85,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
 }
 
 /** Probes the rewards of a few tasks before the first step, and warns if they have no signal. */
-async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | WarningEvent, void, undefined> {
+async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | TrainingWarningEvent, void, undefined> {
   let probe: ProbeEvent;
   try {
     probe = await probeSignal(run, run.config.probe);
@@ -248,12 +248,12 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
 function* warnOfEpisodes(
   { warnings, progress }: TrainingRun,
   episodes: readonly Episode[],
-): Generator<WarningEvent, void, undefined> {
+): Generator<TrainingWarningEvent, void, undefined> {
   for (const message of warnings.of(episodes)) yield { type: "warning", step: progress.step, message };
 }
 
 /** Saves the model as `checkpoints/best` after an evaluation if it is better than the best so far. */
-async function* keepBest(run: TrainingRun): AsyncGenerator<CheckpointEvent | WarningEvent, void, undefined> {
+async function* keepBest(run: TrainingRun): AsyncGenerator<CheckpointEvent | TrainingWarningEvent, void, undefined> {
   const { config, progress, learners, checkpoints } = run;
   const { best } = config.checkpoint;
   if (best === undefined) return;
@@ -352,7 +352,7 @@ function agentPolicies({ config, environment, frozen }: TrainingRun): NonNullabl
 }
 
 /** Returns the warning of a resumed run that plays ahead. The batch that was played ahead is not in the checkpoint. */
-function notRepeatable(step: number): WarningEvent {
+function notRepeatable(step: number): TrainingWarningEvent {
   const message =
     "Batches are played one step ahead (rollout.maxStaleness). The first batch after a resume is sampled by newer weights than in a run without an interruption, so the final weights will differ.";
   return { type: "warning", step, message };
@@ -362,7 +362,7 @@ function exportFields({ folder, step }: Exported): Pick<RunEndEvent, "exported" 
   return { exported: folder, exportedStep: step };
 }
 
-function noBest({ progress, config }: TrainingRun): WarningEvent {
+function noBest({ progress, config }: TrainingRun): TrainingWarningEvent {
   const message = `No evaluation had the metric ${config.checkpoint.best?.metric}. The last model was exported instead of the best.`;
   return { type: "warning", step: progress.step, message };
 }

@@ -40,7 +40,7 @@ import type { RewardProcessor } from "../rewards/reward-processor.ts";
 import { rewardProcessors } from "../rewards/reward-processor-config.ts";
 import { defaultLearningRate } from "../update/default-learning-rate.ts";
 import { branching } from "./branching.ts";
-import { checkSupport } from "./check-backend-support.ts";
+import { checkBackendSupport } from "./check-backend-support.ts";
 import { createCurriculum } from "./curriculum.ts";
 import { epochSteps } from "./epoch-steps.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
@@ -153,7 +153,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const parsed = parseTrainingConfig(options.config, known);
   const { id: algorithmId, ...settings } = parsed.algorithm;
   const algorithm = algorithmDefinition(algorithmId, known).create(settings);
-  checkSupport({ config: parsed, algorithm, capabilities: backend.capabilities });
+  checkBackendSupport({ config: parsed, algorithm, capabilities: backend.capabilities });
   checkDemonstrations(algorithm, environment);
   checkEnvironmentFits(algorithm, environment);
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(parsed.agents.policies)])];

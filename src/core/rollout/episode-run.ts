@@ -7,12 +7,12 @@ import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
 import { canaryOf } from "./canary.ts";
 import { type Actions, EnvironmentInstance, type Playground } from "./environment-instance.ts";
+import { EpisodeRecorder } from "./episode-recorder.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
-import { Trajectory } from "./trajectory.ts";
 import { TurnRequests } from "./turn-requests.ts";
 import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
 
@@ -20,7 +20,7 @@ import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
 export class EpisodeRun<Task> {
   readonly #settings: RunSettings<Task>;
   readonly #place: RunPlace<Task>;
-  readonly #trajectory: Trajectory;
+  readonly #trajectory: EpisodeRecorder;
   readonly #run = new InterruptibleRun();
   #instance: EnvironmentInstance<Task> | undefined;
   /** The actions of the steps so far. */
@@ -29,7 +29,7 @@ export class EpisodeRun<Task> {
   constructor(settings: RunSettings<Task>, place: RunPlace<Task>) {
     this.#settings = settings;
     this.#place = place;
-    this.#trajectory = Trajectory.begin(settings.pool.factory, settings.policies);
+    this.#trajectory = EpisodeRecorder.begin(settings.pool.factory, settings.policies);
   }
 
   /** Plays the episode. Never rejects: errors are recorded in the episode. */

@@ -3,13 +3,13 @@ import type { Observations } from "../../contract/environment.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 import type { Actions, EnvironmentInstance } from "./environment-instance.ts";
+import type { EpisodeRecorder } from "./episode-recorder.ts";
 import type { JointAction, TurnCandidate } from "./joint-action.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Trajectory } from "./trajectory.ts";
 
 /** A path from the root of a growing tree to its current state. */
 export interface JointPath<Task> {
-  readonly trajectory: Trajectory;
+  readonly trajectory: EpisodeRecorder;
   /** The actions of all steps, for a replay. */
   readonly history: readonly Actions[];
   /** The index among all possible nodes of the turn. The sampling seeds of the node derive from it. */

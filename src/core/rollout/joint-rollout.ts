@@ -1,4 +1,5 @@
 import { Semaphore } from "../concurrency/semaphore.ts";
+import { turnLimit } from "./episode-recorder.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { JointTree } from "./joint-action.ts";
 import { JointRun, type JointSettings } from "./joint-run.ts";
@@ -8,7 +9,6 @@ import { checkCount, mostAtOnce, poolOf, type RolloutOptions, runSettings } from
 import { taskPlaces } from "./rollout-places.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { RunPlace } from "./run-settings.ts";
-import { turnLimit } from "./trajectory.ts";
 
 /**
  * The options of {@link jointRollout}. `concurrency` is the maximum number of concurrent calls of environments. The

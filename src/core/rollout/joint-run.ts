@@ -8,6 +8,7 @@ import { createRandom, deriveSeed } from "../random/random.ts";
 import { type Ask, askAll } from "./ask-all.ts";
 import { canaryOf } from "./canary.ts";
 import { EnvironmentInstance, type Playground } from "./environment-instance.ts";
+import { EpisodeRecorder, turnLimit } from "./episode-recorder.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
 import { chooseHandoff, meanJointValue } from "./handoff.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
@@ -19,7 +20,6 @@ import { completionsPerNode, jointActionsPerNode } from "./joint-shape.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
-import { Trajectory, turnLimit } from "./trajectory.ts";
 import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
 
 /** The shared settings of the trees of a joint rollout. */
@@ -52,7 +52,7 @@ export class JointRun<Task> {
     const { pool, policies, limits } = this.#settings;
     this.#started = performance.now();
     const timer = startTimer(limits.episodeMs, () => this.#runs.interrupt({ status: "truncated", limit: "time" }));
-    const trajectory = Trajectory.begin(pool.factory, policies);
+    const trajectory = EpisodeRecorder.begin(pool.factory, policies);
     const root: JointPath<Task> = { trajectory, history: [], place: 0, observations: {}, acting: [] };
     try {
       await this.#begin(root);

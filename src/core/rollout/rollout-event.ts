@@ -2,7 +2,7 @@ import type { Episode, EpisodeStatus, Group } from "../../contract/episode.ts";
 import type { ErrorData } from "../../contract/errors/index.ts";
 
 /** An event of a rollout. `group` is the index of the task in the order of the given tasks. */
-export type RolloutEvent = EpisodeStartEvent | EpisodeEndEvent | GroupEndEvent | WarningEvent | RolloutEndEvent;
+export type RolloutEvent = EpisodeStartEvent | EpisodeEndEvent | GroupEndEvent | RolloutWarningEvent | RolloutEndEvent;
 
 /** Sent when an episode begins. Episodes begin in task order. */
 export interface EpisodeStartEvent {
@@ -27,7 +27,7 @@ export interface GroupEndEvent {
 }
 
 /** An error outside of episodes, such as an environment that could not be closed. */
-export interface WarningEvent {
+export interface RolloutWarningEvent {
   readonly type: "warning";
   readonly error: ErrorData;
 }

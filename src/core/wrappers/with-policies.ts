@@ -4,10 +4,10 @@ import { LyceumError, unknownNameError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { Reward } from "../../contract/reward.ts";
 import { defaultSampling, type SamplingSettings } from "../../contract/sampler.ts";
-import { SeatedEnvironment } from "./seated-environment.ts";
+import { EnvironmentWithPolicies } from "./environment-with-policies.ts";
 
 /** The options of {@link withPolicies}. */
-export interface SeatOptions {
+export interface WithPoliciesOptions {
   /** The sampling settings. Temperature 1 and at most 256 tokens per action by default. */
   readonly sampling?: SamplingSettings;
   /** The timeout of one action of a policy in milliseconds. 120,000 by default. A timeout fails the episode. */
@@ -30,7 +30,7 @@ export interface SeatOptions {
 export function withPolicies<Task>(
   environment: EnvironmentDefinition<Task>,
   policies: Readonly<Record<AgentId, Policy>>,
-  options: SeatOptions = {},
+  options: WithPoliciesOptions = {},
 ): EnvironmentDefinition<Task> {
   const { sampling = defaultSampling, actMs = 120_000, deterministic = false } = options;
   const { spec: inner, splits } = environment;
@@ -46,7 +46,13 @@ export function withPolicies<Task>(
     splits,
     tasks: (split, loading) => environment.tasks(split, loading),
     create: async () =>
-      new SeatedEnvironment({ inner: await environment.create(), spec, policies: { ...policies }, sampling, actMs }),
+      new EnvironmentWithPolicies({
+        inner: await environment.create(),
+        spec,
+        policies: { ...policies },
+        sampling,
+        actMs,
+      }),
     ...(environment.scoreGroup === undefined
       ? {}
       : {

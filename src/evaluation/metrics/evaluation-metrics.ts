@@ -3,7 +3,7 @@ import type { EpisodeEntry } from "../log/episode-entry.ts";
 import type { EvaluationManifest } from "../log/manifest.ts";
 import type { Metric } from "../log/summary.ts";
 import { meanInterval } from "./interval.ts";
-import { matchScore, seatOf } from "./match-score.ts";
+import { agentOfModel, matchScore } from "./match-score.ts";
 import { estimatePassAtK, estimatePassHatK } from "./pass-at-k.ts";
 import { episodeReward, mean, type TaskResult } from "./task-results.ts";
 
@@ -40,7 +40,7 @@ export function evaluationMetrics(
   for (const agent of agents.length > 1 ? agents : []) {
     const name = rotated ? models[agent] : agent;
     const rewardOf = (entry: EpisodeEntry): number | undefined =>
-      entry.agents[rotated ? seatOf(agent, { agents, member: entry.member }) : agent]?.reward ?? undefined;
+      entry.agents[rotated ? agentOfModel(agent, { agents, member: entry.member }) : agent]?.reward ?? undefined;
     metrics.push([`reward/${name}`, meanMetric(results, rewardOf)]);
   }
   if (!definesCorrect(correct)) metrics.push(...shares);

@@ -1,5 +1,5 @@
 import type { EpisodeEntry } from "../log/episode-entry.ts";
-import { seatedPlayer } from "../rotate-seats.ts";
+import { playerOfAgent } from "../rotate-players.ts";
 
 /** The assignment of models to the agents of an episode. */
 export interface Seats {
@@ -14,19 +14,19 @@ export interface Seats {
  */
 export function matchScore(entry: EpisodeEntry, { agents, rotated }: Seats): number | undefined {
   const [own, other] = agents.map(
-    (agent) => entry.agents[rotated ? seatOf(agent, { agents, member: entry.member }) : agent]?.reward,
+    (agent) => entry.agents[rotated ? agentOfModel(agent, { agents, member: entry.member }) : agent]?.reward,
   );
   if (own === undefined || own === null || other === undefined || other === null) return undefined;
   return own > other ? 1 : own < other ? 0 : 0.5;
 }
 
 /** Returns the agent that the model of `agent` plays in a member, if models rotate between agents. */
-export function seatOf(
+export function agentOfModel(
   agent: string,
   options: { readonly agents: readonly string[]; readonly member: number },
 ): string {
   const { agents, member } = options;
   const player = agents.indexOf(agent);
   const seats = agents.length;
-  return agents.find((_, seat) => seatedPlayer(seat, { member, players: seats }) === player)!;
+  return agents.find((_, seat) => playerOfAgent(seat, { member, players: seats }) === player)!;
 }

@@ -1,4 +1,4 @@
-import type { EvaluationEvent, StepEvent } from "../../contract/training-event.ts";
+import type { StepEvent, TrainingEvaluationEvent } from "../../contract/training-event.ts";
 import type { HealthSettings } from "./health-settings.ts";
 import { addToWindow, emptyWindow, type MetricWindow, type WindowSummary } from "./metric-window.ts";
 
@@ -57,7 +57,7 @@ export function rememberStep(state: HealthState, event: StepEvent, { window, hid
 /** Returns the state after an evaluation. */
 export function rememberEvaluation(
   state: HealthState,
-  { step, split, metrics }: EvaluationEvent,
+  { step, split, metrics }: TrainingEvaluationEvent,
   { hidden }: HealthSettings,
 ): HealthState {
   const name = hidden.replace(/^evaluation\//, "");

@@ -1,4 +1,4 @@
-import type { EvaluationEvent, StepEvent, WarningEvent } from "../../contract/training-event.ts";
+import type { StepEvent, TrainingEvaluationEvent, TrainingWarningEvent } from "../../contract/training-event.ts";
 import { formatPercent } from "../../core/text/format.ts";
 import { readHealth } from "./health-checks.ts";
 import type { HealthSettings } from "./health-settings.ts";
@@ -14,13 +14,13 @@ const overBelow = 0.8;
  */
 export function updateHealth(
   before: HealthState,
-  event: StepEvent | EvaluationEvent,
+  event: StepEvent | TrainingEvaluationEvent,
   settings: HealthSettings,
-): { readonly state: HealthState; readonly warnings: readonly WarningEvent[] } {
+): { readonly state: HealthState; readonly warnings: readonly TrainingWarningEvent[] } {
   const remembered =
     event.type === "step" ? rememberStep(before, event, settings) : rememberEvaluation(before, event, settings);
   const troubles = new Set(before.troubles);
-  const warnings: WarningEvent[] = [];
+  const warnings: TrainingWarningEvent[] = [];
   for (const { check, subject, level, message } of readHealth(remembered, settings)) {
     const about = subject === undefined ? {} : { subject };
     const trouble = subject === undefined ? check : `${check} ${subject}`;

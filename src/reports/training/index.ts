@@ -1,13 +1,13 @@
 export type {
   CheckpointEvent,
-  EvaluationEvent,
   ProbeEvent,
   RunEndEvent,
   RunStartEvent,
   SampleEvent,
   StepEvent,
+  TrainingEvaluationEvent,
   TrainingEvent,
-  WarningEvent,
+  TrainingWarningEvent,
 } from "../../contract/training-event.ts";
 export { type ActivityProgress, TrainingProgress } from "../../core/training-progress.ts";
 export { htmlReport } from "./html-report.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { toErrorData } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
-import type { RunEndEvent, RunStartEvent, TrainingEvent, WarningEvent } from "../../contract/training-event.ts";
+import type { RunEndEvent, RunStartEvent, TrainingEvent, TrainingWarningEvent } from "../../contract/training-event.ts";
 import { replaceFile } from "../../core/files/replace-file.ts";
 import { lockMetrics } from "../../core/files/run-lock.ts";
 import { followRun, type RunFollower } from "../trackers/follow-run.ts";
@@ -39,9 +39,9 @@ export async function* recordRun(
   let elapsedMs = 0;
   let ended = false;
 
-  const warning = (message: string): WarningEvent => ({ type: "warning", step, message });
+  const warning = (message: string): TrainingWarningEvent => ({ type: "warning", step, message });
   /** Passes the event to every tracker. The remaining trackers get a warning about each one that failed. */
-  const keep = async (event: TrainingEvent): Promise<WarningEvent[]> => {
+  const keep = async (event: TrainingEvent): Promise<TrainingWarningEvent[]> => {
     if (event.type === "run-start" && followers.length === 0) {
       lock = await lockMetrics(folder).catch((error: unknown) => {
         if (toErrorData(error).code === "config.invalid") throw error;
@@ -62,7 +62,7 @@ export async function* recordRun(
     problems.push(...losses.splice(0));
     if (event.type === "run-end") problems.push(...(await closeTrackers()));
     const warnings = problems.flatMap((message) => (message === undefined ? [] : [warning(message)]));
-    const further: WarningEvent[] = [];
+    const further: TrainingWarningEvent[] = [];
     for (const one of warnings) further.push(...(await keep(one)));
     return [...warnings, ...further];
   };

@@ -1,13 +1,13 @@
 import type { Json } from "../../contract/json.ts";
 import type {
   CheckpointEvent,
-  EvaluationEvent,
   ProbeEvent,
   RunEndEvent,
   RunStartEvent,
   SampleEvent,
   StepEvent,
-  WarningEvent,
+  TrainingEvaluationEvent,
+  TrainingWarningEvent,
 } from "../../contract/training-event.ts";
 import type { MetricsFile } from "./metrics-file.ts";
 
@@ -22,9 +22,9 @@ export interface RunRecord {
   /** The steps in ascending order, one per step number. For repeated steps, the last one. */
   readonly steps: readonly StepEvent[];
   /** The evaluations in ascending order, one per step and split. */
-  readonly evaluations: readonly EvaluationEvent[];
+  readonly evaluations: readonly TrainingEvaluationEvent[];
   readonly samples: readonly SampleEvent[];
-  readonly warnings: readonly WarningEvent[];
+  readonly warnings: readonly TrainingWarningEvent[];
   readonly checkpoints: readonly CheckpointEvent[];
   readonly end?: RunEndEvent;
   /** The total duration of all sessions in milliseconds. */
@@ -42,9 +42,9 @@ export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?
   let sessionMs = 0;
   let resumptions = 0;
   const steps = new Map<number, StepEvent>();
-  const evaluations = new Map<string, EvaluationEvent>();
+  const evaluations = new Map<string, TrainingEvaluationEvent>();
   const samples: SampleEvent[] = [];
-  const warnings: WarningEvent[] = [];
+  const warnings: TrainingWarningEvent[] = [];
   const checkpoints: CheckpointEvent[] = [];
   for (const event of file.events) {
     switch (event.type) {

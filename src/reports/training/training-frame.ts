@@ -5,7 +5,7 @@ import { learningRateText } from "./learning-rate-text.ts";
 import { evaluationSummary, type MetricSummary, rewardSummary, updateSummary } from "./metric-summary.ts";
 import { sparkline } from "./sparkline.ts";
 import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-text.ts";
-import type { TrainingState } from "./training-state.ts";
+import type { TrainingViewState } from "./training-state.ts";
 import { visibleLine } from "./visible-text.ts";
 
 /** The options of {@link trainingFrame}. */
@@ -22,7 +22,7 @@ export interface FrameOptions {
 }
 
 /** Returns the live view of a run as lines. It is a pure function of the state, so it can be tested. */
-export function trainingFrame(state: TrainingState, options: FrameOptions): string[] {
+export function trainingFrame(state: TrainingViewState, options: FrameOptions): string[] {
   const { width } = options;
   const lines: Span[][] = [
     ...titleLines(state),
@@ -38,7 +38,7 @@ export function trainingFrame(state: TrainingState, options: FrameOptions): stri
   return lines.map((spans) => renderLine(spans, options));
 }
 
-function titleLines({ start }: TrainingState): Span[][] {
+function titleLines({ start }: TrainingViewState): Span[][] {
   if (start === undefined) return [[span("setting up", "bold")]];
   const { name, trainableParameters, device } = start.model;
   return [
@@ -63,7 +63,7 @@ function titleLines({ start }: TrainingState): Span[][] {
   ];
 }
 
-function progressLine({ start, step, end }: TrainingState, { width, elapsedMs }: FrameOptions): Span[] {
+function progressLine({ start, step, end }: TrainingViewState, { width, elapsedMs }: FrameOptions): Span[] {
   const done = step?.step ?? start?.resumedFrom ?? 0;
   const total = step?.steps ?? start?.steps ?? 0;
   const share = total > 0 ? Math.min(1, done / total) : 0;
@@ -90,7 +90,7 @@ function activityLine({ progress }: FrameOptions): Span[][] {
 }
 
 /** Returns the reward over the last steps, or the loss if the reward does not vary, as with demonstrations. */
-function trendLine({ rewards, losses }: TrainingState, width: number): Span[][] {
+function trendLine({ rewards, losses }: TrainingViewState, width: number): Span[][] {
   const [label, values] = new Set(rewards).size > 1 || losses.length < 2 ? ["reward", rewards] : ["loss", losses];
   if (values.length < 2) return [];
   const room = Math.min(60, width - displayWidth(label) - 1);
@@ -119,7 +119,7 @@ function metricLines(summaries: readonly MetricSummary[], width: number): Span[]
   return line.length === 0 ? lines : [...lines, line];
 }
 
-function evaluationLine({ evaluation }: TrainingState): Span[][] {
+function evaluationLine({ evaluation }: TrainingViewState): Span[][] {
   if (evaluation === undefined) return [];
   const values = evaluationSummary(evaluation.metrics).map(({ label, value }) => `${label} ${value}`);
   return [
@@ -131,7 +131,7 @@ function evaluationLine({ evaluation }: TrainingState): Span[][] {
   ];
 }
 
-function sampleLines({ sample }: TrainingState, width: number): Span[][] {
+function sampleLines({ sample }: TrainingViewState, width: number): Span[][] {
   if (sample === undefined) return [];
   const reward = sample.reward === undefined ? "" : ` · reward ${formatNumber(sample.reward)}`;
   const block = (text: string, mark: string, style: "dim" | undefined, maximum: number): Span[][] =>
@@ -156,7 +156,7 @@ function lastLines(text: string): string[] {
 }
 
 function statusLines(
-  { warning, warnings, troubles, checkpoint, end }: TrainingState,
+  { warning, warnings, troubles, checkpoint, end }: TrainingViewState,
   { stopping }: FrameOptions,
 ): Span[][] {
   const lines: Span[][] = [];

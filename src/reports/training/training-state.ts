@@ -1,27 +1,27 @@
 import { match } from "ts-pattern";
 import type {
   CheckpointEvent,
-  EvaluationEvent,
   RunEndEvent,
   RunStartEvent,
   SampleEvent,
   StepEvent,
+  TrainingEvaluationEvent,
   TrainingEvent,
-  WarningEvent,
+  TrainingWarningEvent,
 } from "../../contract/training-event.ts";
 
 /** The state of a view of a running training. */
-export interface TrainingState {
+export interface TrainingViewState {
   readonly start?: RunStartEvent;
   readonly step?: StepEvent;
   readonly sample?: SampleEvent;
-  readonly evaluation?: EvaluationEvent;
+  readonly evaluation?: TrainingEvaluationEvent;
   readonly checkpoint?: CheckpointEvent;
   /** The last warning that is not from a health check. */
-  readonly warning?: WarningEvent;
+  readonly warning?: TrainingWarningEvent;
   readonly warnings: number;
   /** The warnings of health checks: the last one of each of the last three checks whose trouble is not over. */
-  readonly troubles: readonly WarningEvent[];
+  readonly troubles: readonly TrainingWarningEvent[];
   readonly end?: RunEndEvent;
   /** The last mean rewards and losses, one per step that has one. */
   readonly rewards: readonly number[];
@@ -29,14 +29,14 @@ export interface TrainingState {
 }
 
 /** The state before the first event. */
-export const initialTrainingState: TrainingState = { warnings: 0, troubles: [], rewards: [], losses: [] };
+export const initialTrainingState: TrainingViewState = { warnings: 0, troubles: [], rewards: [], losses: [] };
 
 const trendLength = 240;
 
 /** Returns the state after one more event. */
-export function updateTrainingState(state: TrainingState, event: TrainingEvent): TrainingState {
+export function updateTrainingState(state: TrainingViewState, event: TrainingEvent): TrainingViewState {
   return match(event)
-    .returnType<TrainingState>()
+    .returnType<TrainingViewState>()
     .with({ type: "run-start" }, (start) => ({ ...initialTrainingState, start }))
     .with({ type: "step" }, (step) => ({
       ...state,

@@ -1,4 +1,4 @@
-import type { WarningEvent } from "../../contract/training-event.ts";
+import type { TrainingWarningEvent } from "../../contract/training-event.ts";
 
 /** Warnings with equal texts, except for numbers. */
 export interface WarningGroup {
@@ -10,12 +10,12 @@ export interface WarningGroup {
 }
 
 /** Returns a key that is equal for warnings that differ only in numbers. */
-export function warningKind({ message }: WarningEvent): string {
+export function warningKind({ message }: TrainingWarningEvent): string {
   return message.replace(/\d+/g, "0");
 }
 
 /** Groups warnings by kind, in the order of the first warning of each kind. */
-export function groupWarnings(warnings: readonly WarningEvent[]): WarningGroup[] {
+export function groupWarnings(warnings: readonly TrainingWarningEvent[]): WarningGroup[] {
   return [...Map.groupBy(warnings, warningKind).values()].map((alike) => ({
     message: alike.at(-1)!.message,
     count: alike.length,

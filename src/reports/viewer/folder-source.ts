@@ -23,7 +23,7 @@ import { evaluationView } from "./evaluation-view.ts";
 import { type FoundRun, findRuns } from "./find-runs.ts";
 import { runPath } from "./run-path.ts";
 import { createTextSearch, type TextSearch } from "./text-search.ts";
-import { seatedModel, tokenTexts } from "./token-texts.ts";
+import { modelOfAgent, tokenTexts } from "./token-texts.ts";
 import { createTraceIndex } from "./trace-index.ts";
 import { createTrainingLines } from "./training-line.ts";
 import { createTrainingReader } from "./training-view.ts";
@@ -82,7 +82,7 @@ export function folderSource(
     if (kind === "evaluation") {
       const { identity } = await readManifest(folder);
       return await tokenTexts(episode, async (agent) => {
-        const model = seatedModel(agent, { member: episode.member, identity });
+        const model = modelOfAgent(agent, { member: episode.member, identity });
         return model === undefined ? undefined : await tokenizerOf(model);
       });
     }

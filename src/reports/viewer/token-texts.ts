@@ -2,7 +2,7 @@ import type { Episode } from "../../contract/episode.ts";
 import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
 import type { Tokenizer } from "../../core/tokens/tokenizer.ts";
 import type { EvaluationManifest } from "../../evaluation/log/manifest.ts";
-import { seatedPlayer } from "../../evaluation/rotate-seats.ts";
+import { playerOfAgent } from "../../evaluation/rotate-players.ts";
 import type { EpisodeView } from "./view-source.ts";
 
 /**
@@ -24,14 +24,14 @@ export async function tokenTexts(
 }
 
 /** The model in an agent's seat: where seats rotate, in member m that of the agent m places on. */
-export function seatedModel(
+export function modelOfAgent(
   agent: string,
   { member, identity }: Pick<Episode, "member"> & Pick<EvaluationManifest, "identity">,
 ): string | undefined {
   const { models, rotated } = identity;
   if (rotated !== true) return models[agent];
   const agents = Object.keys(models);
-  return models[agents[seatedPlayer(agents.indexOf(agent), { member, players: agents.length })]!];
+  return models[agents[playerOfAgent(agents.indexOf(agent), { member, players: agents.length })]!];
 }
 
 function textsOf(ids: readonly number[], tokenizer: Tokenizer): string[] {

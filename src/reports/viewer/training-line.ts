@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { tryParseJson } from "../../contract/json.ts";
-import type { EvaluationEvent, RunEndEvent, RunStartEvent, StepEvent } from "../../contract/training-event.ts";
+import type { RunEndEvent, RunStartEvent, StepEvent, TrainingEvaluationEvent } from "../../contract/training-event.ts";
 import { metricsFileName, parseHeader } from "../training/metrics-file.ts";
 import { trainingEventSchema } from "../training/training-event-schema.ts";
 import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
@@ -71,7 +71,7 @@ function readBrief(file: string, size: number): Omit<BriefTraining, "stamp"> {
   const ended = lastEvent<RunEndEvent>(lines, '{"type":"run-end"');
   // A run that was resumed has not ended.
   const end = ended.place > Math.max(start.place, step.place) ? ended.event : undefined;
-  const evaluation = lastEvent<EvaluationEvent>(lines, '{"type":"evaluation"').event;
+  const evaluation = lastEvent<TrainingEvaluationEvent>(lines, '{"type":"evaluation"').event;
   const rewarded = lastEvent<StepEvent>(lines, '{"type":"step"', '"reward/mean":').event;
   const trend = trendOf(lines);
   return {
@@ -109,7 +109,7 @@ function lastEvent<Event>(
 
 /** Of the last evaluation, or else of the last step. The loss stands in for rewards that there are not. */
 function scoresOf(of: {
-  readonly evaluation: EvaluationEvent | undefined;
+  readonly evaluation: TrainingEvaluationEvent | undefined;
   readonly rewarded: StepEvent | undefined;
   readonly step: StepEvent | undefined;
 }): Pick<RunSummary, "scores" | "scoresOf"> {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
+import { openCatalog } from "../../../src/cli/catalog.ts";
 import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
 import { llmCollabKeys } from "../../../src/cli/migrate/llm-collab-keys.ts";
 import { mrlmEnvironmentKeys } from "../../../src/cli/migrate/mrlm-environment-keys.ts";
@@ -8,12 +9,11 @@ import { mrlmKeys } from "../../../src/cli/migrate/mrlm-keys.ts";
 import { leaves } from "../../../src/cli/migrate/old-config.ts";
 import { trainerSections } from "../../../src/cli/migrate/trainer-sections.ts";
 import { migrateConfig } from "../../../src/cli/migrate-config.ts";
-import { openRooms } from "../../../src/cli/rooms.ts";
 import { configKeys } from "../../../src/cli/run-config.ts";
 import { isJsonObject, type Json } from "../../../src/contract/json.ts";
 import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
 
-const rooms = await openRooms();
+const catalog = await openCatalog();
 const tables = { mrlm: mrlmKeys, "llm-collab": llmCollabKeys };
 const samples = { mrlm: mrlmSamples, "llm-collab": llmCollabSamples };
 type System = keyof typeof tables;
@@ -36,7 +36,7 @@ describe.each(systems)("the table of %s", (system) => {
   });
 
   it("contains only new keys that a config of Lyceum can have", () => {
-    const known = new Set(configKeys(rooms).map(({ key }) => key.replace(/\[\].*|\.\*.*/, "")));
+    const known = new Set(configKeys(catalog).map(({ key }) => key.replace(/\[\].*|\.\*.*/, "")));
     const sections = ["environment", "environments", "rewards", "trackers", "agents.models"];
     const pending = ["model.precision", "model.deviceIndex"];
     for (const { old, now } of [...tables[system], ...mrlmEnvironmentKeys]) {
@@ -90,7 +90,7 @@ describe.each(systems)("a config of %s", (system) => {
     await fc.assert(
       fc.asyncProperty(oldConfigs(system), async ({ section, config }) => {
         const text = stringify(config);
-        const { converted, yaml } = await migrateConfig({ text, name: "old.yaml", to: "new.yaml", system, rooms });
+        const { converted, yaml } = await migrateConfig({ text, name: "old.yaml", to: "new.yaml", system, catalog });
         expect(parse(yaml)).toEqual(nestedConfig(converted.set));
         expect(converted.lost.filter(({ reason }) => reason === "")).toEqual([]);
         const kept = [...converted.origins.values()].flatMap(({ from }) => from);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { openCatalog } from "../../../src/cli/catalog.ts";
 import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
 import { migrateConfig } from "../../../src/cli/migrate-config.ts";
-import { openRooms } from "../../../src/cli/rooms.ts";
 
-const rooms = await openRooms();
+const catalog = await openCatalog();
 
 async function migrated(text: string, system?: "mrlm" | "llm-collab") {
-  const { converted, yaml } = await migrateConfig({ text, name: "old.yaml", to: "new.yaml", system, rooms });
+  const { converted, yaml } = await migrateConfig({ text, name: "old.yaml", to: "new.yaml", system, catalog });
   return { ...converted, yaml, config: nestedConfig(converted.set), lost: lostOf(converted.lost) };
 }
 

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { openCatalog } from "../../../src/cli/catalog.ts";
 import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
 import { migrateConfig } from "../../../src/cli/migrate-config.ts";
-import { openRooms } from "../../../src/cli/rooms.ts";
 import { isJsonObject, type Json } from "../../../src/contract/json.ts";
 import { llmCollabConfigs, type Settings } from "./public-configs.ts";
 
-const rooms = await openRooms();
+const catalog = await openCatalog();
 
 async function migrated(config: Json) {
-  const { converted } = await migrateConfig({ text: stringify(config), name: "old.yaml", to: "new.yaml", rooms });
+  const { converted } = await migrateConfig({ text: stringify(config), name: "old.yaml", to: "new.yaml", catalog });
   return { ...converted, config: nestedConfig(converted.set) };
 }
 

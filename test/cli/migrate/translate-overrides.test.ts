@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { openCatalog } from "../../../src/cli/catalog.ts";
 import { llmCollabKeys } from "../../../src/cli/migrate/llm-collab-keys.ts";
 import { mrlmKeys } from "../../../src/cli/migrate/mrlm-keys.ts";
 import { translateOverrides } from "../../../src/cli/migrate/translate-overrides.ts";
-import { openRooms } from "../../../src/cli/rooms.ts";
 import { configKeys } from "../../../src/cli/run-config.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
 
-const keys = configKeys(await openRooms());
+const keys = configKeys(await openCatalog());
 const translate = (...overrides: string[]) => translateOverrides(overrides, { keys });
 
 describe("overrides with old keys", () => {

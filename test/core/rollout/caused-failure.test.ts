@@ -11,7 +11,7 @@ import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
 import { isCorrect, isUnscored } from "../../../src/evaluation/correctness.ts";
 import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
-import { refuseFailure } from "../../../trainers/training/failed-batch.ts";
+import { throwIfAllFailed } from "../../../trainers/training/failed-batch.ts";
 
 const rewardRange = [-2, 3] as const;
 const tasks = [{ question: "?" }];
@@ -57,9 +57,9 @@ describe("a step that throws on what the policy sent", () => {
       "episodes/caused-failure": 1,
     });
     // If every episode of a batch is such a one, the environment has an error of its own.
-    expect(() => refuseFailure(groups)).toThrow("All 1 episodes failed");
+    expect(() => throwIfAllFailed(groups)).toThrow("All 1 episodes failed");
     const good = await play(reader, '{"n":1}', '{"n":1}');
-    expect(() => refuseFailure([...groups, { task: good.task, episodes: [good] }])).not.toThrow();
+    expect(() => throwIfAllFailed([...groups, { task: good.task, episodes: [good] }])).not.toThrow();
   });
 
   test("is warned of once, with file and line", async () => {
@@ -275,7 +275,7 @@ describe("what is not the policy's doing stays unscored", () => {
     const episode = await play(environment, "text");
     expect(episode.status).toBe("failed");
     expect(episode.agents.agent!.reward.status).toBe("unscored");
-    expect(() => refuseFailure([{ task: episode.task, episodes: [episode] }])).toThrow("All 1 episodes failed");
+    expect(() => throwIfAllFailed([{ task: episode.task, episodes: [episode] }])).toThrow("All 1 episodes failed");
   });
 
   test("a step that fails once, and not when it is played again", async () => {

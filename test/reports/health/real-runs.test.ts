@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
-import type { TrainingEvent, WarningEvent } from "../../../src/contract/training-event.ts";
+import type { TrainingEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import { watchHealth } from "../../../src/reports/health/index.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
@@ -16,8 +16,8 @@ async function warnings(options: {
   readonly environment: EnvironmentDefinition;
   readonly backend: TrainingBackend;
   readonly config: TrainingConfigInput;
-}): Promise<WarningEvent[]> {
-  const found: WarningEvent[] = [];
+}): Promise<TrainingWarningEvent[]> {
+  const found: TrainingWarningEvent[] = [];
   const run: AsyncIterable<TrainingEvent> = train({ ...options, output: await temporaryFolder() });
   for await (const event of watchHealth(run, { settings: { ignore: ["truncation"] } })) {
     if (event.type === "warning") found.push(event);
@@ -25,12 +25,13 @@ async function warnings(options: {
   return found;
 }
 
-const checksOf = (found: readonly WarningEvent[]): Set<string | undefined> => new Set(found.map(({ check }) => check));
+const checksOf = (found: readonly TrainingWarningEvent[]): Set<string | undefined> =>
+  new Set(found.map(({ check }) => check));
 const letters = (judge: (right: boolean) => number = Number): EnvironmentDefinition =>
   letterEnvironment({ judge }) as EnvironmentDefinition;
 
 describe("a small model on the engine", () => {
-  const run = async (algorithm: string, learningRate: number): Promise<WarningEvent[]> => {
+  const run = async (algorithm: string, learningRate: number): Promise<TrainingWarningEvent[]> => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     return await warnings({
       environment: letters(),

@@ -1,4 +1,4 @@
-import type { EvaluationEvent, StepEvent, WarningEvent } from "../../../src/contract/training-event.ts";
+import type { StepEvent, TrainingEvaluationEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
 import {
   defaultHealthSettings,
@@ -35,7 +35,7 @@ export function evaluation(
   step: number,
   reward: number,
   metrics: Readonly<Record<string, number>> = {},
-): EvaluationEvent {
+): TrainingEvaluationEvent {
   const spread = Math.sqrt(reward * (1 - reward));
   const rest = { "reward/std": spread, "episodes/count": 200, accuracy: reward, ...metrics };
   return { type: "evaluation", step, split: "test", metrics: { "reward/mean": reward, ...rest } };
@@ -43,19 +43,19 @@ export function evaluation(
 
 /** Returns the warnings of a history, without those that report an end. */
 export function warningsOf(
-  events: Iterable<StepEvent | EvaluationEvent>,
+  events: Iterable<StepEvent | TrainingEvaluationEvent>,
   settings: Partial<HealthSettings> = {},
-): WarningEvent[] {
+): TrainingWarningEvent[] {
   return healthEvents(events, settings).filter(({ over }) => over === undefined);
 }
 
 /** Returns all health warnings of a history. */
 export function healthEvents(
-  events: Iterable<StepEvent | EvaluationEvent>,
+  events: Iterable<StepEvent | TrainingEvaluationEvent>,
   settings: Partial<HealthSettings> = {},
-): WarningEvent[] {
+): TrainingWarningEvent[] {
   let health = initialHealthState;
-  const all: WarningEvent[] = [];
+  const all: TrainingWarningEvent[] = [];
   for (const event of events) {
     const { state, warnings } = updateHealth(health, event, { ...defaultHealthSettings, ...settings });
     health = state;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TrainingEvent, WarningEvent } from "../../../src/contract/training-event.ts";
+import type { TrainingEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
 import { htmlReport, runRecord, showTraining } from "../../../src/reports/training/index.ts";
 import { plainLine } from "../../../src/reports/training/plain-line.ts";
 import { trainingEventSchema } from "../../../src/reports/training/training-event-schema.ts";
@@ -7,14 +7,14 @@ import { trainingFrame } from "../../../src/reports/training/training-frame.ts";
 import { initialTrainingState, updateTrainingState } from "../../../src/reports/training/training-state.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 
-const trouble = (step: number, check: string, message: string): WarningEvent => ({
+const trouble = (step: number, check: string, message: string): TrainingWarningEvent => ({
   type: "warning",
   step,
   message,
   check,
 });
 const hacking = trouble(7, "reward-hacking", "Likely reward hacking: <b>&");
-const disk: WarningEvent = { type: "warning", step: 5, message: "The disk is full." };
+const disk: TrainingWarningEvent = { type: "warning", step: 5, message: "The disk is full." };
 const run = [
   ...sampleRun({ steps: 9 }),
   disk,
@@ -52,12 +52,12 @@ describe("the health of a run", () => {
   });
 
   it("leaves the live view when it is over, and remains in the report and in metrics.jsonl", () => {
-    const fall = (step: number, subject: string, message: string): WarningEvent => ({
+    const fall = (step: number, subject: string, message: string): TrainingWarningEvent => ({
       ...trouble(step, "component-fall", message),
       subject,
     });
-    const over: WarningEvent = { ...trouble(8, "truncation", "truncation is over."), over: true };
-    const other: WarningEvent = { ...fall(9, "reward/component/a", "a is back."), over: true };
+    const over: TrainingWarningEvent = { ...trouble(8, "truncation", "truncation is over."), over: true };
+    const other: TrainingWarningEvent = { ...fall(9, "reward/component/a", "a is back."), over: true };
     const events = [...run, fall(7, "reward/component/b", "b fell"), over, other];
     const state = events.reduce(updateTrainingState, initialTrainingState);
     const frame = trainingFrame(state, { width: 79, color: false, elapsedMs: 1, stopping: false }).join("\n");

@@ -4,7 +4,7 @@ import { textMessage } from "../../../src/contract/message.ts";
 import { scored } from "../../../src/contract/reward.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
 import type { EvaluationManifest } from "../../../src/evaluation/log/manifest.ts";
-import { seatedModel, tokenTexts } from "../../../src/reports/viewer/token-texts.ts";
+import { modelOfAgent, tokenTexts } from "../../../src/reports/viewer/token-texts.ts";
 
 const tokenizer = createByteTokenizer();
 
@@ -44,7 +44,7 @@ function identity(rotated: boolean): Pick<EvaluationManifest, "identity"> {
 }
 
 const tokenizerOf = (member: number, rotated: boolean) => async (agent: string) =>
-  seatedModel(agent, { member, ...identity(rotated) }) === "here" ? tokenizer : undefined;
+  modelOfAgent(agent, { member, ...identity(rotated) }) === "here" ? tokenizer : undefined;
 
 it("are one for each sampled token, whole characters with the last of theirs", async () => {
   const texts = await tokenTexts(episode(0), tokenizerOf(0, false));

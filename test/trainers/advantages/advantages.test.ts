@@ -7,7 +7,7 @@ import {
   groupMean,
   groupZScore,
   leaveOneOut,
-  none,
+  noBaseline,
 } from "../../../trainers/advantages/index.ts";
 
 const rewards = fc.array(fc.double({ min: -100, max: 100, noNaN: true }), { minLength: 1, maxLength: 16 });
@@ -19,11 +19,11 @@ const close = (actual: readonly number[], expected: readonly number[], digits = 
 
 /** Computed by hand. Rewards 1, 0, 0, 3: mean 1, squared deviations 0 + 1 + 1 + 4, unbiased variance 2. */
 const table: readonly (readonly [AdvantageEstimator, readonly number[], readonly number[]])[] = [
-  [none, [1, 0, 0, 3], [1, 0, 0, 3]],
+  [noBaseline, [1, 0, 0, 3], [1, 0, 0, 3]],
   [groupMean, [1, 0, 0, 3], [0, -1, -1, 2]],
   [groupZScore, [1, 0, 0, 3], [0, -Math.SQRT1_2, -Math.SQRT1_2, Math.SQRT2]],
   [leaveOneOut, [1, 0, 0, 3], [0, -4 / 3, -4 / 3, 8 / 3]],
-  [none, [-2], [-2]],
+  [noBaseline, [-2], [-2]],
   [groupMean, [5], [0]],
   [groupZScore, [5], [0]],
   [leaveOneOut, [5], [0]],

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Episode, EpisodeStatus, Group } from "../../../src/contract/episode.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import { type Reward, scored, unscored } from "../../../src/contract/reward.ts";
-import { groupMean, none } from "../../../trainers/advantages/index.ts";
+import { groupMean, noBaseline } from "../../../trainers/advantages/index.ts";
 import { groupSamples } from "../../../trainers/credit/group-advantages.ts";
 import { imitationSamples } from "../../../trainers/credit/imitation.ts";
 import { hasSignal } from "../../../trainers/credit/trajectory.ts";
@@ -119,7 +119,7 @@ describe("sampleData", () => {
   const sampleOf = (broken: boolean) =>
     groupSamples(
       { ...group([]), episodes: [episode({ member: 0, rewards: { agent: scored(3) }, broken })] },
-      { estimator: none },
+      { estimator: noBaseline },
     )[0]!;
 
   it("trains each sampled token at the position that predicts it", () => {

@@ -164,7 +164,7 @@ export class EngineModel {
   }
 
   /** The full state for resuming. */
-  get state(): TrainingState {
+  get state(): OptimizerState {
     const adam = this.#state;
     return {
       version: this.#version,
@@ -178,7 +178,7 @@ export class EngineModel {
   }
 
   /** Restores a state. Drops the accumulated gradient. */
-  restore(state: TrainingState): void {
+  restore(state: OptimizerState): void {
     if (this.#trained !== undefined) this.writable().data.set(state.parameters);
     if (state.lossScale !== null) this.#lossScale?.restore(state.lossScale);
     this.#clearGradient();
@@ -233,7 +233,7 @@ function outputsOf(terms: readonly LossTerm[]): ForwardOutput[] {
 }
 
 /** The contents of a model checkpoint. */
-export interface TrainingState {
+export interface OptimizerState {
   readonly version: number;
   readonly lastStepId: number | null;
   readonly adamStep: number;

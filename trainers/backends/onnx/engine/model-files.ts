@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../../../../src/contract/json.ts"
 import { writeNewFolder } from "../weights/new-folder.ts";
 import { openWeights } from "../weights/safetensors.ts";
 import { writeSafetensors } from "../weights/safetensors-writer.ts";
-import type { EngineModel, TrainingState } from "./engine-model.ts";
+import type { EngineModel, OptimizerState } from "./engine-model.ts";
 import { type ModelWeights, structureKey } from "./weights.ts";
 
 const schemaVersion = 1;
@@ -43,7 +43,7 @@ export async function loadTrainingState(model: EngineModel, folder: string): Pro
   model.restore({ version, lastStepId, adamStep, lossScale, parameters, firstMoment, secondMoment });
 }
 
-type StateJson = Pick<TrainingState, "version" | "lastStepId" | "adamStep" | "lossScale"> & {
+type StateJson = Pick<OptimizerState, "version" | "lastStepId" | "adamStep" | "lossScale"> & {
   readonly structure: string;
   readonly base: string | null;
 };

@@ -6,7 +6,7 @@ import type { EnvironmentRegistry } from "../core/environment/registry.ts";
 import type { RunConfig } from "./run-config.ts";
 
 /** The environments, algorithms and backends that a config can name. */
-export interface Rooms {
+export interface Catalog {
   readonly environments: EnvironmentRegistry;
   readonly benchmarks: readonly Benchmark[];
   readonly algorithms: readonly AlgorithmDefinition[];
@@ -28,7 +28,7 @@ export function engineOptions(
 }
 
 /** Opens everything that is part of Lyceum. The engine is loaded when a backend is created. */
-export async function openRooms(): Promise<Rooms> {
+export async function openCatalog(): Promise<Catalog> {
   const { environments } = await import("../../environments/index.ts");
   const { benchmarks } = await import("../../environments/shared/benchmarks/index.ts");
   const { algorithms } = await import("../../trainers/algorithms/index.ts");

@@ -5,13 +5,13 @@ import type { Policy } from "../../contract/policy.ts";
 import { addRewards } from "../../contract/reward.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
 import { contractError } from "../environment/environment-error.ts";
-import { SeatTable, type TableTask } from "./seat-table.ts";
+import { PolicyTable, type TableTask } from "./policy-table.ts";
 
 type Signalled = { readonly signal?: AbortSignal };
 
 /** A running episode. */
 interface SeatedEpisode {
-  readonly table: SeatTable;
+  readonly table: PolicyTable;
   /** The observations of policy-played agents that wait for the next step of an open agent. */
   pending: Observations;
   acting: readonly AgentId[];
@@ -30,7 +30,7 @@ interface Played {
 }
 
 /** An instance of an environment in which policies play some agents. */
-export class SeatedEnvironment<Task> implements Environment<Task> {
+export class EnvironmentWithPolicies<Task> implements Environment<Task> {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
   readonly #inner: Environment<Task>;
@@ -54,7 +54,12 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
   async reset(options: TableTask<Task> & Signalled): Promise<Observations> {
     this.#episode = undefined;
     const observations = await this.#inner.reset(options);
-    const table = new SeatTable({ ...this.#limits, spec: this.#inner.spec, policies: this.#policies, place: options });
+    const table = new PolicyTable({
+      ...this.#limits,
+      spec: this.#inner.spec,
+      policies: this.#policies,
+      place: options,
+    });
     const played = await this.#play({ table, result: { observations, agents: {} }, signal: options.signal });
     if (Object.keys(played.observations).length === 0) {
       throw contractError({
@@ -115,7 +120,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
 
   /** Continues while only policy-played agents must act. */
   async #play(options: {
-    readonly table: SeatTable;
+    readonly table: PolicyTable;
     readonly result: StepResult;
     readonly before?: Record<AgentId, AgentStep>;
     readonly signal: AbortSignal | undefined;

@@ -2,7 +2,7 @@ import type { AgentId } from "../contract/action.ts";
 import type { Policy } from "../contract/policy.ts";
 
 /** Returns the index of the player for the agent with index `seat`. It increases by one with each member. */
-export function seatedPlayer(seat: number, options: { readonly member: number; readonly players: number }): number {
+export function playerOfAgent(seat: number, options: { readonly member: number; readonly players: number }): number {
   return (seat + options.member) % options.players;
 }
 
@@ -10,7 +10,7 @@ export function seatedPlayer(seat: number, options: { readonly member: number; r
 type Player = Policy | Readonly<Record<AgentId, Policy>>;
 
 /** Rotates players between agents: player i plays agent i in member 0, player i + 1 plays agent i in member 1, ... */
-export function rotateSeats(agents: readonly AgentId[], players: readonly Player[]): Record<AgentId, Policy> {
+export function rotatePlayers(agents: readonly AgentId[], players: readonly Player[]): Record<AgentId, Policy> {
   return Object.fromEntries(
     agents.map((agent, seat) => [agent, rotated(seat, { policies: players.map((player) => policyOf(player, agent)) })]),
   );
@@ -32,7 +32,7 @@ function rotated(seat: number, { policies }: { readonly policies: readonly Polic
     accepts: first.accepts.filter((type) => others.every((policy) => policy.accepts.includes(type))),
     act: (request) => {
       const member = request.episode?.member ?? 0;
-      return policies[seatedPlayer(seat, { member, players: policies.length })]!.act(request);
+      return policies[playerOfAgent(seat, { member, players: policies.length })]!.act(request);
     },
     ...(batching.length === 0 ? {} : { flush: () => batching.forEach((policy) => void policy.flush!()) }),
   };

@@ -25,7 +25,7 @@ import type { Culprit } from "./whose-failure.ts";
 type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> & Partial<Pick<EnvironmentDefinition, "partOf">>;
 
 /** The record of one path of an episode so far, for all its agents. */
-export class Trajectory {
+export class EpisodeRecorder {
   readonly #factory: PlayedFactory;
   readonly #spec: EnvironmentSpec;
   /** One per agent of the environment, in the order of its spec. */
@@ -44,18 +44,18 @@ export class Trajectory {
     this.recorders = recorders;
   }
 
-  static begin(factory: PlayedFactory, policies: ReadonlyMap<AgentId, Policy>): Trajectory {
+  static begin(factory: PlayedFactory, policies: ReadonlyMap<AgentId, Policy>): EpisodeRecorder {
     const { spec } = factory;
     const recorders = spec.agents.map(
       (agent) => new AgentRecorder({ agent, policy: policies.get(agent)!, environment: spec.id }),
     );
-    return new Trajectory(factory, recorders);
+    return new EpisodeRecorder(factory, recorders);
   }
 
   /** Returns an independent copy of the path. `replaced` are the recorders of agents that differ from this path. */
-  branch(replaced: ReadonlyMap<AgentId, AgentRecorder>): Trajectory {
+  branch(replaced: ReadonlyMap<AgentId, AgentRecorder>): EpisodeRecorder {
     const recorders = this.recorders.map((recorder) => (replaced.get(recorder.agent) ?? recorder).copy());
-    const branch = new Trajectory(this.#factory, recorders);
+    const branch = new EpisodeRecorder(this.#factory, recorders);
     branch.#turns = this.#turns;
     branch.#turn = this.#turn;
     branch.#correct = this.#correct;

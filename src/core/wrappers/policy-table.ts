@@ -17,7 +17,7 @@ export interface TableTask<Task> {
 }
 
 /** The policies that play agents in one episode, each with the conversation of its agent. */
-export class SeatTable {
+export class PolicyTable {
   readonly #spec: EnvironmentSpec;
   readonly #seats: ReadonlyMap<AgentId, AgentRecorder>;
   readonly #sampling: SamplingSettings;
