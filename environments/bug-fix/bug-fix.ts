@@ -1,9 +1,10 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
-import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.ts";
@@ -49,7 +50,7 @@ export function bugFixEnvironment(
   const limits = processorTime(parsed.cpuSeconds);
   const fixer = finder ? "fixer" : "agent";
   const firstTurns = finder ? 1 : 0;
-  const environment = defineParallelEnvironment<string, BugFixTask, State, SandboxHold>({
+  const environment = defineParallelEnvironment<string, BugFixTask, State, SharedResource<Sandbox>>({
     id: "bug-fix",
     description,
     agents: finder ? ["finder", "fixer"] : ["agent"],
@@ -69,7 +70,7 @@ export function bugFixEnvironment(
     statesCorrect: true,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
     fork: (state) => state,
-    reset: async ({ task, random, opened: { sandbox }, signal }) => {
+    reset: async ({ task, random, opened: { value: sandbox }, signal }) => {
       const bug = await plantBug({
         task,
         sandbox,
@@ -84,7 +85,7 @@ export function bugFixEnvironment(
         state: { bug, original },
       };
     },
-    step: async ({ task, state, texts, turn, random, opened: { sandbox }, signal }) => {
+    step: async ({ task, state, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { bug } = state;
       if (finder && turn === 0) {
         const finding = texts.finder!;

@@ -1,10 +1,11 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
-import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import type { CodeResources } from "../shared/code-turns/code-resources.ts";
@@ -61,7 +62,7 @@ export function classCompletionEnvironment(
     const owners = Object.fromEntries(acting.flatMap(({ own }, place) => own.map((name) => [name, place])));
     return { acting, owners };
   };
-  const environment = defineParallelEnvironment<string, ClassTask, undefined, SandboxHold>({
+  const environment = defineParallelEnvironment<string, ClassTask, undefined, SharedResource<Sandbox>>({
     id: "class-completion",
     description,
     agents,
@@ -89,7 +90,7 @@ export function classCompletionEnvironment(
         acting.map(({ agent, own }) => [agent, classPrompt({ task, own, agents: agents.length })]),
       );
     },
-    step: async ({ task, texts, turn, random, opened: { sandbox }, signal }) => {
+    step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { acting, owners } = sharesOf(task);
       const isLast = turn + 1 >= maxTurns;
       const signalOption = signal === undefined ? {} : { signal };

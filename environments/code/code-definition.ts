@@ -1,6 +1,7 @@
 import type { Language } from "../../sandbox/execution.ts";
-import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
+import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import type { CodeResources } from "../shared/code-turns/code-resources.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
@@ -29,7 +30,7 @@ export function codeDefinition({ id, description, options, resources }: CodeEnvi
     readonly rewardRange: readonly [minimum: number, maximum: number];
     readonly deterministic: boolean;
     readonly statesCorrect: true;
-    readonly open: () => Promise<SandboxHold>;
+    readonly open: () => Promise<SharedResource<Sandbox>>;
     readonly fork: (state: undefined) => undefined;
   };
 } {

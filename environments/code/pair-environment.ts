@@ -1,9 +1,10 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
-import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { codeFeedback } from "../shared/code-turns/code-feedback.ts";
 import { codeLevels } from "../shared/code-turns/code-levels.ts";
@@ -33,14 +34,14 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
   const { expert } = parts.resources;
   const { maxTurns, mode, payEveryTurn } = options;
   const { language, definition } = codeDefinition(parts);
-  return defineParallelEnvironment<Agent, CodeProblem, undefined, SandboxHold>({
+  return defineParallelEnvironment<Agent, CodeProblem, undefined, SharedResource<Sandbox>>({
     ...definition,
     agents,
     reset: ({ task }) => {
       if (task.entryPoint === auxName) throw sameName(task);
       return { aux: auxPrompt(task), main: mainPrompt(task) };
     },
-    step: async ({ task, texts, turn, random, opened: { sandbox }, signal }) => {
+    step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
       const code = { aux: replyCode(texts.aux, language), main: replyCode(texts.main, language) };

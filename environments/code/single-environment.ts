@@ -1,8 +1,9 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
-import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.ts";
@@ -24,10 +25,10 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
   const { expert } = parts.resources;
   const { maxTurns, mode, payEveryTurn } = options;
   const { language, definition } = codeDefinition(parts);
-  return defineEnvironment<CodeProblem, undefined, SandboxHold>({
+  return defineEnvironment<CodeProblem, undefined, SharedResource<Sandbox>>({
     ...definition,
     reset: ({ task }) => codePrompt(task),
-    step: async ({ task, text, turn, random, opened: { sandbox }, signal }) => {
+    step: async ({ task, text, turn, random, opened: { value: sandbox }, signal }) => {
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
       const code = replyCode(text, language);

@@ -1,25 +1,15 @@
+import { sharedResource } from "../../src/core/environment/shared-resource.ts";
 import { type AnswerChecker, createAnswerChecker } from "./answer-checker.ts";
 import type { ComparisonPoolOptions } from "./equivalence/comparison-pool.ts";
 
-/** Returns a function that opens a shared checker. The checker closes when its last user disposes it. */
+/** Returns an `open` function of a checker that all its users share. It closes when the last user disposes of it. */
 export function sharedChecker(options: ComparisonPoolOptions = {}): () => Promise<AnswerChecker> {
-  let checker: AnswerChecker | undefined;
-  let users = 0;
+  const open = sharedResource(async () => createAnswerChecker({ threads: 2, ...options }));
   return async () => {
-    checker ??= createAnswerChecker({ threads: 2, ...options });
-    const current = checker;
-    let closed = false;
-    users += 1;
+    const shared = await open();
     return {
-      check: (question) => current.check(question),
-      [Symbol.asyncDispose]: async () => {
-        if (closed) return;
-        closed = true;
-        users -= 1;
-        if (users > 0) return;
-        checker = undefined;
-        await current[Symbol.asyncDispose]();
-      },
+      check: (question) => shared.value.check(question),
+      [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
     };
   };
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ExecuteResult } from "../../sandbox/execution.ts";
-import type { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { defineTool, type Tool, type ToolContext } from "../../src/core/tools/tool.ts";
 import { languageNames } from "../shared/code-turns/code-block.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
@@ -17,10 +18,11 @@ import type { ToolsState } from "./tools-state.ts";
  */
 export function interpreterTool(options: {
   readonly language: InterpreterLanguage;
-  readonly sandbox: SharedSandbox;
+  /** Opens the sandbox, or shares the open one. */
+  readonly sandbox: () => Promise<SharedResource<Sandbox>>;
   readonly cpuSeconds: number;
 }): Tool {
-  const { language, sandbox: shared, cpuSeconds } = options;
+  const { language, sandbox: openSandbox, cpuSeconds } = options;
   const earlier = new WeakMap<ToolsState, string[]>();
   return defineTool({
     description:
@@ -29,8 +31,8 @@ export function interpreterTool(options: {
     inputSchema: z.strictObject({ code: z.string().min(1).max(20_000) }),
     execute: async ({ code }, { state, signal }: ToolContext<ToolsState>) => {
       const cells = earlier.get(state) ?? [];
-      await using hold = await shared.hold();
-      const result = await hold.sandbox.execute({
+      await using sandbox = await openSandbox();
+      const result = await sandbox.value.execute({
         language,
         ...interpreterProgram(language, [...cells, code]),
         task: { kind: "script", integrity: "inline" },

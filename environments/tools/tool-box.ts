@@ -1,6 +1,6 @@
 import { createSandbox, type SandboxChoice } from "../../sandbox/create-sandbox.ts";
-import { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
-import { sharedResource } from "../../src/core/environment/shared-resource.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { type SharedResource, sharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { ToolRecord } from "../../src/core/tools/tool.ts";
 import { createToolSet } from "../../src/core/tools/tool-set.ts";
 import { calculatorTool } from "./calculator.ts";
@@ -74,12 +74,12 @@ export function createToolBox(
   more: { readonly engine?: SearchEngine | undefined; readonly tools?: ToolRecord | undefined },
 ): ToolBox {
   const { tools: names, sandbox: backend, cpuSeconds } = options;
-  const shared: SharedSandbox[] = [];
+  const sandboxes: (() => Promise<SharedResource<Sandbox>>)[] = [];
   const interpreter = (language: "python" | "javascript"): ToolRecord => {
-    const sandbox = new SharedSandbox(() =>
+    const sandbox = sharedResource(() =>
       createSandbox({ language, backend: runs[language].includes(backend) ? backend : "auto" }),
     );
-    shared.push(sandbox);
+    sandboxes.push(sandbox);
     return { [language]: interpreterTool({ language, sandbox, cpuSeconds }) };
   };
   const sets: Readonly<Record<ToolSetName, () => ToolRecord>> = {
@@ -96,7 +96,7 @@ export function createToolBox(
     tools,
     open: async () => {
       await using stack = new AsyncDisposableStack();
-      for (const sandbox of shared) stack.use(await sandbox.hold());
+      for (const openSandbox of sandboxes) stack.use(await openSandbox());
       const all = [...tools, ...stack.use(await holdServers()).value.tools];
       createToolSet(all);
       return new HeldTools(all, stack.move());

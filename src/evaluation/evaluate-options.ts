@@ -20,7 +20,7 @@ export interface EvaluateOptions<Task = unknown> {
   readonly policies: Policy | Readonly<Record<AgentId, Policy>>;
   /** The names of the policies in the log. Their own names by default. A resumed run must have the same names. */
   readonly models?: Readonly<Record<AgentId, string>>;
-  /** True if policies rotate between agents, as by `rotateSeats`. `models` then has the names for member 0. */
+  /** True if policies rotate between agents, as by `rotatePlayers`. `models` then has the names for member 0. */
   readonly rotated?: boolean;
   /**
    * A split or a slice of one, such as `test[:50]`. By default `test` if the environment has it, else its first split.

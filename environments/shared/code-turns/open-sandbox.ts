@@ -1,7 +1,8 @@
 import { createSandbox } from "../../../sandbox/create-sandbox.ts";
 import type { Language } from "../../../sandbox/execution.ts";
 import { deduplicated } from "../../../sandbox/grading/deduplicated.ts";
-import { type SandboxHold, SharedSandbox } from "../../../sandbox/shared-sandbox.ts";
+import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import { type SharedResource, sharedResource } from "../../../src/core/environment/shared-resource.ts";
 import type { CodeTurnOptions } from "./turn-options.ts";
 
 /**
@@ -11,8 +12,7 @@ import type { CodeTurnOptions } from "./turn-options.ts";
 export function sandboxOpener(options: {
   readonly language: Language;
   readonly sandbox: CodeTurnOptions["sandbox"];
-}): () => Promise<SandboxHold> {
+}): () => Promise<SharedResource<Sandbox>> {
   const { language, sandbox: backend } = options;
-  const shared = new SharedSandbox(async () => deduplicated(await createSandbox({ language, backend })));
-  return () => shared.hold();
+  return sharedResource(async () => deduplicated(await createSandbox({ language, backend })));
 }

@@ -50,7 +50,7 @@ function samplerKl(now: Means, { samplerKl: most }: HealthSettings): HealthReadi
 }
 
 function entropy({ windows }: HealthState, { entropyLow, entropyHigh }: HealthSettings): HealthReading[] {
-  const window = windows["entropy/mean"] ?? windows["entropy/sampled"];
+  const window = windows["entropy/sampled"];
   if (window?.now === undefined || window.first === undefined) return [];
   const { now, first } = window;
   // A policy that has learned the tasks has a low entropy. That is no problem.

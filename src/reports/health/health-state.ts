@@ -79,7 +79,6 @@ const watched = new Set([
   "loss/total",
   "kl/sampler",
   "kl/behaviour",
-  "entropy/mean",
   "entropy/sampled",
   "groups/without-signal",
   "groups/solved",

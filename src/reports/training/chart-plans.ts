@@ -94,7 +94,7 @@ export const sectionPlans: readonly SectionPlan[] = [
     title: "Policy update",
     charts: [
       { title: "KL divergence", note: "from the reference", metrics: [ofEach("kl/reference")] },
-      { title: "Entropy", note: "nats per token", metrics: [ofEach("entropy/mean"), ofEach("entropy/sampled")] },
+      { title: "Entropy", note: "nats per token", metrics: [ofEach("entropy/sampled")] },
       { title: "Loss", metrics: [ofEach("loss/total")] },
       { title: "Gradient norm", metrics: [ofEach("optimizer/gradient-norm")] },
       { title: "Clipped ratios", note: "share of tokens", metrics: [ofEach("ratio/clip-fraction")], share: true },

@@ -51,7 +51,7 @@ export function updateSummary(metrics: Metrics): MetricSummary[] {
   };
   add("loss", "loss/total");
   add("kl", "kl/reference");
-  add("entropy", metrics["entropy/mean"] === undefined ? "entropy/sampled" : "entropy/mean");
+  add("entropy", "entropy/sampled");
   add("grad", "optimizer/gradient-norm");
   add("lr", "optimizer/learning-rate");
   add("length", "length/completion-mean");

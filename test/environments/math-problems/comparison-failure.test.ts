@@ -28,11 +28,22 @@ async function played(text: string, checker: ComparisonPoolOptions): Promise<rea
   return groups.flatMap(({ episodes }) => episodes);
 }
 
+/** A comparing thread that exits at every answer with "x+" in it. */
+function startFragileThread(): Worker {
+  const real = import.meta.resolve("../../../environments/math/equivalence/worker.ts");
+  const program = `
+    require("node:worker_threads").parentPort.on("message", ({ answers }) => {
+      if (answers.some((answer) => answer.includes("x+"))) process.exit(3);
+    });
+    import(${JSON.stringify(real)});`;
+  return new Worker(program, { eval: true, execArgv: [] });
+}
+
 test("an answer on which the comparing thread dies each time fails its episode and earns the lowest reward", async () => {
   let starts = 0;
   const start = (): Worker => {
     starts += 1;
-    return new Worker("process.exit(3)", { eval: true });
+    return startFragileThread();
   };
   const episodes = await played("\\boxed{x+\\pi}", { start });
   expect(starts).toBeGreaterThanOrEqual(2);
@@ -41,6 +52,15 @@ test("an answer on which the comparing thread dies each time fails its episode a
     expect(status).toBe("failed");
     expect(error?.code).toBe("environment.failed");
     expect(agents.agent!.reward).toMatchObject({ status: "scored", value: 0, failure: { code: "environment.failed" } });
+  }
+});
+
+test("an answer is unscored if the comparing thread also dies on the task's demonstration", async () => {
+  const episodes = await played("\\boxed{x+\\pi}", { start: () => new Worker("process.exit(3)", { eval: true }) });
+  expect(episodes).toHaveLength(2);
+  for (const { status, agents } of episodes) {
+    expect(status).toBe("failed");
+    expect(agents.agent!.reward).toMatchObject({ status: "unscored" });
   }
 });
 

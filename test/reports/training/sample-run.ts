@@ -43,7 +43,7 @@ export function sampleRun(options: {
         "reward/std": Math.sqrt(mean * (1 - mean)),
         "loss/total": 0.02 * random.normal() - 0.01 * share(step),
         "kl/reference": 0.12 * share(step) * (1 + 0.2 * random.normal()),
-        "entropy/mean": 1.8 - 1.4 * share(step) + 0.05 * random.normal(),
+        "entropy/sampled": 1.8 - 1.4 * share(step) + 0.05 * random.normal(),
         "optimizer/gradient-norm": Math.exp(0.3 * random.normal()) * (1 - 0.5 * share(step)),
         "optimizer/learning-rate": 1e-4 * Math.min(1, step / 20),
         "length/completion-mean": 40 - 22 * share(step) + random.normal(),

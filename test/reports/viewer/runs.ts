@@ -133,7 +133,7 @@ export function* trainingEvents(steps: number, taken: number = steps): Generator
         "reward/std": 0.3 * Math.exp(-step / 100),
         "loss/total": 0.02 * (random.next() - 0.5),
         "kl/reference": 0.0004 * step * random.next(),
-        "entropy/mean": 1.2 * Math.exp(-step / 90),
+        "entropy/sampled": 1.2 * Math.exp(-step / 90),
         "optimizer/gradient-norm": 0.5 + random.next(),
         "optimizer/learning-rate": 1e-5,
         "length/completion-mean": 120 + 20 * random.next(),
