@@ -87,6 +87,7 @@ describe("what is packed", () => {
   it("is what was built, with licence and README", () => {
     const tops = new Set(packed.map(({ path }) => path.split("/")[0]));
     expect([...tops].toSorted()).toEqual([
+      "ARCHITECTURE.md",
       "CHANGELOG.md",
       "CONTRIBUTING.md",
       "LICENSE",
