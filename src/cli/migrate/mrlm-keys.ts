@@ -108,7 +108,7 @@ export const mrlmKeys: readonly OldKey[] = [
   ),
   {
     old: "training.batch_size",
-    now: "algorithm.minibatches; training.batchSize for DPO and SFT",
+    now: "algorithm.minibatches; training.batchSize with DPO and SFT",
     note: "an optimizer step there uses a part of an iteration's episodes, which is a minibatch here",
     missing: 32,
     convert: (value, config) => {
