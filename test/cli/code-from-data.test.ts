@@ -140,7 +140,7 @@ describe("rescore --env", () => {
     const { code: status, stdout } = await run("rescore", log, "-o", `${log}-again`, "--env", "./own.ts");
     expect({ status, stdout }).toEqual({
       status: 0,
-      stdout: expect.stringContaining("the recorded option height is left out"),
+      stdout: expect.stringContaining("the recorded option height is ignored"),
     });
     expect((await readManifest(`${log}-again`)).identity.environment.options).toEqual({ worth: 2 });
   });
