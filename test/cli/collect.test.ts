@@ -103,7 +103,7 @@ describe("lyceum collect", () => {
     expect(stdout).toBe(
       "out/good.jsonl: 8 episodes, 3 conversations written, 2 below 0.4, 1 episodes unscored, 2 episodes failed, the first: " +
         'Task "6", turn 0: Environment "uneven" threw in step: Error: six is broken (uneven.ts:8:27)\n' +
-        'warning: Task "6", turn 0: Environment "uneven" threw in step: Error: six is broken (uneven.ts:8:27). The same answer of agent "agent" throws each time, so it earns the lowest reward. Catch the error in the environment, and give the answer the reward that it deserves. This warning is shown once for each place.\n',
+        'warning: Task "6", turn 0: Environment "uneven" threw in step: Error: six is broken (uneven.ts:8:27). The demonstration of the task fails in the same way, so the task is at fault and not the answer: its episodes are unscored. Correct the environment or the task, or leave the task out. This warning is shown once for each place.\n',
     );
     const written = await rows();
     expect(written.map(({ task }) => task)).toEqual(["2", "4", "5"]);

@@ -86,7 +86,7 @@ describe("lyceum eval", () => {
     const broken = await run("eval -e ./uneven.ts -m demonstration -l 12 -o a").finally(
       () => delete process.env.BROKEN,
     );
-    expect(broken).toMatchObject({ code: 0, stdout: expect.stringContaining("1 unscored, 1 failed") });
+    expect(broken).toMatchObject({ code: 0, stdout: expect.stringContaining("2 unscored, 1 failed") });
     const mended = await run("eval -e ./uneven.ts -m demonstration -l 12 -o a --retry-failed");
     expect(mended.stdout).toContain("12 tasks, 12 episodes, 1 unscored\n");
     const all = await run("eval -e ./uneven.ts -m replay:a/failures.jsonl -o b -l 3");
