@@ -48,12 +48,22 @@ export async function evalTargets(
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined)
     throw invalid(`The benchmark "${twice}" is named twice.`, "Use --samples for several samples.");
-  const known = catalog.benchmarks.map(({ name }) => name);
   return names.map((name) => {
     const benchmark = catalog.benchmarks.find((candidate) => candidate.name === name);
-    if (benchmark === undefined) throw unknownNameError({ kind: "benchmark", name, known });
+    if (benchmark === undefined) throw unknownBenchmark(name, catalog);
     return benchmarkTarget(benchmark, args, setOptions(optionsOf(name, set, names)));
   });
+}
+
+/** The error for an unknown benchmark. The name of a file or of an environment needs `--env`. */
+function unknownBenchmark(
+  name: string,
+  { environments, benchmarks }: Pick<Catalog, "environments" | "benchmarks">,
+): LyceumError {
+  if (/[./\\]/.test(name) || environments.entries.some(({ id }) => id === name)) {
+    return invalid(`"${name}" is not a benchmark.`, `To evaluate an environment, write --env ${name}.`);
+  }
+  return unknownNameError({ kind: "benchmark", name, known: benchmarks.map((benchmark) => benchmark.name) });
 }
 
 /** Returns an environment as target, by its name, file or package. */

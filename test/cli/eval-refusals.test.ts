@@ -45,6 +45,8 @@ async function thrownBy(words: string): Promise<unknown> {
 it.each([
   ["eval -m demonstration -o OUT", "There is nothing to evaluate"],
   ["eval gsm9k -m demonstration -o OUT", 'Unknown benchmark "gsm9k"'],
+  ["eval ./own.ts -m demonstration -o OUT", '"./own.ts" is not a benchmark'],
+  ["eval number-guessing -m demonstration -o OUT", '"number-guessing" is not a benchmark'],
   ["eval gsm8k -e math -m demonstration -o OUT", "exclude each other"],
   ["eval gsm8k gsm8k -m demonstration -o OUT", "named twice"],
   ["eval humaneval -m demonstration -o OUT --shots 3", "worked examples"],

@@ -25,6 +25,13 @@ export function thrownAt(error: unknown): string | undefined {
   return position === undefined ? undefined : positionText(position);
 }
 
+/** Returns the line of the user's code that threw, such as `shop.ts:12`, or undefined if the stack has none. */
+export function userPlace(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  const position = stackPositions(stack).find(isUserCode);
+  return position === undefined ? undefined : positionText(position).replace(/:\d+$/, "");
+}
+
 /**
  * Returns the innermost position in the user's code, which is outside this package, Node and installed packages. If
  * there is none, returns the first position outside this package, else the first in any file.

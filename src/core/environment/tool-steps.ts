@@ -1,7 +1,7 @@
 import { describeValue } from "../../contract/describe-value.ts";
 import { writtenAt } from "../../contract/errors/function-location.ts";
 import { toErrorData } from "../../contract/errors/index.ts";
-import { userPlace } from "../../contract/errors/user-place.ts";
+import { userPlace } from "../../contract/errors/source-location.ts";
 import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { promptMessages } from "../../contract/prompt.ts";
