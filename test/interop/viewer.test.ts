@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       await page.getByText("40 tasks in both").waitFor();
       // The earlier run is the one that is compared with.
       expect(page.url()).toContain("#/compare/first/second");
-      expect(await page.locator("tbody tr", { hasText: "accuracy" }).first().innerText()).toContain("+21.2 points");
+      expect(await page.locator("tbody tr", { hasText: "accuracy" }).first().innerText()).toContain("+19.4 points");
       await page.getByLabel("tasks").selectOption("worse");
       expect(await page.getByText("3 tasks by accuracy").count()).toBe(1);
     }));
