@@ -2,15 +2,15 @@ import { LyceumError, toErrorData } from "../src/contract/errors/index.ts";
 import type { Language } from "./execution.ts";
 import type { Sandbox, SandboxInfo } from "./sandbox.ts";
 
-/** Which sandbox to run code in; `auto` takes the first that works. */
+/** The sandbox backend to run code in. `auto` takes the first that works. */
 export type SandboxChoice = "auto" | SandboxInfo["backend"];
 
-/** What {@link createSandbox} is asked for. */
+/** The options of {@link createSandbox}. */
 export interface CreateSandboxOptions {
   readonly language: Language;
   /** `auto` by default. */
   readonly backend?: SandboxChoice;
-  /** Executions at a time; as many as there are processors by default. */
+  /** Number of executions at a time. The number of processors by default. */
   readonly workers?: number;
   readonly signal?: AbortSignal;
 }
@@ -32,10 +32,10 @@ const javascript: Readonly<Record<"docker" | "isolated-vm", Open>> = {
 };
 
 /**
- * A sandbox for a language; its `info.backend` says which it is. For Python, `auto` takes Docker where an engine
- * answers and the image is there, else bubblewrap, else Pyodide, which works everywhere; for JavaScript and TypeScript,
- * Docker on the same terms, else isolated-vm in processes of this machine. Rejects with
- * `sandbox.unavailable` where none works, `sandbox.request` where the backend does not run the language.
+ * Creates a sandbox for a language. `info.backend` names the chosen backend. For Python, `auto` takes Docker if an
+ * engine answers and has the image, else bubblewrap, else Pyodide, which works everywhere. For JavaScript and
+ * TypeScript, it takes Docker under the same conditions, else isolated-vm in local processes. Rejects with
+ * `sandbox.unavailable` if no backend works, and with `sandbox.request` if the backend does not run the language.
  */
 export async function createSandbox(options: CreateSandboxOptions): Promise<Sandbox> {
   const { language, backend = "auto", workers, signal } = options;

@@ -1,74 +1,78 @@
 import type { Limits } from "./limits.ts";
 import type { PlainValue } from "./plain-value.ts";
 
-/** Languages that code is written in. */
+/** The programming languages of a sandbox. */
 export type Language = "python" | "javascript" | "typescript";
 
-/** Code to run, and what to do with it. */
+/** A request to run code. */
 export interface ExecuteRequest {
-  /** Returned with the result; a number of the sandbox's own by default. */
+  /** An id that the result repeats. The sandbox chooses a number by default. */
   readonly id?: string;
   readonly language: Language;
-  /** File contents by relative path. */
+  /** The contents of files by relative path. */
   readonly files: Readonly<Record<string, string>>;
-  /** The file that is run. */
+  /** The path of the file that is run. */
   readonly entry: string;
   readonly task: ExecuteTask;
   readonly limits?: Partial<Limits>;
-  /** Seeds what is random in the sandbox: the same request gives the same result. 0 by default. */
+  /** The random seed of the sandbox. The same request gives the same result. 0 by default. */
   readonly seed?: number;
-  /** Ends the execution, and only it, with status `aborted`. */
+  /** Ends this execution only, with status `aborted`. */
   readonly signal?: AbortSignal;
 }
 
-/** What to do with the code. */
+/** The work to do with the code. */
 export type ExecuteTask =
-  /** Load the entry, then call one of its functions for each case. */
+  /** Loads the entry, then calls one of its functions for each case. */
   | {
       readonly kind: "calls";
-      /** The function's name; `Class.method` makes an instance without arguments and calls its method. */
+      /** The function's name. `Class.method` creates an instance without arguments and calls its method. */
       readonly function: string;
       readonly cases: readonly CallCase[];
-      /** `job`: all cases in one process, after one another (default); `case`: each in a fresh one. */
+      /** `job` (default): runs all cases in one process, in order. `case`: runs each case in a fresh process. */
       readonly isolate?: "job" | "case";
     }
-  /** Run the entry as a program, once per input, and keep what it prints. */
+  /** Runs the entry as a program once per input, and returns its output. */
   | { readonly kind: "program"; readonly stdin: readonly string[] }
   /**
-   * Run trusted tests in a process apart, which sees of the code only stand-ins for `exports`. One case per test:
-   * `returned` where it ran to its end, `raised` where it did not (an assertion, or what the code raised).
+   * Runs trusted tests in a separate process, which sees only stand-ins for the `exports` of the code. Each test is one
+   * case: `returned` if it ran to its end, `raised` if an assertion failed or the code raised an error.
    */
   | {
       readonly kind: "judge";
-      /** Trusted code that is run before the tests: helpers, imports. The exports are bound before it, and again after. */
+      /**
+       * Trusted code that runs before the tests, such as helpers and imports. The exports are bound before it and again
+       * after it.
+       */
       readonly setup?: string;
-      /** Trusted pieces of code, run in order in one namespace. */
+      /** Trusted pieces of code. They run in order in one namespace. */
       readonly tests: readonly string[];
-      /** Functions and classes of the entry that the tests use. */
+      /** The functions and classes of the entry that the tests use. */
       readonly exports: readonly string[];
     }
   /**
-   * Run the entry, tests and all, in one process: for an agent's own experiments, never for a reward, because code can
-   * feign its end. `integrity` spells that out.
+   * Runs the entry, including its tests, in one process. Use it for an agent's own experiments, never for a reward,
+   * because the code can fake success. `integrity` makes this explicit.
    */
   | { readonly kind: "script"; readonly integrity: "inline"; readonly stdin?: string };
 
-/** Arguments of one call. */
+/** The arguments of one call. */
 export interface CallCase {
   readonly args: readonly PlainValue[];
   readonly kwargs?: Readonly<Record<string, PlainValue>>;
 }
 
 /**
- * How an execution ended.
+ * The status of an ended execution.
  *
- * - `ok`: the code was loaded and every case was run; cases may have raised.
- * - `load_error`: the code does not parse, or raised while it was loaded, or lacks the function.
+ * - `ok`: the code was loaded and every case was run. Cases may have raised errors.
+ * - `load_error`: the code has a syntax error, raised an error while loading, or lacks the function.
  * - `timeout_cpu`, `timeout_wall`, `memory`, `output_limit`, `result_limit`: a limit was reached.
  * - `exited`, `signal`: the process ended by itself or by a signal before its cases were done.
- * - `violation`: what came back broke the protocol, or the code ended its worker, twice, while other code did not.
- * - `aborted`: by the request's signal.
- * - `infra_error`: the sandbox failed, and a canary job fails too, or no worker starts; nothing is known of the code.
+ * - `violation`: the results broke the protocol, or the code ended its worker twice while a canary job succeeded.
+ * - `aborted`: the request's signal aborted.
+ * - `infra_error`: the sandbox failed and a canary job failed too, or no worker starts. Nothing is known about the
+ *   code.
  */
 export type ExecuteStatus =
   | "ok"
@@ -84,38 +88,38 @@ export type ExecuteStatus =
   | "aborted"
   | "infra_error";
 
-/** What was observed. Nothing in it says whether the code is right. */
+/** The observations of one execution. They do not say if the code is correct. */
 export interface ExecuteResult {
   readonly id: string;
   readonly status: ExecuteStatus;
-  /** One entry per case of the task, in order; those that were not reached are `missing`. */
+  /** One entry per case of the task, in order. Cases that were not reached are `missing`. */
   readonly cases: readonly CaseObservation[];
-  /** What loading raised, or what ended the execution, in words. */
+  /** The error that loading raised, or a description of what ended the execution. */
   readonly error?: CodeError;
-  /** Of `calls` and `judge`; a `program` has its output in its cases. */
+  /** The output of `calls` and `judge` tasks. A `program` has its output in its cases. */
   readonly stdout: CapturedOutput;
   readonly stderr: CapturedOutput;
   readonly exit: { readonly code: number | null; readonly signal: string | null };
   readonly usage: Usage;
   readonly worker: { readonly id: string; readonly generation: number; readonly jobs: number };
-  /** 1, or 2 if the first attempt may have ended by no doing of the code: see {@link ExecuteStatus}. */
+  /** 1, or 2 if the infrastructure may have ended the first attempt: see {@link ExecuteStatus}. */
   readonly attempts: number;
   readonly integrity: {
-    /** Every message carried the job's nonce. */
+    /** True if every message contained the job's nonce. */
     readonly nonceOk: boolean;
-    /** What was noticed that honest code does not do, such as `left-processes`: for audit, not for rewards. */
+    /** Signs of dishonest code, such as `left-processes`. For audit, not for rewards. */
     readonly flags: readonly string[];
   };
 }
 
-/** What one case did. */
+/** The observation of one case. */
 export interface CaseObservation {
   readonly index: number;
-  /** `unsupported`: it returned something that is no {@link PlainValue}. */
+  /** `unsupported`: the returned value is no {@link PlainValue}. */
   readonly outcome: "returned" | "raised" | "unsupported" | "missing";
-  /** What was returned; of a `program`, what it printed, as a string. */
+  /** The returned value. For a `program`, its output as a string. */
   readonly value?: PlainValue;
-  /** The arguments after the call, where the code changed them. */
+  /** The arguments after the call, if the code changed them. */
   readonly changedArgs?: readonly PlainValue[];
   readonly error?: CodeError;
   readonly cpuMs: number;
@@ -123,29 +127,29 @@ export interface CaseObservation {
 
 /** An error of the code. */
 export interface CodeError {
-  /** The name of its class. */
+  /** The name of the error's class. */
   readonly type: string;
   readonly message: string;
-  /** Line of the entry, from 1. */
+  /** The line of the entry, counted from 1. */
   readonly line?: number;
 }
 
-/** Output, cut to the limit. */
+/** Output, truncated to the limit. */
 export interface CapturedOutput {
   readonly text: string;
-  /** Bytes that were written. */
+  /** The number of bytes that were written. */
   readonly bytes: number;
   readonly truncated: boolean;
 }
 
-/** What an execution took. */
+/** The resources that an execution used. */
 export interface Usage {
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Waiting for a worker. */
+  /** The time that the job waited for a worker. */
   readonly queueMs: number;
-  /** 0 where it is not known. */
+  /** 0 if it is unknown. */
   readonly peakRssKb: number;
-  /** Processes that were left and were killed. */
+  /** The number of leftover processes that were killed. */
   readonly swept: number;
 }

@@ -1,11 +1,13 @@
-/** What one execution may use; whatever goes beyond ends it with a status of its own. */
+/** The limits of one execution. Each exceeded limit ends it with its own status. */
 export interface Limits {
-  /** Processor time of the candidate, in milliseconds, per case where each has a process of its own. */
+  /** Processor time of the candidate, in milliseconds. It applies per case if each case has its own process. */
   readonly cpuMs: number;
-  /** Time from start to end, in milliseconds: a backstop for code that sleeps, since a busy machine runs slower. */
+  /**
+   * Wall time from start to end, in milliseconds. A backstop for code that sleeps, because a busy machine runs slower.
+   */
   readonly wallMs: number;
   readonly memoryMb: number;
-  /** Bytes kept of stdout and of stderr each; more is dropped and marked `truncated`. */
+  /** Bytes that are kept of stdout and of stderr each. More is dropped and marked `truncated`. */
   readonly outputBytes: number;
   /** Bytes of all returned values, encoded. */
   readonly resultBytes: number;
@@ -13,11 +15,11 @@ export interface Limits {
   readonly openFiles: number;
   /** Megabytes of files written. */
   readonly temporaryMb: number;
-  /** Nesting of a returned value. */
+  /** Maximum nesting of a returned value. */
   readonly depth: number;
 }
 
-/** The limits of an execution that names none. */
+/** The default limits of an execution. */
 export const defaultLimits: Limits = {
   cpuMs: 2_000,
   wallMs: 10_000,

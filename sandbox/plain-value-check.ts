@@ -5,7 +5,7 @@ const float = /^(?:-?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf)|nan)$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const collections = ["list", "tuple", "set", "frozenset"];
 
-/** Whether parsed JSON is a plain value whose lists and the like are nested at most `depth` times. */
+/** True if parsed JSON is a plain value with containers nested at most `depth` levels deep. */
 export function isPlainValue(value: unknown, depth: number): value is PlainValue {
   if (value === null || typeof value === "boolean" || typeof value === "string") return true;
   if (typeof value !== "object") return false;

@@ -5,22 +5,23 @@ import type { PlainValue } from "./plain-value.ts";
 const maxDepth = 1_000;
 
 /**
- * A JavaScript value as code in `language` will see it. Numbers become floats, but for Python a safe integer becomes
- * an int; bigints become ints. Arrays become lists, plain objects and Maps dicts, Sets sets, Uint8Arrays bytes.
- * Throws `data.malformed` for anything else (functions, symbols, instances of classes), with its path.
+ * Converts a JavaScript value to the plain value that code in `language` receives. Numbers become floats, except that
+ * safe integers become ints for Python. Bigints become ints. Arrays become lists, plain objects and Maps become dicts,
+ * Sets become sets, and Uint8Arrays become bytes. Throws `data.malformed` with the path for anything else (functions,
+ * symbols, class instances).
  */
 export function toPlainValue(value: unknown, language: Language): PlainValue {
   return convert(value, language, "$", 0);
 }
 
-/** A number as a float. */
+/** Returns a number as a plain float. */
 export function plainFloat(number: number): PlainValue {
   if (Number.isNaN(number)) return { float: "nan" };
   if (!Number.isFinite(number)) return { float: number > 0 ? "inf" : "-inf" };
   return { float: Object.is(number, -0) ? "-0.0" : String(number) };
 }
 
-/** The number that a float's text stands for. */
+/** Parses the text of a plain float. */
 export function readFloat(text: string): number {
   if (text === "inf") return Number.POSITIVE_INFINITY;
   if (text === "-inf") return Number.NEGATIVE_INFINITY;

@@ -2,8 +2,8 @@ import type { PlainValue } from "./plain-value.ts";
 import { readFloat } from "./plain-value-conversion.ts";
 
 /**
- * Equality as JavaScript's tests have it: Node's `assert.deepStrictEqual`, or with `loose` its `assert.deepEqual`,
- * which compares primitives by `==` (and takes NaN for equal to NaN). Objects and Maps are both dicts here.
+ * Compares two values as JavaScript tests do: like Node's `assert.deepStrictEqual`, or with `loose` like its
+ * `assert.deepEqual`, which compares primitives by `==` (and NaN equals NaN). Objects and Maps are both dicts here.
  */
 export function deepEqual(a: PlainValue, b: PlainValue, options: { readonly loose: boolean }): boolean {
   if (isPrimitive(a) || isPrimitive(b)) {
@@ -22,7 +22,7 @@ export function deepEqual(a: PlainValue, b: PlainValue, options: { readonly loos
     : matchUp(items, others, equal);
 }
 
-/** Whether two lists of equal length hold the same items in any order; those in the same place are tried first. */
+/** True if two lists contain the same items in any order. Pairs at the same index are tried first. */
 export function matchUp<T>(left: readonly T[], right: readonly T[], equal: (a: T, b: T) => boolean): boolean {
   if (left.length !== right.length) return false;
   const rest = [...right];
@@ -57,7 +57,7 @@ function primitivesEqual(a: unknown, b: unknown, loose: boolean): boolean {
   return Object.is(a, b) || (loose && a == b);
 }
 
-/** The kind of a container and its entries: one item each, or key and item. */
+/** Returns the kind of a container and its entries. An entry is one item, or a key and an item. */
 function contents(value: Container): readonly [string, string | readonly (readonly PlainValue[])[]] {
   const [kind, content] = Object.entries(value)[0] as [string, unknown];
   if (kind === "bytes") return [kind, content as string];

@@ -2,9 +2,9 @@ import type { PlainValue } from "./plain-value.ts";
 import { readFloat } from "./plain-value-conversion.ts";
 
 /**
- * Python's `==`: 1 == 1.0 == True, -0.0 == 0.0, nan equals nothing, the order of a dict or set does not matter, a set
- * equals a frozenset, a list no tuple. Values from two processes are never the same object, so a list with nan in it
- * equals nothing either.
+ * Compares two values by Python's `==`: 1 == 1.0 == True and -0.0 == 0.0. nan is unequal to everything. The order of
+ * dicts and sets does not matter. A set can equal a frozenset, but a list never equals a tuple. Values from two
+ * processes are never the same object, so a list with nan is unequal to everything too.
  */
 export function pythonEqual(a: PlainValue, b: PlainValue): boolean {
   const key = pythonKey(a);
@@ -12,14 +12,16 @@ export function pythonEqual(a: PlainValue, b: PlainValue): boolean {
 }
 
 /**
- * Of the same types throughout and the same: 1, 1.0 and True differ, so do 0.0 and -0.0; nan is nan. The order of
- * dicts and sets does not matter.
+ * True if two values have the same types throughout and are the same: 1, 1.0 and True differ, 0.0 and -0.0 differ, and
+ * nan equals nan. The order of dicts and sets does not matter.
  */
 export function strictlyEqual(a: PlainValue, b: PlainValue): boolean {
   return strictKey(a) === strictKey(b);
 }
 
-/** A text that two values share if and only if Python's `==` holds; undefined where nan makes that impossible. */
+/**
+ * Returns a text that two values share if and only if Python's `==` is true. Undefined if nan makes that impossible.
+ */
 export function pythonKey(value: PlainValue): string | undefined {
   if (typeof value === "boolean") return value ? "n1" : "n0";
   if (value !== null && typeof value === "object") {
@@ -44,7 +46,7 @@ function strictKey(value: PlainValue): string {
   return containerKey(value, strictKey, {})!;
 }
 
-/** What both keys share: lengths stand before contents, so that no two values run together. */
+/** Shared by both keys. Lengths precede contents, so that keys of different values never coincide. */
 function containerKey(
   value: Exclude<PlainValue, boolean>,
   keyOf: (value: PlainValue) => string | undefined,

@@ -3,8 +3,8 @@ import type { PlainValue } from "./plain-value.ts";
 import { readFloat } from "./plain-value-conversion.ts";
 
 /**
- * A plain value as source text of a language, to be read by people and models. What goes beyond `maxLength` UTF-16
- * code units (200 by default) is cut and marked by "…"; the work done stays in proportion to what is shown.
+ * Renders a plain value as source text of a language, for people and models. Text beyond `maxLength` UTF-16 code units
+ * (200 by default) is cut and marked by "…". The work is proportional to the length of the output.
  */
 export function showPlainValue(
   value: PlainValue,
@@ -98,13 +98,13 @@ function javascriptFloat(text: string): string {
   return Object.is(number, -0) ? "-0" : String(number);
 }
 
-/** `{__proto__: x}` would set the prototype. */
+/** Quotes a property name if needed. `{__proto__: x}` would set the prototype. */
 function propertyName(key: string, budget: number): string {
   if (key === "__proto__") return '["__proto__"]';
   return /^[A-Za-z_$][\w$]*$/.test(key) ? key.slice(0, budget + 1) : JSON.stringify(key.slice(0, budget + 1));
 }
 
-/** Text as Python's `repr` quotes it, in ASCII where it would not be printable. */
+/** Quotes text like Python's `repr`. Characters that may not be printable are escaped to ASCII. */
 function quote(text: string): string {
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
   let quoted = "";

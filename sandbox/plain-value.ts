@@ -1,12 +1,12 @@
 /**
- * A value that crosses the border of a sandbox, as JSON that loses nothing: what Python and JavaScript can tell apart
- * stays apart (1, 1.0 and True; list and tuple; -0.0 and nan). `null` is Python's None and JavaScript's null.
+ * A value that enters or leaves a sandbox, as lossless JSON. Values that Python or JavaScript distinguishes stay
+ * distinct (1, 1.0 and True; list and tuple; -0.0 and nan). `null` is Python's None and JavaScript's null.
  *
  * - `int`: decimal digits of any length (Python's int, JavaScript's bigint).
- * - `float`: the shortest decimal that reads back as the same number, or `nan`, `inf`, `-inf` (Python's float, every
- *   JavaScript number, `-0.0` included).
+ * - `float`: the shortest decimal that reads back as the same number, or `nan`, `inf`, `-inf` (Python's float and every
+ *   JavaScript number, including `-0.0`).
  * - `bytes`: base64. `complex`: real and imaginary part as floats.
- * - `dict` (Python's dict, JavaScript's plain object and Map) keeps its order; keys are plain values.
+ * - `dict` (Python's dict, JavaScript's plain object and Map): entries in order. Keys are plain values.
  * - `set` and `frozenset`: items in any order.
  */
 export type PlainValue =

@@ -1,26 +1,31 @@
 import type { ExecuteRequest, ExecuteResult, Language } from "./execution.ts";
 
-/** Runs code in isolation. One instance serves many executions at a time; closing it ends every process it started. */
+/**
+ * Runs code in isolation. One instance runs many executions at a time. Closing it ends every process that it started.
+ */
 export interface Sandbox extends AsyncDisposable {
   readonly info: SandboxInfo;
   /**
-   * Runs a request and resolves with what was observed, whatever the code does. Rejects with `sandbox.request` where
-   * the request itself cannot be run (another language, a missing entry), `sandbox.closed` after closing.
+   * Runs a request and resolves with the observations, whatever the code does. Rejects with `sandbox.request` if the
+   * request cannot be run (an unsupported language, a missing entry), and with `sandbox.closed` after closing.
    */
   execute(request: ExecuteRequest): Promise<ExecuteResult>;
   /** Starts the workers, so that the first executions do not wait. Rejects with `sandbox.unavailable`. */
   warmUp(options?: { readonly signal?: AbortSignal }): Promise<void>;
-  /** Counts since the start. */
+  /** Returns the counts since the start. */
   stats(): SandboxStats;
 }
 
-/** What a sandbox is. */
+/** The properties of a sandbox. */
 export interface SandboxInfo {
   readonly backend: "isolated-vm" | "pyodide" | "bubblewrap" | "docker";
   readonly languages: readonly Language[];
-  /** Of the backend and of its languages, such as `isolated-vm 7.0.1, V8 13.6`: verdicts may differ between two. */
+  /**
+   * The version of the backend and its languages, such as `isolated-vm 7.0.1, V8 13.6`. Verdicts may differ between
+   * versions.
+   */
   readonly version: string;
-  /** Packages beside the standard library that code may import. */
+  /** The packages that code may import in addition to the standard library. */
   readonly packages: readonly string[];
 }
 
@@ -30,7 +35,7 @@ export interface SandboxStats {
   readonly byStatus: Readonly<Record<string, number>>;
   readonly workersStarted: number;
   readonly workersKilled: number;
-  /** Executions that wait for a worker now. */
+  /** Executions that currently wait for a worker. */
   readonly waiting: number;
   readonly running: number;
 }

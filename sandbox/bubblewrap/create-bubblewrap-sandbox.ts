@@ -8,23 +8,23 @@ import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";
 import { slotUid } from "../zygote/slot-uids.ts";
 import { type RunnerProcess, ZygoteWorker } from "../zygote/zygote-worker.ts";
 
-/** How {@link createBubblewrapSandbox} runs code. */
+/** The options of {@link createBubblewrapSandbox}. */
 export interface BubblewrapSandboxOptions {
-  /** Executions at a time. As many as there are processors by default. */
+  /** Number of executions at a time. The number of processors by default. */
   readonly workers?: number;
-  /** Runners kept ready beyond that. 0 by default. */
+  /** Number of extra runners that are kept ready. 0 by default. */
   readonly spares?: number;
-  /** Packages of the machine's Python that code may import, imported ahead. `["numpy"]` by default. */
+  /** Packages of the machine's Python that code may import. They are imported ahead. `["numpy"]` by default. */
   readonly packages?: readonly string[];
-  /** Megabytes that one execution's files may take together. 64 by default. */
+  /** Megabytes of files that one execution may write in total. 64 by default. */
   readonly temporaryMb?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The machine's own Python in namespaces of its own, without network and with nothing writable but `/tmp`; Linux only,
- * and without Docker. Memory is limited for each process, not for all of an execution. Rejects with
- * `sandbox.unavailable` where `bwrap` is missing or the machine forbids it.
+ * Creates a sandbox that runs the machine's own Python in new Linux namespaces. It needs no Docker. Code has no network
+ * and can write only to `/tmp`. The memory limit applies to each process, not to the whole execution. Rejects with
+ * `sandbox.unavailable` if `bwrap` is missing or the machine forbids it.
  */
 export async function createBubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Promise<Sandbox> {
   const { workers = availableParallelism(), spares = 0, packages = ["numpy"], temporaryMb = 64 } = options;
@@ -50,7 +50,7 @@ async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
   const child = spawn("bwrap", args, {
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH: process.env.PATH ?? "" },
-    // A group of its own: before bwrap's child is bound to its parent's life, only the group can be killed with both.
+    // A process group of its own: until bwrap's child is bound to its parent, only killing the group kills both.
     detached: true,
   });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
@@ -80,7 +80,10 @@ function killGroup(pid: number): void {
   }
 }
 
-/** A root of the machine's programs only; all namespaces new; the runner dies with us. */
+/**
+ * The arguments of bwrap: a root with the machine's programs only, and new namespaces. The runner dies with this
+ * process.
+ */
 function bubbleArguments(temporaryMb: number): string[] {
   const folders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"];
   const isRoot = process.getuid?.() === 0;
@@ -90,7 +93,7 @@ function bubbleArguments(temporaryMb: number): string[] {
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL"],
     ...(isRoot ? ["CAP_SETUID", "CAP_SETGID", "CAP_KILL"].flatMap((name) => ["--cap-add", name]) : []),
     ...folders.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
-    // Its /dev is a file system in memory, which an ordinary user could write to without limit.
+    // bwrap's /dev is a file system in memory. Without this, an ordinary user could write to it without limit.
     ...["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"],
     ...["--size", String(temporaryMb * 2 ** 20), "--tmpfs", "/tmp"],
     ...["--remount-ro", "/", "--hostname", "sandbox", "--chdir", "/"],

@@ -3,43 +3,48 @@ import type Docker from "dockerode";
 import type { RunnerProcess } from "../zygote/zygote-worker.ts";
 import type { Owner } from "./owner.ts";
 
-/** What a container may use, all its processes together. */
+/** The limits of a container. They apply to all its processes together. */
 export interface ContainerLimits {
   readonly memoryMb: number;
   readonly processes: number;
   readonly temporaryMb: number;
 }
 
-/** The limits of a container for which none are named. */
+/** The default limits of a container. */
 export const defaultContainerLimits: ContainerLimits = { memoryMb: 1_024, processes: 128, temporaryMb: 64 };
 
-/** When a start is given up: an engine under load has been seen to leave one unanswered. */
+/** The timeout of a container start, in milliseconds. An engine under load sometimes never answers a start. */
 export const startLimitMs = 30_000;
 
 const eventsMs = 3_000;
 
-/** What runs in a container, from its first process on. */
+/** The program of a container, which is its first process. */
 export interface ContainerProgram {
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** `uid:gid`. */
   readonly user: string;
-  /** What it may do of root's powers. */
+  /** The capabilities of root that the program keeps. */
   readonly capabilities: readonly string[];
 }
 
-/** The label that says whose a container is. */
+/** The label that identifies the owner of a container. */
 export const ownerLabel = "lyceum.sandbox.owner";
 
-/** A program in a container that was started. */
+/** A program in a started container. */
 export interface RunningContainer extends RunnerProcess {
-  /** Resolves once the program has ended, with its exit code: above 128, a signal's number and 128. */
+  /**
+   * Resolves with the exit code after the program has ended. After a signal, the code is 128 plus the signal's number.
+   */
   readonly exited: Promise<number>;
-  /** Whether it has reached its limit of memory, as the engine says; for a container that has just ended. */
+  /**
+   * Resolves with true if the engine reports that the container reached its memory limit. For a container that has just
+   * ended.
+   */
   readonly outOfMemory: () => Promise<boolean>;
 }
 
-/** What a container is started with. */
+/** The options of {@link startContainer}. */
 export interface ContainerOptions {
   readonly docker: Docker;
   readonly image: string;
@@ -48,7 +53,7 @@ export interface ContainerOptions {
   readonly program: ContainerProgram;
 }
 
-/** Starts a container, attached to its streams; it ends and is removed when these close. */
+/** Starts a container and attaches to its streams. The container ends and is removed when the streams close. */
 export async function startContainer(options: ContainerOptions): Promise<RunningContainer> {
   const { docker } = options;
   const container = await docker.createContainer(containerOptions(options));
@@ -66,7 +71,7 @@ export async function startContainer(options: ContainerOptions): Promise<Running
     for (const event of ["end", "close"] as const) stream.on(event, () => output.end());
     stream.on("error", (error) => output.destroy(error));
     await container.start();
-    // One that is gone before the question arrives has no exit code.
+    // A container that is removed before this call arrives has no exit code.
     const exited = container.wait().then(
       ({ StatusCode }: { StatusCode: number }) => StatusCode,
       () => 0,
@@ -84,7 +89,7 @@ export async function startContainer(options: ContainerOptions): Promise<Running
   }
 }
 
-/** Kills and removes a container; one that is gone, or going, is no error. */
+/** Kills and removes a container. It is no error if the container is already removed or being removed. */
 export async function removeContainer(docker: Docker, id: string): Promise<void> {
   try {
     await docker.getContainer(id).remove({ force: true, v: true });
@@ -94,10 +99,13 @@ export async function removeContainer(docker: Docker, id: string): Promise<void>
   }
 }
 
-/** Asks the engine's last events, as a container that has ended is gone. An engine that does not answer says no. */
+/**
+ * Searches the engine's recent events, because an ended container cannot be inspected. False if the engine does not
+ * answer.
+ */
 async function hasRunOutOfMemory(docker: Docker, id: string): Promise<boolean> {
   const filters = { container: [id], event: ["oom"] };
-  // The event may come after the end.
+  // The event may arrive after the end.
   const until = Math.floor(Date.now() / 1000) + 1;
   try {
     const events = (await docker.getEvents({ since: 0, until, filters })) as Readable;
@@ -109,7 +117,7 @@ async function hasRunOutOfMemory(docker: Docker, id: string): Promise<boolean> {
       events.destroy();
     }
   } catch {
-    // Without an answer, the job is run once more.
+    // If the engine does not answer, the pool retries the job.
   }
   return false;
 }
@@ -143,9 +151,9 @@ function containerOptions({ image, owner, limits, program }: ContainerOptions): 
       Memory: limits.memoryMb * 2 ** 20,
       MemorySwap: limits.memoryMb * 2 ** 20,
       Tmpfs: { "/tmp": `rw,nosuid,nodev,size=${limits.temporaryMb}m` },
-      // Message queues would outlive the job that made them.
+      // Message queues would outlive their job.
       Sysctls: { "fs.mqueue.queues_max": "0" },
-      // What it writes is our protocol: no log should grow by it.
+      // The output is the protocol of the runner. It must not fill a log.
       LogConfig: { Type: "none", Config: {} },
     },
   };

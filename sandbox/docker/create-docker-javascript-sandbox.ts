@@ -20,17 +20,17 @@ import { connectEngine, requireImage } from "./engine.ts";
 import { removeOrphans } from "./orphans.ts";
 import { currentOwner } from "./owner.ts";
 
-/** How {@link createDockerJavaScriptSandbox} runs containers. */
+/** The options of {@link createDockerJavaScriptSandbox}. */
 export interface DockerJavaScriptSandboxOptions {
-  /** Executions at a time, each in a container of its own. As many as there are processors by default. */
+  /** Number of executions at a time, each in its own container. The number of processors by default. */
   readonly workers?: number;
-  /** Containers kept ready beyond that. 0 by default. */
+  /** Number of extra containers that are kept ready. 0 by default. */
   readonly spares?: number;
-  /** An image with Node 24 and, in `/lyceum/node_modules`, isolated-vm. `lyceum-sandbox-javascript` by default. */
+  /** An image with Node 24, and with isolated-vm in `/lyceum/node_modules`. `lyceum-sandbox-javascript` by default. */
   readonly image?: string;
-  /** The engine's socket or address; where the environment (`DOCKER_HOST`) says, by default. */
+  /** The engine's socket or address. By default, what the environment variables (`DOCKER_HOST`) say. */
   readonly connection?: Docker.DockerOptions;
-  /** What one container may use; above the limits of any one execution. */
+  /** The limits of one container. They must be above the limits of one execution. */
   readonly container?: Partial<ContainerLimits>;
   readonly signal?: AbortSignal;
 }
@@ -38,7 +38,7 @@ export interface DockerJavaScriptSandboxOptions {
 const maxJobs = 5_000;
 const maxRssMb = 400;
 
-/** Nobody, with no powers: a child needs no file but its own program, which comes by its input. */
+/** Runs as nobody, without capabilities. The child needs no files: its program arrives on its standard input. */
 const program: ContainerProgram = {
   command: ["node", ...childFlags, "--input-type=module", "--eval", childBootstrap],
   environment: { PATH: "/usr/local/bin:/usr/bin:/bin" },
@@ -47,10 +47,10 @@ const program: ContainerProgram = {
 };
 
 /**
- * JavaScript and TypeScript by isolated-vm in Docker containers: each execution has a fresh V8 isolate, in a process
- * that is alone in a container without network, root or anything writable but `/tmp`. What breaks out of V8 is still in
- * the container. Containers that a killed process left behind are removed first. Rejects with `sandbox.unavailable`
- * where no engine answers or the image is missing.
+ * Creates a sandbox that runs JavaScript and TypeScript with isolated-vm in Docker containers. Each execution has a
+ * fresh V8 isolate in a process that is alone in its container, without network or root. Only `/tmp` is writable. Code
+ * that breaks out of V8 is still in the container. Containers of killed processes are removed first. Rejects with
+ * `sandbox.unavailable` if no engine answers or the image is missing.
  */
 export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSandboxOptions = {}): Promise<Sandbox> {
   const { workers = availableParallelism(), spares = 0, image = "lyceum-sandbox-javascript" } = options;
@@ -68,7 +68,7 @@ export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSan
   };
   const start = (signal: AbortSignal): Promise<IsolatedVmWorker> =>
     startWithinLimit({ start: startOnce, limitMs: startLimitMs, signal });
-  // The first tells what is in the image.
+  // The first worker reports what the image contains.
   await using first = await start(options.signal ?? new AbortController().signal);
   const version = `${image}, ${first.version}`;
   return new PooledSandbox({

@@ -17,26 +17,27 @@ import { connectEngine, requireImage } from "./engine.ts";
 import { removeOrphans } from "./orphans.ts";
 import { currentOwner } from "./owner.ts";
 
-/** How {@link createDockerSandbox} runs containers. */
+/** The options of {@link createDockerSandbox}. */
 export interface DockerSandboxOptions {
-  /** Executions at a time, each in a container of its own. As many as there are processors by default. */
+  /** Number of executions at a time, each in its own container. The number of processors by default. */
   readonly workers?: number;
-  /** Containers kept ready beyond that. 0 by default. */
+  /** Number of extra containers that are kept ready. 0 by default. */
   readonly spares?: number;
-  /** Any image with Python 3.9 or newer. `lyceum-sandbox` by default. */
+  /** An image with Python 3.9 or newer. `lyceum-sandbox` by default. */
   readonly image?: string;
-  /** Packages of the image that code may import, imported ahead. `["numpy"]` by default. */
+  /** Packages of the image that code may import. They are imported ahead. `["numpy"]` by default. */
   readonly packages?: readonly string[];
-  /** The engine's socket or address; where the environment (`DOCKER_HOST`) says, by default. */
+  /** The engine's socket or address. By default, what the environment variables (`DOCKER_HOST`) say. */
   readonly connection?: Docker.DockerOptions;
-  /** What one container may use; above the limits of any one execution. */
+  /** The limits of one container. They must be above the limits of one execution. */
   readonly container?: Partial<ContainerLimits>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Python in Docker containers without network, root or anything writable but `/tmp`. Containers that a killed process
- * left behind are removed first. Rejects with `sandbox.unavailable` where no engine answers or the image is missing.
+ * Creates a sandbox that runs Python in Docker containers without network or root. Only `/tmp` is writable. Containers
+ * of killed processes are removed first. Rejects with `sandbox.unavailable` if no engine answers or the image is
+ * missing.
  */
 export async function createDockerSandbox(options: DockerSandboxOptions = {}): Promise<Sandbox> {
   const { workers = availableParallelism(), spares = 0, image = "lyceum-sandbox", packages = ["numpy"] } = options;
@@ -50,7 +51,7 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
   });
   const owner = currentOwner();
   const limits = { ...defaultContainerLimits, ...options.container };
-  // The runner drops to other users by itself; nothing else of root's powers is left.
+  // The runner itself switches to other users. It keeps only the capabilities that this needs.
   const program: ContainerProgram = {
     command: await runnerCommand(),
     environment: runnerEnvironment,
@@ -66,7 +67,7 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
   };
   const start = (signal: AbortSignal): Promise<ZygoteWorker> =>
     startWithinLimit({ start: startOnce, limitMs: startLimitMs, signal });
-  // The first tells what is in the image.
+  // The first worker reports what the image contains.
   await using first = await start(options.signal ?? new AbortController().signal);
   const { python, packages: found } = first.greeting;
   return new PooledSandbox({

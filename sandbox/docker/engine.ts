@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type Docker from "dockerode";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
-/** A Docker engine that answers. Rejects with `sandbox.unavailable` where none does. */
+/** Connects to a Docker engine. Rejects with `sandbox.unavailable` if none answers. */
 export async function connectEngine(connection: Docker.DockerOptions | undefined): Promise<Docker> {
   const { default: Engine } = await import("dockerode").catch((cause: unknown) => {
     throw unavailable({ message: "The package dockerode is missing.", hint: "Run: npm install dockerode", cause });
@@ -23,8 +23,8 @@ export async function connectEngine(connection: Docker.DockerOptions | undefined
 }
 
 /**
- * Rejects with `sandbox.unavailable`, and how to build it, where an engine does not have an image. `recipe` is the
- * folder of its Dockerfile; `otherwise` says what would do instead.
+ * Rejects with `sandbox.unavailable`, and with instructions to build the image, if an engine does not have the image.
+ * `recipe` is the folder of the Dockerfile. `otherwise` names an alternative.
  */
 export async function requireImage(options: {
   readonly docker: Docker;

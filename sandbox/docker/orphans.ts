@@ -2,7 +2,7 @@ import type Docker from "dockerode";
 import { ownerLabel, removeContainer } from "./container.ts";
 import { isDead, type Owner } from "./owner.ts";
 
-/** Removes the containers whose owner was killed before it could; returns how many there were. */
+/** Removes containers whose owner was killed before it could remove them. Returns their number. */
 export async function removeOrphans(docker: Docker): Promise<number> {
   const containers = await docker.listContainers({ all: true, filters: { label: [ownerLabel] } });
   const orphans = containers.filter(({ Labels }) => {

@@ -1,23 +1,23 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Identifies one process for as long as its machine runs, so that another can tell whether it is still there. */
+/** Identifies a process on its machine, so that another process can check if it is still running. */
 export interface Owner {
-  /** The machine since its last start, or its name where it has no such id. */
+  /** The id of the machine's last boot, or the machine's name if it has no boot id. */
   readonly boot: string;
-  /** Process ids mean something in one namespace only. */
+  /** The process id namespace. Process ids are unique only within one namespace. */
   readonly namespace: string;
   readonly pid: number;
-  /** When the process began, in the kernel's own count: ids are used again. */
+  /** The start time of the process in kernel ticks. It is needed because process ids are reused. */
   readonly started: string;
 }
 
-/** This process. */
+/** Returns the identity of this process. */
 export function currentOwner(): Owner {
   return { ...here(), pid: process.pid, started: startOf(process.pid) ?? "" };
 }
 
-/** True only where the owner certainly is no more: another machine's, or another namespace's, may well live. */
+/** True only if the owner has certainly ended. Owners on another machine or in another namespace count as alive. */
 export function isDead(owner: Owner): boolean {
   const { boot, namespace } = here();
   if (owner.boot !== boot || owner.namespace !== namespace) return false;
@@ -37,7 +37,7 @@ function here(): Pick<Owner, "boot" | "namespace"> {
   };
 }
 
-/** The 22nd field of its status; the second, its name, may hold spaces and brackets. */
+/** Reads the 22nd field of the process's status. The second field, the name, may contain spaces and brackets. */
 function startOf(pid: number): string | undefined {
   return attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ")[19]);
 }

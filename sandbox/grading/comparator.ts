@@ -6,25 +6,25 @@ import { deepEqual, matchUp } from "../plain-value-deep-equality.ts";
 import { pythonEqual, pythonKey, strictlyEqual } from "../plain-value-equality.ts";
 
 /**
- * How what came back is compared with what was expected; part of each test.
+ * How a result is compared with the expected value. Each test has one.
  *
- * - `exact` (the default): the language's own equality, which is Python's `==` and JavaScript's
- *   `assert.deepStrictEqual`. A whole number of JavaScript may stand for its float.
- * - `loose`: JavaScript's `assert.deepEqual`; in Python the same as `exact`.
+ * - `exact` (default): the language's own equality: Python's `==`, or JavaScript's `assert.deepStrictEqual`. In
+ *   JavaScript, an int equals the float of the same value.
+ * - `loose`: JavaScript's `assert.deepEqual`. In Python the same as `exact`.
  * - `strict`: the same types throughout, and the same values: 1, 1.0 and True differ.
- * - `unordered`: the same items in any order, in a list, a tuple or a set; each item by `exact`.
- * - `close`: numbers, wherever they stand in the value, differ by at most `absolute`, or by at most `relative` times
- *   the larger one (both 0 by default); the rest by `exact`.
- * - `text`: strings that are the same but for white space at the ends of lines and empty lines at the end.
- * - `truthy`, `falsy`: what a condition of the language takes it for; nothing is expected.
- * - `custom`: a function of the host's, which must not throw.
+ * - `unordered`: the same items in any order, in a list, a tuple or a set. Items are compared by `exact`.
+ * - `close`: numbers anywhere in the value differ by at most `absolute`, or by at most `relative` times the larger one
+ *   (both 0 by default). Everything else is compared by `exact`.
+ * - `text`: strings that are equal except for white space at the ends of lines and empty lines at the end.
+ * - `truthy`, `falsy`: the truth value of the result in its language. Nothing is expected.
+ * - `custom`: a function of the caller. It must not throw.
  */
 export type Comparator =
   | { readonly kind: "exact" | "loose" | "strict" | "unordered" | "text" | "truthy" | "falsy" }
   | { readonly kind: "close"; readonly absolute?: number; readonly relative?: number }
   | { readonly kind: "custom"; readonly compare: (got: PlainValue, expected: PlainValue) => boolean };
 
-/** Whether what came back is what was expected. */
+/** True if the result matches the expected value. */
 export function isAsExpected(options: {
   readonly got: PlainValue;
   readonly expected: PlainValue;

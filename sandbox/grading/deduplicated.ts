@@ -11,14 +11,14 @@ interface Shared {
 }
 
 /**
- * A sandbox that runs identical requests once: those made while one is running share it, later ones get its result
- * again, as long as it is among the last `entries` (256 by default). Requests are identical whatever their `id` and
- * `signal`; an abort ends the execution once nobody waits for it. What failed or was aborted is not kept. Closing it
- * closes the sandbox underneath.
+ * Creates a sandbox that runs identical requests once. Requests that arrive while an identical one is running share its
+ * execution. Later ones get its cached result, if it is among the last `entries` (256 by default). `id` and `signal` do
+ * not affect identity. The execution is aborted when no caller waits for it any more. Failed and aborted results are
+ * not cached. Closing it closes the wrapped sandbox.
  */
 export function deduplicated(sandbox: Sandbox, options: { readonly entries?: number } = {}): Sandbox {
   const { entries = 256 } = options;
-  /** In order of last use, oldest first. */
+  /** Ordered by last use, oldest first. */
   const shared = new Map<string, Shared>();
 
   const start = (key: string, request: ExecuteRequest): Shared => {

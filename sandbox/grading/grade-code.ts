@@ -8,10 +8,10 @@ import type { Sandbox } from "../sandbox.ts";
 import type { TestSuite } from "./test-suite.ts";
 import { judgeTest, type TestVerdict } from "./test-verdict.ts";
 
-/** What is graded, and by what. */
+/** The options of {@link gradeCode}. */
 export interface GradeOptions {
   readonly sandbox: Sandbox;
-  /** The whole source, in the suite's language. */
+  /** The complete source, in the suite's language. */
   readonly code: string;
   readonly suite: TestSuite;
   /** Seeds the order of calls and runs, and the sandbox. 0 by default. */
@@ -19,15 +19,15 @@ export interface GradeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A grade, or, where the sandbox failed, the reason why there is none. */
+/** A grade, or the reason why there is none if the sandbox failed. */
 export type Grade = CodeGrade | NoGrade;
 
-/** What the code is worth. */
+/** The grade of the code. */
 export interface CodeGrade {
   readonly infra: false;
-  /** Every test passed and no limit was reached. */
+  /** True if every test passed and no limit was reached. */
   readonly passed: boolean;
-  /** The share of tests that passed, from 0 to 1. */
+  /** The share of passed tests, from 0 to 1. */
   readonly fraction: number;
   /** In the order of the suite. */
   readonly tests: readonly TestVerdict[];
@@ -35,7 +35,7 @@ export interface CodeGrade {
   readonly execution: ExecuteResult;
 }
 
-/** The sandbox failed, twice: nothing is known of the code, and its reward is unscored, never 0. */
+/** The sandbox failed twice. Nothing is known about the code, so its reward is unscored, never 0. */
 export interface NoGrade {
   readonly infra: true;
   readonly status: "infra_error";
@@ -43,9 +43,9 @@ export interface NoGrade {
 }
 
 /**
- * Runs code in a sandbox and compares, out here, what it did with what the suite expects. Calls and program runs are
- * shuffled by the seed, so that code cannot answer by their order. Rejects with `data.malformed` for a suite without
- * tests, with the sandbox's own errors where it cannot run the request, and with the signal's reason.
+ * Runs code in a sandbox, and compares the results outside of it with the suite's expected values. Calls and program
+ * runs are shuffled by the seed, so that code cannot answer by their order. Rejects with `data.malformed` if the suite
+ * has no tests, with the sandbox's own errors if it cannot run the request, and with the signal's reason.
  */
 export async function gradeCode(options: GradeOptions): Promise<Grade> {
   const { sandbox, code, suite, seed = 0, signal } = options;
@@ -88,7 +88,9 @@ function grade(suite: TestSuite, execution: ExecuteResult, observed: readonly Ca
   };
 }
 
-/** The observations in the order of the suite; undefined unless there is exactly one, well formed, for each test. */
+/**
+ * Returns the observations in the order of the suite. Undefined unless there is exactly one valid observation per test.
+ */
 function inOrder(
   { cases }: ExecuteResult,
   order: readonly number[],

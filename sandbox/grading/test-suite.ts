@@ -4,8 +4,8 @@ import type { PlainValue } from "../plain-value.ts";
 import type { Comparator } from "./comparator.ts";
 
 /**
- * Tests of one piece of code, with what they expect: trusted, and kept out of the process that runs the code. A suite
- * is plain data, but for comparators of kind `custom`.
+ * The tests of one piece of code, with their expected results. They are trusted and never enter the process that runs
+ * the code. A suite is plain data, except for comparators of kind `custom`.
  */
 export type TestSuite = CallSuite | ProgramSuite | JudgeSuite;
 
@@ -14,10 +14,10 @@ interface SuiteBase {
   readonly limits?: Partial<Limits>;
 }
 
-/** Calls of one function, with what each should return. */
+/** Calls of one function, with their expected results. */
 export interface CallSuite extends SuiteBase {
   readonly kind: "calls";
-  /** As in the task of kind `calls`. */
+  /** As in a task of kind `calls`. */
   readonly function: string;
   readonly tests: readonly CallTest[];
   readonly isolate?: "job" | "case";
@@ -29,17 +29,17 @@ export interface CallTest {
   readonly kwargs?: Readonly<Record<string, PlainValue>>;
   readonly expected: PlainValue;
   readonly comparator?: Comparator;
-  /** May be shown to whoever writes the code; hidden by default. */
+  /** True if the test may be shown to the author of the code. False by default. */
   readonly visible?: boolean;
 }
 
-/** Runs of a program, with what each should print. */
+/** Runs of a program, with their expected output. */
 export interface ProgramSuite extends SuiteBase {
   readonly kind: "program";
   readonly tests: readonly ProgramTest[];
 }
 
-/** One run; `text` is its comparator by default. */
+/** One run. Its comparator is `text` by default. */
 export interface ProgramTest {
   readonly stdin: string;
   readonly expected: string;
@@ -47,7 +47,7 @@ export interface ProgramTest {
   readonly visible?: boolean;
 }
 
-/** Pieces of test code, run in order in one namespace, apart from what they test. */
+/** Pieces of test code that run in order in one namespace, separate from the tested code. */
 export interface JudgeSuite extends SuiteBase {
   readonly kind: "judge";
   readonly setup?: string;
@@ -55,13 +55,13 @@ export interface JudgeSuite extends SuiteBase {
   readonly tests: readonly JudgeTest[];
 }
 
-/** One piece of test code: it passes if it ends without an error, and not because there was nothing to compare. */
+/** One piece of test code. It passes if it ends without an error and has compared something. */
 export interface JudgeTest {
   readonly code: string;
   readonly visible?: boolean;
 }
 
-/** A suite whose first fifth of tests, rounded up, is visible and the others are hidden; of a single test, none is. */
+/** Makes the first fifth of the tests visible, rounded up, and hides the others. A single test stays hidden. */
 export function showFifth<Suite extends TestSuite>(suite: Suite): Suite {
   const { length } = suite.tests;
   const shown = length > 1 ? Math.ceil(length / 5) : 0;

@@ -6,26 +6,26 @@ import { isAsExpected } from "./comparator.ts";
 import type { CallTest, TestSuite } from "./test-suite.ts";
 
 /**
- * How one test went, in words for feedback. What would give a hidden test away is left out: what it expects, and, of a
- * judge's test, its code and the error's message.
+ * The result of one test, in words for feedback. For a hidden test, everything that would reveal it is omitted: the
+ * expected value and, for a judge's test, its code and the error's message.
  */
 export interface TestVerdict {
-  /** Place in the suite, from 0. */
+  /** The index in the suite, from 0. */
   readonly index: number;
   readonly passed: boolean;
   readonly visible: boolean;
-  /** `not-run`: the code was not loaded, or a limit or its own end came first. */
+  /** `not-run`: the code was not loaded, or it ended or reached a limit before this test. */
   readonly outcome: "passed" | "wrong" | "raised" | "unsupported" | "not-run";
   /** The call, the program's input, or the judge's code. */
   readonly called?: string;
-  /** What was returned or printed. */
+  /** The returned value or the printed output. */
   readonly got?: string;
   readonly expected?: string;
-  /** What was raised. */
+  /** The raised error. */
   readonly error?: CodeError;
 }
 
-/** The verdict on the test at `index`; one that was not observed was not run. */
+/** Returns the verdict on the test at `index`. A test without an observation was not run. */
 export function judgeTest(options: {
   readonly suite: TestSuite;
   readonly index: number;
@@ -81,7 +81,7 @@ function showCall(name: string, { args, kwargs = {} }: CallTest, language: Langu
   return `${name}(${[...args.map((value) => showPlainValue(value, { language })), ...named].join(", ")})`;
 }
 
-/** A program's text as it is, any other value as source. */
+/** Shows a program's text unchanged, and any other value as source. */
 function shown(suite: TestSuite, value: PlainValue): string {
   if (suite.kind === "program" && typeof value === "string") return value;
   return showPlainValue(value, { language: suite.language });

@@ -6,23 +6,23 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** A started child program, wherever it runs: frames go in and come out. */
+/** A started child program, wherever it runs. Both sides exchange frames. */
 export interface ChildConnection {
   readonly input: Writable;
   readonly output: Readable;
-  /** Resolves once it has ended, with the name of the signal that ended it or `code` and a number. */
+  /** Resolves after it has ended, with the name of the signal that ended it, or with `code` and a number. */
   readonly ended: Promise<string>;
-  /** Whether it was killed because its memory was used up; asked after a kill. */
+  /** True if it was killed because its memory was used up. Called after a kill. */
   readonly outOfMemory?: () => Promise<boolean>;
-  /** What it has written to stderr so far. */
+  /** Returns its stderr output so far. */
   readonly complaints: () => string;
-  /** Called once it is ready: takes away what only its start needed. */
+  /** Called when it is ready. Removes permissions that only its start needed. */
   readonly limit?: () => Promise<void>;
-  /** Kills it, and resolves when it is gone; may be called again. */
+  /** Kills it and resolves after it has ended. May be called several times. */
   readonly kill: () => Promise<void>;
 }
 
-/** `--no-node-snapshot` is asked for by isolated-vm; others take from the process what it does not need. */
+/** isolated-vm requires `--no-node-snapshot`. Other flags remove features that the process does not need. */
 export const childFlags: readonly string[] = [
   "--no-node-snapshot",
   "--disable-wasm-trap-handler",
@@ -30,7 +30,7 @@ export const childFlags: readonly string[] = [
   "--allow-addons",
   "--allow-fs-read=*",
   "--no-warnings",
-  // Most code runs once, in an isolate that is new: what prepares for more costs more than it gains.
+  // Most code runs once in a new isolate, so preparations for repeated runs cost more than they save.
   "--no-lazy",
   "--no-lazy-eval",
   "--no-sparkplug",
@@ -39,12 +39,12 @@ export const childFlags: readonly string[] = [
 
 const program = fileURLToPath(new URL(`./child${path.extname(import.meta.url)}`, import.meta.url));
 const prlimit = ["/usr/bin/prlimit", "/bin/prlimit"].find((file) => existsSync(file));
-/** Address space beyond that of a process which has just started: V8's own limit does not count all buffers. */
+/** Address space in addition to that of a newly started process. V8's own limit does not count all buffers. */
 const addressSpaceBytes = 4 * 2 ** 30;
 const pageBytes = 4096;
 const stderrLength = 4_000;
 
-/** Starts the child program as a process of this machine. */
+/** Starts the child program as a local process. */
 export function startChildProcess(): ChildConnection {
   const child = spawn(process.execPath, [...childFlags, program], {
     env: {},
@@ -57,7 +57,7 @@ export function startChildProcess(): ChildConnection {
   });
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
-    // Not `exit`: what it wrote last is there only then.
+    // Not `exit`: only at `close` is its last output complete.
     child.once("close", (code, signal) => resolve(signal ?? `code ${code}`));
   });
   return {
@@ -73,7 +73,7 @@ export function startChildProcess(): ChildConnection {
   };
 }
 
-/** Limits a process where the system can: address space, files, core dumps. */
+/** Limits address space, files and core dumps of a process, if the system can. */
 async function limitProcess({ pid }: ChildProcess): Promise<void> {
   if (prlimit === undefined) return;
   const [pages] = (await readFile(`/proc/${pid}/statm`, "utf8")).split(" ");

@@ -1,14 +1,14 @@
 import type { Job, WorkerResult } from "../pool/worker.ts";
 
-/** What the child process is sent: a job under a nonce that its answer must carry. */
+/** The message to the child process: a job with a nonce, which the answer must contain. */
 export interface JobMessage {
   readonly nonce: string;
   readonly job: Job;
 }
 
 /**
- * What the child process sends: first that it is ready or why it never will be, then an answer to each job. After
- * `failed`, which tells of an error that is not the code's, it ends itself.
+ * The messages from the child process: first that it is ready or why it never will be, then one answer per job. After
+ * `failed`, which reports an error that the code did not cause, the child ends itself.
  */
 export type ChildMessage =
   | { readonly kind: "ready"; readonly version: string }

@@ -1,20 +1,20 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-/** The child program as text, for where the package is not installed. */
+/** The child program as text, for environments in which the package is not installed. */
 export interface ChildSources {
-  /** Its files by their paths from `root`; relative imports lead from one to another. */
+  /** Its files by their paths relative to `root`. They are linked by relative imports. */
   readonly files: Readonly<Record<string, string>>;
-  /** The one that is run. */
+  /** The path of the file to run. */
   readonly entry: string;
 }
 
 const extension = path.extname(import.meta.url);
 const root = new URL("../../", import.meta.url);
-/** An import or export from a relative path that is not of types alone. */
+/** Matches an import or export with a relative path, except type-only ones. */
 const imports = /^\s*(?:import|export)(?!\s+type\b)[^;"']*?from\s*["'](\.[^"']+)["']|import\(["'](\.[^"']+)["']\)/gm;
 
-/** Reads the child program and all that it imports of this package. */
+/** Reads the child program and all files of this package that it imports. */
 export async function readChildSources(): Promise<ChildSources> {
   const entry = `sandbox/isolated-vm/child${extension}`;
   const files: Record<string, string> = {};
@@ -31,8 +31,8 @@ export async function readChildSources(): Promise<ChildSources> {
 }
 
 /**
- * A program for `node --input-type=module --eval`: reads one frame with {@link ChildSources} from its input and runs
- * them as if they lay in `/lyceum`, whose `node_modules` has isolated-vm.
+ * A program for `node --input-type=module --eval`. It reads one frame with {@link ChildSources} from standard input and
+ * runs the files as if they were in `/lyceum`, whose `node_modules` contains isolated-vm.
  */
 export const childBootstrap: string = `
 import { readSync } from "node:fs";

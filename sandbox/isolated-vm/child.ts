@@ -2,13 +2,13 @@ import { writeSync } from "node:fs";
 import { FrameReader, frame } from "../pool/frames.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 
-// A program of its own, which talks in frames by its standard input and output, as isolates have none: it runs one job at a time in fresh isolates. The code under test has
-// nothing of this process; should it break out of V8, the process has no environment, no files to write and no children.
+// The child process runs one job at a time in fresh isolates, and exchanges frames over standard input and output. The
+// code has no access to it. Even outside V8, the code finds no environment variables, writable files or children.
 
-/** Ends without waiting for threads, which may be spinning in code that cannot be interrupted. */
+/** Ends without waiting for threads, which may be looping in code that cannot be interrupted. */
 const die = (): never => {
   process.kill(process.pid, "SIGKILL");
-  // The first process of a container cannot be killed from within.
+  // The first process of a container cannot be killed from inside.
   process.abort();
 };
 const send = (message: ChildMessage): void => {
@@ -24,14 +24,14 @@ try {
     import("./job-tools.ts"),
     import("./version.ts"),
   ]);
-  // Before the process says that it is ready: its address space is limited by what it has then.
+  // Before the process reports that it is ready, because its address space at that time sets its limit.
   const tools = createJobTools();
   const answer = async ({ nonce, job }: JobMessage): Promise<void> => {
     const outcome = await runJob(job, tools);
     const { result, reusable } = outcome;
     send({ kind: "result", nonce, result, reusable });
     if (!reusable) return;
-    // While nobody waits.
+    // Does cleanup while nobody waits.
     outcome[Symbol.dispose]();
     tools.guests.prepare();
     tools.judges.prepare();

@@ -1,33 +1,33 @@
 import ivm from "isolated-vm";
 import { programName } from "./guest/program.ts";
 
-/** An isolate of its own for one use, with a program in it that has not been called yet. */
+/** An isolate for one use. It contains a program that has not been called yet. */
 export interface SuppliedIsolate {
   readonly isolate: ivm.Isolate;
   readonly context: ivm.Context;
   /** The program: a function. */
   readonly program: ivm.Reference;
-  /** Called where V8 gives up for want of memory; the process should end soon. */
+  /** Called if V8 runs out of memory and gives up. The process should end soon. */
   onCatastrophe: () => void;
 }
 
 /**
- * Supplies fresh isolates from a snapshot in which a program of ours has been made. The process runs with V8's
- * `--no-lazy`, so that the snapshot has all its functions compiled. The next isolate can be made while there is nothing
- * else to do.
+ * Supplies fresh isolates from a snapshot that contains our program. The process runs with V8's `--no-lazy`, so
+ * that all functions in the snapshot are compiled. The next isolate can be created while the process is otherwise
+ * idle.
  */
 export class IsolateSupply {
   readonly #snapshot: ivm.ExternalCopy<ArrayBuffer>;
   #next: { readonly memoryMb: number; readonly supplied: SuppliedIsolate } | undefined;
-  /** The memory limit of the last one that was taken since `prepare`. */
+  /** The memory limit of the last isolate that was taken since `prepare`. */
   #taken: number | undefined;
 
-  /** `script` leaves the program in `globalThis[programName]`. */
+  /** `script` stores the program in `globalThis[programName]`. */
   constructor(script: string) {
     this.#snapshot = ivm.Isolate.createSnapshot([{ code: script }]);
   }
 
-  /** An isolate with at most so much memory. Whoever takes it disposes of it. */
+  /** Returns an isolate with a memory limit. The caller disposes of it. */
   take(memoryMb: number): SuppliedIsolate {
     this.#taken = memoryMb;
     const next = this.#next;
@@ -37,7 +37,7 @@ export class IsolateSupply {
     return this.#make(memoryMb);
   }
 
-  /** Makes the next isolate ahead of time, like the last one that was taken, if one was. */
+  /** Creates the next isolate ahead of time, with the limit of the last one that was taken, if any. */
   prepare(memoryMb: number | undefined = this.#taken): void {
     this.#taken = undefined;
     if (memoryMb !== undefined) this.#next ??= { memoryMb, supplied: this.#make(memoryMb) };

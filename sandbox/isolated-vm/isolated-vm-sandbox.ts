@@ -6,23 +6,23 @@ import { startChildProcess } from "./child-connection.ts";
 import { startIsolatedVmWorker } from "./start-worker.ts";
 import { isolatedVmVersion } from "./version.ts";
 
-/** How {@link createIsolatedVmSandbox} runs its processes. */
+/** The options of {@link createIsolatedVmSandbox}. */
 export interface IsolatedVmSandboxOptions {
-  /** Executions at a time; one per processor by default. */
+  /** Number of executions at a time. The number of processors by default. */
   readonly workers?: number;
-  /** Processes kept ready beyond that. 0 by default. */
+  /** Number of extra processes that are kept ready. 0 by default. */
   readonly spares?: number;
-  /** Jobs after which a process is replaced. 5,000 by default. */
+  /** Number of jobs after which a process is replaced. 5,000 by default. */
   readonly maxJobs?: number;
-  /** Memory of a process, in megabytes, after which it is replaced. 400 by default. */
+  /** Memory in megabytes above which a process is replaced. 400 by default. */
   readonly maxRssMb?: number;
 }
 
 /**
- * A sandbox for JavaScript and TypeScript: each execution has a fresh V8 isolate, in one of a few child processes that
- * have no environment and may write no file. There is no network, no file system and no Node in an isolate: it has the
- * language, `console`, timers that do not wait, `require` and `import` of the request's other files, and for its input
- * `readStdin()` or `require("fs").readFileSync(0, "utf8")`. Types of TypeScript are dropped, not checked.
+ * Creates a sandbox for JavaScript and TypeScript. Each execution has a fresh V8 isolate in a child process, which has
+ * no environment variables and may not write files. An isolate has no network, file system or Node. It has the
+ * language, `console`, timers that do not wait, `require` and `import` of the request's other files, and for input
+ * `readStdin()` or `require("fs").readFileSync(0, "utf8")`. TypeScript types are removed, not checked.
  */
 export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}): Sandbox {
   const { workers = availableParallelism(), spares = 0, maxJobs = 5_000, maxRssMb = 400 } = options;

@@ -3,19 +3,19 @@ import { stripTypeScriptTypes } from "node:module";
 
 const maxCached = 256;
 
-/** Turns TypeScript into JavaScript, and remembers what it has turned: samples of a group often agree. */
+/** Converts TypeScript to JavaScript and caches the results, because samples of a group are often equal. */
 export class TypeScriptCache {
   readonly #javascript = new Map<string, string>();
   #isBroken = false;
 
-  /** Whether Node's converter has failed in this process, after which it fails for any code. */
+  /** True if Node's converter has failed in this process. It then fails for any code. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
 
   /**
-   * The JavaScript of TypeScript. Types are blanked out, so that lines and columns stay; code with enums and the like is
-   * rewritten. Types are not checked. Throws a SyntaxError.
+   * Converts TypeScript to JavaScript. Types are replaced by blanks, so that lines and columns stay the same. Code with
+   * enums and similar is rewritten. Types are not checked. Throws a SyntaxError.
    */
   javascriptOf(source: string): string {
     const key = createHash("sha256").update(source).digest("base64");

@@ -3,14 +3,14 @@ import { guestProgram, judgeProgram } from "./guest/program.ts";
 import { IsolateSupply } from "./isolate-supply.ts";
 import { TypeScriptCache } from "./javascript-files.ts";
 
-/** What a process keeps from job to job; nothing of it comes from one. */
+/** The objects that a process keeps between jobs. They contain nothing from a job. */
 export interface JobTools {
   readonly typeScript: TypeScriptCache;
   readonly guests: IsolateSupply;
   readonly judges: IsolateSupply;
 }
 
-/** Makes them, and loads the converter of TypeScript, which takes time and much address space. */
+/** Creates the tools and loads the TypeScript converter, which takes time and much address space. */
 export function createJobTools(): JobTools {
   const typeScript = new TypeScriptCache();
   typeScript.javascriptOf("");

@@ -8,7 +8,7 @@ import { errorOf } from "./modules.ts";
 import type { Session } from "./session.ts";
 import { Ended, outOfMemory, valueTooLarge, type Watchdog } from "./watchdog.ts";
 
-/** An isolate with trusted tests in it, which sees of a session's code only stand-ins. */
+/** An isolate with trusted tests. It has only stand-ins for the code of a session. */
 export class Judge implements Disposable {
   readonly #isolate: ivm.Isolate;
   readonly #context: ivm.Context;
@@ -41,7 +41,7 @@ export class Judge implements Disposable {
         if (reply.outcome === "too-large") throw valueTooLarge();
         return JSON.stringify(reply);
       } catch (error) {
-        // The test must not go on, nor catch it.
+        // The test must neither continue nor catch it.
         if (error instanceof Ended) watchdog.end(error);
         throw error;
       }
@@ -54,7 +54,7 @@ export class Judge implements Disposable {
     return this.#isolate.isDisposed ? 0 : Number(this.#isolate.cpuTime) / 1e6;
   }
 
-  /** Runs a test, before the first of them the setup: what that raises, it does because of the code, and fails all. */
+  /** Runs a test, and the setup before the first test. If the code makes the setup fail, all tests fail. */
   async run(index: number): Promise<CaseObservation> {
     const before = this.cpuMs;
     let name = "setup";
@@ -75,7 +75,7 @@ export class Judge implements Disposable {
   }
 
   async #evaluate(code: string, filename: string): Promise<void> {
-    // A reference: what a test ends with may be a stand-in, which cannot be copied.
+    // A reference, because the test's last value may be a stand-in, which cannot be copied.
     const work = this.#context.eval(code, { filename, promise: true, reference: true }).catch((error: unknown) => {
       if (this.#isolate.isDisposed) throw outOfMemory(this.#memoryMb);
       throw new TestError(error);
@@ -84,7 +84,7 @@ export class Judge implements Disposable {
   }
 }
 
-/** What a test raised. */
+/** The error that a test raised. */
 class TestError extends Error {
   override readonly cause: unknown;
 

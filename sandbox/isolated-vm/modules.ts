@@ -3,25 +3,25 @@ import type ivm from "isolated-vm";
 import type { CodeError } from "../execution.ts";
 import type { GuestReply } from "./guest/guest.ts";
 
-/** Modules of Node's that are there, by the little of them that programs need. */
+/** Node's modules that exist in an isolate, with the few functions that programs need. */
 const builtIn = `const fs = require("node:fs"); export default fs; export const { readFileSync } = fs;`;
 
-/** Whether code has a line that begins with `import` or `export`. */
+/** True if code has a line that begins with `import` or `export`. */
 export function looksLikeModule(source: string): boolean {
   return /^[ \t]*(?:import\b(?!\s*[(.])|export\b)/m.test(source);
 }
 
-/** Whether a script failed for being a module. */
+/** True if a script failed because it is a module. */
 export function needsModule({ error }: GuestReply): boolean {
   return (
     error?.type === "SyntaxError" && /import statement|'export'|import\.meta|await is only valid/.test(error.message)
   );
 }
 
-/** What a module came to: its namespace, or its error. */
+/** The result of a module: its namespace, or its error. */
 interface EvaluatedModule {
   readonly namespace?: ivm.Reference;
-  /** The name under which the namespace has what was kept. */
+  /** The name under which the namespace has the kept value. */
   readonly name: string;
   readonly error?: CodeError;
   /** The error of a promise that was rejected and not handled. */
@@ -29,8 +29,8 @@ interface EvaluatedModule {
 }
 
 /**
- * Runs a module and those it imports. Gives its namespace, and the name under which that has `kept`, an expression that
- * is evaluated at the module's end; or the error.
+ * Runs a module and its imports. Returns its namespace and the name of `kept` in it, an expression that is evaluated at
+ * the end of the module. If the module fails, returns the error.
  */
 export async function evaluateModule(options: {
   readonly isolate: ivm.Isolate;
@@ -54,7 +54,7 @@ export async function evaluateModule(options: {
     for (const specifier of module.dependencySpecifiers) {
       const dependency = resolve(files, path, specifier);
       if (!modules.has(dependency)) modules.set(dependency, compile(dependency));
-      // A cycle must not wait for itself: `compiled` is complete once the whole walk is.
+      // A cycle must not wait for itself: `compiled` is complete after the whole walk.
       pending.push(modules.get(dependency)!);
     }
     return module;
@@ -70,7 +70,7 @@ export async function evaluateModule(options: {
     try {
       await module.evaluate();
     } catch (error) {
-      // A promise that is rejected and not handled fails this as well, after the module has run to its end.
+      // An unhandled rejection makes this fail too, after the module has run to its end.
       if (isolate.isDisposed || !(await hasValue(module.namespace, name))) throw error;
       unhandled = { error };
     }
@@ -81,7 +81,7 @@ export async function evaluateModule(options: {
   }
 }
 
-/** Whether a module has run as far as an export; before that, reading the export fails. */
+/** True if a module has run past an export. Before that, reading the export fails. */
 export async function hasValue(namespace: ivm.Reference, name: string): Promise<boolean> {
   return namespace.get(name, { reference: true }).then(
     () => true,
@@ -89,7 +89,7 @@ export async function hasValue(namespace: ivm.Reference, name: string): Promise<
   );
 }
 
-/** An error that left the isolate: a copy, whose properties are plain, or another value that was thrown. */
+/** Describes an error that left the isolate: a copy with plain properties, or another thrown value. */
 export function errorOf(error: unknown, entry: string): CodeError {
   if (!(error instanceof Error)) return { type: error === null ? "null" : typeof error, message: String(error) };
   const stack = String(error.stack);

@@ -9,19 +9,19 @@ import { Judge } from "./judge.ts";
 import { Session } from "./session.ts";
 import { Ended, valueTooLarge, Watchdog } from "./watchdog.ts";
 
-/** Ends after which an isolate can be disposed of. */
+/** Statuses after which an isolate can be disposed of. */
 const harmless: ReadonlySet<ExecuteStatus> = new Set(["exited", "result_limit"]);
 
 /**
- * An answer of the child process. After one that is not `reusable`, code may still be running in a thread; after others
- * dispose of it, which ends the isolates.
+ * An answer of the child process. If it is not `reusable`, code may still run in a thread. Otherwise, dispose of it to
+ * end the isolates.
  */
 export interface JobOutcome extends Disposable {
   readonly result: WorkerResult;
   readonly reusable: boolean;
 }
 
-/** Runs a job in fresh isolates of this process. Throws only what is no doing of the code. */
+/** Runs a job in fresh isolates of this process. Throws only errors that the code did not cause. */
 export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
   const sessions: Session[] = [];
   let judge: Judge | undefined;
@@ -96,8 +96,8 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
     else if (error instanceof LoadError) loadError = error.data;
     else throw error;
     cpuMs += (running()?.cpuMs ?? 0) + (judge?.cpuMs ?? 0);
-    // What reached a limit may be where nothing can interrupt it, a judge may be waiting for an answer of this thread:
-    // disposing of them would wait too.
+    // Code that reached a limit may be uninterruptible, and a judge may wait for an answer of this thread. Disposing of
+    // them would block too.
     reusable = judge === undefined && (ended === undefined || harmless.has(ended.status));
     if (reusable) dispose();
   }
@@ -154,7 +154,7 @@ class LoadError extends Error {
   }
 }
 
-/** Throws {@link Ended} where it loaded, and a value of a case was too large. */
+/** Throws a LoadError if the code did not load, and {@link Ended} if a value of a case was too large. */
 function requireLoaded({ outcome, error }: GuestReply): void {
   if (error !== undefined) throw new LoadError(error);
   if (outcome === "too-large") throw valueTooLarge();
@@ -174,7 +174,7 @@ function javascriptFiles({ request }: Job, typeScript: TypeScriptCache): Record<
   );
 }
 
-/** Runs the entry as a program. What it printed is the case's value, whatever its end. */
+/** Runs the entry as a program. Its output is the value of the case, however it ended. */
 async function runProgram(session: Session, index: number): Promise<CaseObservation> {
   let error: CodeError | undefined;
   try {
@@ -184,7 +184,7 @@ async function runProgram(session: Session, index: number): Promise<CaseObservat
     error ??= session.unhandled;
   } catch (end) {
     if (!(end instanceof Ended) || end.status !== "exited") throw end;
-    // The program ended itself, as programs may; the rest of its isolate spins until it is disposed of.
+    // A program may end itself. Its isolate then loops until it is disposed of.
     if (end.exitCode !== 0) error = { type: "exit", message: `It ended with code ${end.exitCode}.` };
   }
   const value = session.output("stdout").text;
@@ -197,7 +197,7 @@ async function runProgram(session: Session, index: number): Promise<CaseObservat
   };
 }
 
-/** What a case did. */
+/** Returns the observation of a case. */
 function observation(index: number, reply: GuestReply, cpuMs: number): CaseObservation {
   const { outcome, value, changedArgs, error } = reply;
   return {

@@ -9,7 +9,7 @@ import { Ended, outOfMemory, type Watchdog } from "./watchdog.ts";
 
 const neverEnds = { type: "Error", message: "The module waits for what never comes: nothing is left to run." };
 
-/** A fresh isolate with the code under test in it. */
+/** A fresh isolate with the code under test. */
 export class Session implements Disposable {
   readonly isolate: ivm.Isolate;
   /** The first error of a promise that the code rejected and did not handle. */
@@ -17,18 +17,18 @@ export class Session implements Disposable {
   readonly #context: ivm.Context;
   /** An `Enter`. */
   readonly #program: ivm.Reference;
-  /** What the guest is started with, until it is. */
+  /** The start arguments of the guest. Empty after it has started. */
   #start: readonly unknown[];
   readonly #watchdog: Watchdog;
   readonly #job: Job;
   readonly #files: Readonly<Record<string, string>>;
-  /** Rejects where the code ends its process. */
+  /** Rejects if the code ends its process. */
   readonly #exited = Promise.withResolvers<never>();
-  /** What it has used before it was taken. */
+  /** The processor time of the isolate before this session. */
   readonly #cpuStart: number;
   readonly #output = { stdout: { text: "", bytes: 0 }, stderr: { text: "", bytes: 0 } };
 
-  /** `onCase` is given the reply to each case as it comes. */
+  /** `onCase` is called with the reply to each case as it arrives. */
   constructor(options: {
     readonly job: Job;
     readonly files: Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ export class Session implements Disposable {
     return this.isolate.isDisposed ? 0 : Number(this.isolate.cpuTime) / 1e6 - this.#cpuStart;
   }
 
-  /** Runs the entry, keeps what it has of these names, and calls it for the cases, if there are any. */
+  /** Runs the entry, keeps its values with these names, and calls them for the cases, if any. */
   async load(names: readonly string[], cases?: GuestCases): Promise<GuestReply> {
     const { entry } = this.#job.request;
     const source = this.#files[entry]!;
@@ -78,7 +78,7 @@ export class Session implements Disposable {
       const reply = await this.#settled("loadScript", source, kept, calls);
       if (!needsModule(reply)) return reply;
     }
-    // What it finds must be there before it runs.
+    // The globals must exist before the module runs.
     if (this.#start.length > 0) await this.#ask();
     const evaluation = evaluateModule({
       isolate: this.isolate,
@@ -90,7 +90,7 @@ export class Session implements Disposable {
     const { namespace, name, error, unhandled } = await this.#race(evaluation);
     if (error !== undefined) return { outcome: "raised", error };
     if (unhandled !== undefined) await this.#ask(...this.#noteUnhandled(unhandled.error));
-    // It may wait for timers, before its end.
+    // It may wait for timers before its end.
     while (!(await this.#race(hasValue(namespace!, name)))) {
       if ((await this.#ask("pump")).outcome !== "none") continue;
       return { outcome: "raised", error: this.unhandled ?? neverEnds };
@@ -98,7 +98,7 @@ export class Session implements Disposable {
     return await this.#settled("loadModule", namespace!.derefInto(), name, calls);
   }
 
-  /** Calls into the code, and waits where that gives a promise. */
+  /** Calls into the code, and awaits a returned promise. */
   async call(request: GuestCall): Promise<GuestReply> {
     return await this.#settled("call", JSON.stringify(request));
   }
@@ -124,8 +124,8 @@ export class Session implements Disposable {
   }
 
   /**
-   * Calls a function of the guest, which is started first. If the code has rejected a promise that nothing handles,
-   * isolated-vm gives that error instead of the reply; the guest then gives its reply again.
+   * Calls a function of the guest, and starts the guest first if needed. If the code has an unhandled rejection,
+   * isolated-vm returns that error instead of the reply. The guest then returns its reply again.
    */
   async #ask(...call: [] | [name: keyof Guest, ...args: unknown[]]): Promise<GuestReply> {
     let args: unknown[] = [...this.#start, ...call];
@@ -141,14 +141,14 @@ export class Session implements Disposable {
     }
   }
 
-  /** Notes the first error that nothing handled; gives the call by which the guest writes it down and replies again. */
+  /** Records the first unhandled error. Returns the call with which the guest writes it to stderr and replies again. */
   #noteUnhandled(error: unknown): ["again", uncaught: string] {
     const isFirst = this.unhandled === undefined;
     this.unhandled ??= errorOf(error, this.#job.request.entry);
     return ["again", isFirst ? `Uncaught ${this.unhandled.type}: ${this.unhandled.message}\n` : ""];
   }
 
-  /** The end of work in the isolate, or what ended it. */
+  /** Waits until work in the isolate ends or a limit ends it. */
   async #race<T>(work: Promise<T>): Promise<T> {
     try {
       return await Promise.race([work, this.#watchdog.ended, this.#exited.promise]);

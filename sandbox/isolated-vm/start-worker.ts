@@ -7,13 +7,13 @@ import { checkResult } from "../pool/worker-result.ts";
 import type { ChildConnection } from "./child-connection.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 
-/** A machine that is very busy, or was asleep, takes its time. */
+/** The timeout of a start. A machine that is very busy or was asleep needs time. */
 const startMs = 120_000;
 /** How much later than the child's own watchdog this side ends a job. */
 const backstopMs = 2_000;
 const longestFrame = 2 ** 28;
 
-/** Makes a worker of a child program that was just started. Rejects with `sandbox.unavailable` where isolated-vm does not load. */
+/** Creates a worker from a started child program. Rejects with `sandbox.unavailable` if isolated-vm does not load. */
 export async function startIsolatedVmWorker(options: {
   readonly connection: ChildConnection;
   readonly signal: AbortSignal;
@@ -32,16 +32,16 @@ export async function startIsolatedVmWorker(options: {
   }
 }
 
-/** A worker of a pool that runs its jobs in a child program. */
+/** A pool worker that runs its jobs in a child program. */
 export class IsolatedVmWorker implements Worker {
-  /** Of isolated-vm and V8 in the child program. */
+  /** The versions of isolated-vm and V8 in the child program. */
   version = "";
   readonly #connection: ChildConnection;
   readonly #maxJobs: number;
   readonly #maxRssMb: number;
   #jobs = 0;
   #reusable = true;
-  /** How it ended, once it has. */
+  /** How it ended, after it has ended. */
   #ended: string | undefined;
   #onMessage: (message: ChildMessage | string) => void = () => undefined;
 
@@ -70,7 +70,7 @@ export class IsolatedVmWorker implements Worker {
         this.#onMessage("broken");
       }
     });
-    // It has ended, or is about to be.
+    // The process has ended or will be ended soon.
     connection.input.on("error", () => undefined);
     connection.output.on("error", () => undefined);
   }
@@ -103,7 +103,7 @@ export class IsolatedVmWorker implements Worker {
     const message = await answer;
     const wallMs = performance.now() - started;
     if (typeof message !== "string" && message.kind === "failed") {
-      // How it ends itself differs between systems, and says nothing of the code.
+      // How it ends itself differs between systems, and reveals nothing about the code.
       this.#reusable = false;
       throw new Error(`The worker failed: ${message.message}`);
     }
@@ -125,7 +125,7 @@ export class IsolatedVmWorker implements Worker {
         signal: message,
       });
     }
-    // V8 gives up by a trap or an abort, and only what a job does brings it there; other ends come from outside.
+    // V8 gives up by a trap or an abort, and only a job can cause that. Other signals come from outside.
     if (!["SIGTRAP", "SIGABRT", "SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE"].includes(message)) {
       throw new Error(`The worker ended by ${message}. ${this.#stderr()}`);
     }
@@ -160,7 +160,7 @@ export class IsolatedVmWorker implements Worker {
     return result;
   }
 
-  /** The child's next message, or why there is none: `aborted`, `late`, or how it ended. */
+  /** Returns the child's next message, or why there is none: `aborted`, `late`, or how it ended. */
   async #next(options: {
     readonly signal: AbortSignal;
     readonly milliseconds: number;
@@ -183,14 +183,14 @@ export class IsolatedVmWorker implements Worker {
   }
 }
 
-/** The result of a job whose answer is not to be believed. */
+/** Returns the result of a job whose answer is invalid. */
 function brokenResult(job: Job, options: { readonly wallMs: number; readonly nonceOk: boolean }): WorkerResult {
   const { wallMs, nonceOk } = options;
   const result = endedResult(job, { status: "violation", wallMs, words: "An answer broke the protocol." });
   return { ...result, integrity: { nonceOk, flags: ["broken-answer"] } };
 }
 
-/** The result of a job whose process said nothing more. */
+/** Returns the result of a job whose process ended without an answer. */
 function endedResult(
   job: Job,
   options: {

@@ -1,7 +1,7 @@
 import type { ExecuteStatus } from "../execution.ts";
 import type { Limits } from "../limits.ts";
 
-/** What ended an execution early. */
+/** The reason why an execution ended early. */
 export class Ended extends Error {
   readonly status: ExecuteStatus;
   readonly exitCode: number | null;
@@ -14,14 +14,14 @@ export class Ended extends Error {
 }
 
 const intervalMs = 10;
-/** What memory beside its isolates a process may gain while a job runs: garbage, code, buffers of messages. */
+/** Memory that a process may gain outside its isolates during a job: garbage, code, message buffers. */
 const slackMb = 192;
 
 /** Watches the limits of one job while its isolates run in other threads. */
 export class Watchdog implements Disposable {
-  /** Rejects with {@link Ended} once a limit is reached. */
+  /** Rejects with {@link Ended} when a limit is reached. */
   readonly ended: Promise<never>;
-  /** The most memory of the process that was seen, in bytes. */
+  /** The highest observed memory of the process, in bytes. */
   peakRss: number;
   readonly #reject: (reason: Ended) => void;
   readonly #timer: NodeJS.Timeout;
@@ -31,7 +31,7 @@ export class Watchdog implements Disposable {
   readonly #cpuStart = process.cpuUsage();
   #caseStart = this.#cpuStart;
 
-  /** `runningMs` says how long the isolates of the case, or of the job, have been running so far. */
+  /** `runningMs` returns how long the isolates of the case or job have run so far, in milliseconds. */
   constructor(limits: Limits, runningMs: () => number) {
     const { promise, reject } = Promise.withResolvers<never>();
     this.ended = promise;
@@ -58,7 +58,7 @@ export class Watchdog implements Disposable {
     return milliseconds(process.cpuUsage(this.#cpuStart));
   }
 
-  /** From now on, the limit of processor time counts anew. */
+  /** Restarts the count of processor time. */
   startCase(): void {
     this.#caseStart = process.cpuUsage();
   }
@@ -67,8 +67,8 @@ export class Watchdog implements Disposable {
     const { cpuMs, wallMs, memoryMb } = this.#limits;
     const rss = process.memoryUsage.rss();
     this.peakRss = Math.max(this.peakRss, rss);
-    // isolated-vm's processor time of an isolate goes on while its thread waits for a processor; that of the process
-    // includes what is no doing of the isolate. Each is at least what the code used.
+    // isolated-vm's processor time of an isolate includes the time that its thread waits for a processor. That of the
+    // process includes other work. The code used at most the smaller of the two.
     const used = Math.min(this.#runningMs(), milliseconds(process.cpuUsage(this.#caseStart)));
     if (used > cpuMs) this.end(new Ended("timeout_cpu", `It used more than ${cpuMs} ms of processor time.`));
     if ((rss - rssBefore) / 2 ** 20 > memoryMb + slackMb) this.end(outOfMemory(memoryMb));
@@ -84,12 +84,12 @@ function milliseconds({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/** The memory limit was reached. */
+/** Creates the error of a reached memory limit. */
 export function outOfMemory(memoryMb: number): Ended {
   return new Ended("memory", `It used more than ${memoryMb} MB of memory.`);
 }
 
-/** The limits of returned values were passed. */
+/** Creates the error of returned values that exceed a limit. */
 export function valueTooLarge(): Ended {
   return new Ended("result_limit", "A value that it returned is too large or too deep.");
 }

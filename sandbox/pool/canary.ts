@@ -8,7 +8,10 @@ const double: Readonly<Record<Language, string>> = {
   typescript: "function f(x: string) { return x + x; }",
 };
 
-/** A small job with a known result: a worker that gives it works, so what another job met was that job's doing. */
+/**
+ * Creates a canary job: a small job with a known result. If it succeeds, the worker works, and an earlier failure was
+ * caused by the other job.
+ */
 export function canaryJob(language: Language): Job {
   const request: ExecuteRequest = {
     language,
@@ -19,7 +22,7 @@ export function canaryJob(language: Language): Job {
   return { id: "canary", request, limits: defaultLimits, seed: 0 };
 }
 
-/** Whether a canary job gave the result that it always gives. */
+/** True if a canary job returned its known result. */
 export function canarySucceeded({ status, cases }: WorkerResult): boolean {
   return status === "ok" && cases.length === 1 && cases[0]!.value === "abab";
 }

@@ -1,4 +1,4 @@
-/** A message between a sandbox and a worker: its length in four bytes, then JSON. */
+/** Encodes a message between a sandbox and a worker: its length in four bytes, then JSON. */
 export function frame(message: unknown): Buffer {
   const body = Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(4);
@@ -6,13 +6,13 @@ export function frame(message: unknown): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** Takes chunks of a stream and gives the frames that are whole, as text. */
+/** Collects chunks of a stream and returns complete frames as text. */
 export class FrameReader {
   readonly #longest: number;
   #chunks: Buffer[] = [];
   #size = 0;
 
-  /** Frames longer than `longest` bytes throw: no honest runner sends one. */
+  /** Frames longer than `longest` bytes throw an error. An honest runner sends none. */
   constructor(longest: number) {
     this.#longest = longest;
   }
@@ -33,7 +33,7 @@ export class FrameReader {
     return frames;
   }
 
-  /** The chunks as one buffer, where the first does not suffice. */
+  /** Returns the chunks as one buffer if the first chunk is shorter than `size`. */
   #head(size: number): Buffer {
     if (this.#chunks[0]!.length < size) this.#chunks = [Buffer.concat(this.#chunks)];
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat([this.#chunks[0]!]);

@@ -8,32 +8,32 @@ import { canaryJob, canarySucceeded } from "./canary.ts";
 import { checkRequest, unreachedResult } from "./requests.ts";
 import type { Job, StartWorker, Worker, WorkerResult } from "./worker.ts";
 
-/** How many workers a pool keeps. */
+/** The options of a pool of workers. */
 export interface PoolOptions {
-  /** Executions at a time. */
+  /** Number of executions at a time. */
   readonly workers: number;
-  /** Workers kept ready beyond that, so that replacing a killed one costs no wait. 0 by default. */
+  /** Number of extra workers that are kept ready, so that replacing a killed worker takes no time. 0 by default. */
   readonly spares?: number;
   /**
-   * Whether a worker has started on this machine before, so that a start that fails is waited out. False by default: the
-   * first start decides.
+   * True if a worker has started on this machine before. Failed starts are then retried. False by default: the first
+   * start decides.
    */
   readonly hasStarted?: boolean;
-  /** For how long failed starts are tried again, in milliseconds, once one has worked. A minute by default. */
+  /** How long failed starts are retried, in milliseconds, after a start has succeeded. One minute by default. */
   readonly startBudgetMs?: number;
 }
 
-/** Workers that start at a time: of a hundred at once, the last would come too late for the limit of its own start. */
+/** Number of workers that start at a time. Of a hundred at once, the last would exceed its start timeout. */
 const startsAtOnce = 8;
-/** While no worker has ever started. */
+/** The number of start attempts before the first success. */
 const startAttempts = 3;
 const startBudgetMs = 60_000;
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** Signals by which others end a process. Code can send them to itself, but then it does so again. */
+/** Signals that others use to end a process. Code can send them to itself, but then it does so again on the retry. */
 const outsideSignals: readonly (string | null)[] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
 
-/** A worker with its history. */
+/** A worker and its history. */
 interface Slot {
   readonly id: string;
   readonly generation: number;
@@ -48,10 +48,11 @@ interface Waiter {
 }
 
 /**
- * A sandbox over worker processes: each runs one job at a time, so that a death is one job's doing. Jobs wait in
- * order. A job is run once more if its worker fails, if its process is killed from outside, or if it reaches its time
- * without using the processor, as on a busy machine. If it fails a second time, and a canary job between the two
- * succeeds, that is the code's doing (`violation`, `signal`), otherwise the sandbox's (`infra_error`).
+ * A sandbox over worker processes. Each worker runs one job at a time, so a worker's death is attributed to one job.
+ * Jobs wait in a queue. A job is retried once if its worker fails, if its process is killed from outside, or if it
+ * reaches its wall time without using the processor, as on a busy machine. If the retry fails too and a canary job
+ * between the attempts succeeds, the code is at fault (`violation`, `signal`). Otherwise, the sandbox is at fault
+ * (`infra_error`).
  */
 export class PooledSandbox implements Sandbox {
   readonly info: SandboxInfo;
@@ -59,19 +60,19 @@ export class PooledSandbox implements Sandbox {
   readonly #options: Required<PoolOptions>;
   readonly #closing = new AbortController();
   readonly #starts = new Semaphore(startsAtOnce);
-  /** One for each execution that has not ended. */
+  /** One controller per running execution. */
   readonly #active = new Set<AbortController>();
   readonly #idle: Slot[] = [];
   readonly #waiting: Waiter[] = [];
-  /** Workers that are starting or closing, and executions: closing waits for them. */
+  /** Starting workers, closing workers and executions. Closing waits for them. */
   readonly #unsettled = new Set<Promise<unknown>>();
   readonly #byStatus: Record<string, number> = {};
   #closed: Promise<void> | undefined;
-  /** Whether a worker has ever started: what has worked here once can work again. */
+  /** True if a worker has ever started. Failed starts are then retried for longer. */
   #hasStarted: boolean;
-  /** Whether the last start failed. */
+  /** True if the last start failed. */
   #isOut = false;
-  /** What the last start said that found that this machine cannot. */
+  /** The permanent error of the last failed worker start, if any. */
   #refusal: LyceumError | undefined;
   #generation = 0;
   #starting = 0;
@@ -160,7 +161,7 @@ export class PooledSandbox implements Sandbox {
     readonly job: Job;
     readonly signal: AbortSignal;
     readonly attempt: number;
-    /** When the job came. */
+    /** The time at which the job was queued. */
     readonly queued: number;
   }): Promise<ExecuteResult> {
     const { job, signal, attempt: attempts, queued } = options;
@@ -179,7 +180,7 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
-  /** Whether a worker runs a job whose result is known as it should. */
+  /** True if a worker runs the canary job correctly. */
   async #canarySucceeds(language: Language, signal: AbortSignal): Promise<boolean> {
     try {
       return canarySucceeded(await this.#runOn(await this.#acquire(signal, true), canaryJob(language), signal));
@@ -199,7 +200,7 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
-  /** An idle worker, or the next that becomes free. */
+  /** Returns an idle worker, or waits for the next free worker. */
   async #acquire(signal: AbortSignal, first: boolean): Promise<Slot> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
@@ -223,12 +224,12 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
-  /** Gives idle workers to the jobs that wait longest, and starts workers for the others. */
+  /** Gives idle workers to the jobs that wait longest, and starts workers for the other jobs. */
   #dispatch(): void {
     const { workers, spares } = this.#options;
     while (this.#waiting.length > 0 && this.#idle.length > 0 && this.#running < workers) {
       const slot = this.#idle.pop()!;
-      // It may have died meanwhile.
+      // The worker may have died while it was idle.
       if (!slot.worker.reusable) {
         this.#discard(slot);
         continue;
@@ -240,7 +241,7 @@ export class PooledSandbox implements Sandbox {
     for (const started of this.#startUpTo(used === 0 ? 0 : used + spares)) started.catch(() => undefined);
   }
 
-  /** Starts workers until there are so many. */
+  /** Starts workers until `wanted` workers are running, idle or starting. */
   #startUpTo(wanted: number): Promise<void>[] {
     if (this.#closing.signal.aborted) return [];
     const missing = wanted - this.#running - this.#idle.length - this.#starting;
@@ -256,7 +257,7 @@ export class PooledSandbox implements Sandbox {
       worker = await this.#startWorker(id);
     } catch (error) {
       this.#starting--;
-      // Jobs can wait for the workers that there are; without one they would wait for ever.
+      // Jobs can wait for the other workers. Without any worker they would wait forever.
       const others = this.#running + this.#idle.length + this.#starting;
       if (others === 0) for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
       throw error;
@@ -271,8 +272,8 @@ export class PooledSandbox implements Sandbox {
   }
 
   /**
-   * Starts one worker. A start that fails is tried again, after longer and longer pauses: a few times, or, if a worker
-   * has started before, until the budget of time is used up, as an engine that was restarted takes its time.
+   * Starts one worker. Failed starts are retried with increasing delays: a few times or, if a worker has started
+   * before, until the time budget is used up, because a restarted engine needs time.
    */
   async #startWorker(id: string): Promise<Worker> {
     const { signal } = this.#closing;
@@ -301,7 +302,7 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
-  /** Says once that workers do not start any more, until one does. */
+  /** Warns once that workers do not start. The warning is reset when a worker starts. */
   #warnOfOutage(error: unknown): void {
     if (this.#isOut) return;
     this.#isOut = true;
@@ -313,7 +314,10 @@ export class PooledSandbox implements Sandbox {
     );
   }
 
-  /** Starts one worker, unless another was refused meanwhile: a hundred that learn it in turn would take minutes. */
+  /**
+   * Starts one worker, unless another start failed permanently in the meantime. A hundred failing starts in turn would
+   * take minutes.
+   */
   async #startUnlessRefused(id: string, before: LyceumError | undefined): Promise<Worker> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
@@ -338,7 +342,7 @@ export class PooledSandbox implements Sandbox {
     this.#track(worker[Symbol.asyncDispose]()).catch(() => undefined);
   }
 
-  /** Closing waits for it. */
+  /** Adds work that closing waits for. */
   #track<T>(work: PromiseLike<T>): Promise<T> {
     const promise = Promise.resolve(work);
     this.#unsettled.add(promise);
@@ -354,17 +358,19 @@ export class PooledSandbox implements Sandbox {
   }
 }
 
-/** On a busy machine honest code may reach its wall time: then it has hardly used the processor. */
+/**
+ * True if the failure may come from a busy machine: honest code then reaches its wall time with little processor time.
+ */
 function isWorthRetrying(result: ExecuteResult, cpuMs: number): boolean {
   return hasFailed(result) || (result.status === "timeout_wall" && result.usage.cpuMs < cpuMs / 2);
 }
 
-/** Whether the worker failed, or something killed the code's process: by the result alone, it may be anyone's doing. */
+/** True if the worker failed or a signal killed the process. The result alone does not show who is at fault. */
 function hasFailed({ status, exit }: ExecuteResult): boolean {
   return status === "infra_error" || (status === "signal" && outsideSignals.includes(exit.signal));
 }
 
-/** Whether no worker has run the job. */
+/** True if no worker has run the job. */
 function wasNotReached({ worker }: ExecuteResult): boolean {
   return worker.id === "";
 }

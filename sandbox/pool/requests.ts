@@ -1,7 +1,7 @@
 import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
 
-/** Throws `sandbox.request` where a request makes no sense or the sandbox does not speak its language. */
+/** Throws `sandbox.request` if a request is invalid or the sandbox does not support its language. */
 export function checkRequest(request: ExecuteRequest, languages: readonly Language[]): void {
   if (!languages.includes(request.language)) {
     throw refused(
@@ -31,7 +31,7 @@ export function checkRequest(request: ExecuteRequest, languages: readonly Langua
   }
 }
 
-/** How many cases a task has. */
+/** Returns the number of cases of a task. */
 export function caseCount(task: ExecuteTask): number {
   switch (task.kind) {
     case "calls":
@@ -45,7 +45,7 @@ export function caseCount(task: ExecuteTask): number {
   }
 }
 
-/** Cases that were not reached. */
+/** Returns the observations of the cases that were not reached. */
 export function missingCases(task: ExecuteTask, from = 0): CaseObservation[] {
   return Array.from({ length: caseCount(task) - from }, (_, i) => ({
     index: from + i,
@@ -54,14 +54,14 @@ export function missingCases(task: ExecuteTask, from = 0): CaseObservation[] {
   }));
 }
 
-/** The result of an execution whose worker failed or was never there. */
+/** Returns the result of an execution whose worker failed or never started. */
 export function unreachedResult(options: {
   readonly id: string;
   readonly request: ExecuteRequest;
   readonly attempts: number;
   readonly error: unknown;
   readonly aborted: boolean;
-  /** The one that failed; none by default. */
+  /** The worker that failed. None by default. */
   readonly worker?: ExecuteResult["worker"];
 }): ExecuteResult {
   const { id, request, attempts, error, aborted, worker = { id: "", generation: 0, jobs: 0 } } = options;

@@ -5,9 +5,10 @@ import { untilAborted } from "../../src/core/concurrency/until-aborted.ts";
 const attempts = 2;
 
 /**
- * Starts what may hang: an attempt that takes longer than `limitMs` is left alone, and the next one is made; what the
- * first still gives is closed. Rejects as `start` does, with `sandbox.unavailable` after two that hang, and with the
- * signal's reason as soon as that aborts, whether `start` heeds it or not.
+ * Starts something that may hang. An attempt that takes longer than `limitMs` is abandoned and a second attempt is
+ * made. If an abandoned attempt succeeds later, its result is closed. Rejects as `start` does, with
+ * `sandbox.unavailable` after two hanging attempts, and with the signal's reason as soon as the signal aborts, even if
+ * `start` ignores it.
  */
 export async function startWithinLimit<T extends AsyncDisposable>(options: {
   readonly start: (signal: AbortSignal) => Promise<T>;

@@ -8,8 +8,8 @@ const allStatuses: readonly unknown[] = [...statuses, "exited", "signal", "viola
 const outcomes: readonly unknown[] = ["returned", "raised", "unsupported", "missing"];
 
 /**
- * Whether what a worker's process sent is a result of this job: each case once, in order, and nothing in it of another
- * shape. A process that has run hostile code is not believed further than that.
+ * True if the message of a worker's process is a valid result of this job: each case once, in order, and with no
+ * unexpected fields or types. A process that ran hostile code is trusted no further.
  */
 export function checkResult(value: unknown, { request, limits }: Job): value is WorkerResult {
   if (!isRecord(value) || !allStatuses.includes(value.status)) return false;
@@ -52,7 +52,7 @@ function isCodeError(value: unknown): value is CodeError {
 
 function isOutput(value: unknown, limit: number): boolean {
   if (!isRecord(value) || typeof value.text !== "string") return false;
-  // A character that was cut in two may have been replaced by a longer one.
+  // The replacement of a character that was cut in two may be longer than its bytes.
   return value.text.length <= limit && typeof value.bytes === "number" && typeof value.truncated === "boolean";
 }
 

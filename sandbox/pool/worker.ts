@@ -1,7 +1,7 @@
 import type { ExecuteRequest, ExecuteResult } from "../execution.ts";
 import type { Limits } from "../limits.ts";
 
-/** A request as a worker gets it: nothing left to default. */
+/** A request with all defaults filled in, as a worker receives it. */
 export interface Job {
   readonly id: string;
   readonly request: ExecuteRequest;
@@ -9,21 +9,21 @@ export interface Job {
   readonly seed: number;
 }
 
-/** What a worker says of a job; the pool adds the rest. */
+/** The result of a job as a worker returns it. The pool adds the remaining fields. */
 export type WorkerResult = Omit<ExecuteResult, "id" | "worker" | "attempts" | "usage"> & {
   readonly usage: Omit<ExecuteResult["usage"], "queueMs">;
 };
 
 /**
- * A process, or several, that runs one job at a time. What the code does is in the result; `run` rejects where the
- * worker itself failed or was killed. After a rejection, and where `reusable` is false, the pool closes it.
+ * One or several processes that run one job at a time. The result describes what the code did. `run` rejects if the
+ * worker itself failed or was killed. The pool closes a worker after a rejection, or if `reusable` is false.
  */
 export interface Worker extends AsyncDisposable {
-  /** When the signal aborts, the job's processes are killed, and `run` settles soon. */
+  /** Runs a job. If the signal aborts, the job's processes are killed and `run` settles soon. */
   run(job: Job, signal: AbortSignal): Promise<WorkerResult>;
-  /** False once it should be replaced: it was killed, or has grown. */
+  /** False if the worker should be replaced, because it was killed or its memory has grown. */
   readonly reusable: boolean;
 }
 
-/** Starts a worker; rejects with `sandbox.unavailable` where that cannot work on this machine. */
+/** Starts a worker. Rejects with `sandbox.unavailable` if workers cannot run on this machine. */
 export type StartWorker = (options: { readonly id: string; readonly signal: AbortSignal }) => Promise<Worker>;

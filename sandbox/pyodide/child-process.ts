@@ -6,10 +6,12 @@ import { fileURLToPath } from "node:url";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { MessageReader } from "./message-reader.ts";
 
-/** Python and JavaScript need stack for deep recursion in C, more than a process gets by default. In kilobytes. */
+/**
+ * The stack size in kilobytes. Deep recursion of Python and JavaScript in C needs more than the default of a process.
+ */
 const stackKb = 65_500;
 
-/** A locked process that runs Python, and the channel to it. */
+/** A locked-down process that runs Python, and the channel to it. */
 export class PythonChild {
   readonly #process: ChildProcess;
   readonly #channel: Duplex;
@@ -17,11 +19,11 @@ export class PythonChild {
   readonly #exited: Promise<unknown>;
   #errors = "";
 
-  /** Starts a process and sends its boot options. It may read the folders named and no other file. */
+  /** Starts a process and sends its boot options. The process may read the named folders and no other files. */
   constructor(boot: { readonly pyodide: string; readonly snapshot?: string; readonly harness?: object }) {
     const here = fileURLToPath(new URL(".", import.meta.url));
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-    // Node reads the package's own package.json to learn that its files are modules.
+    // Node reads the package's own package.json to detect that its files are modules.
     const packageFile = findPackageJSON(import.meta.url);
     const readable = [boot.pyodide, fileURLToPath(new URL("..", import.meta.url))];
     if (packageFile !== undefined) readable.push(packageFile);
@@ -59,7 +61,7 @@ export class PythonChild {
     this.#channel.write(Buffer.concat([head, body]));
   }
 
-  /** The next message, as bytes. Rejects with `sandbox.unavailable` where the process has ended instead. */
+  /** Returns the next message as bytes. Rejects with `sandbox.unavailable` if the process has ended instead. */
   async receive(maxBytes: number): Promise<Buffer> {
     const message = await this.#reader.next(maxBytes);
     if (message !== undefined) return message;
@@ -73,23 +75,23 @@ export class PythonChild {
     });
   }
 
-  /** How the process ended; both null while it lives. */
+  /** The exit code and signal of the process. Both are null while it runs. */
   get exit(): { readonly code: number | null; readonly signal: string | null } {
     return { code: this.#process.exitCode, signal: this.#process.signalCode };
   }
 
-  /** Processor time used so far by the thread that runs Python, in milliseconds; undefined where it is not known. */
+  /** Processor time so far of the thread that runs Python, in milliseconds. Undefined if it is unknown. */
   get cpuMs(): number | undefined {
     const { pid } = this.#process;
     try {
-      // Linux: nanoseconds on the processor, of the main thread.
+      // Linux: the nanoseconds that the main thread has used.
       return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
     } catch {
       return undefined;
     }
   }
 
-  /** Resident memory now, in kilobytes; 0 where it is not known. */
+  /** Current resident memory, in kilobytes. 0 if it is unknown. */
   get residentKb(): number {
     try {
       const status = readFileSync(`/proc/${this.#process.pid}/status`, "utf8");
@@ -99,7 +101,7 @@ export class PythonChild {
     }
   }
 
-  /** Ends the process at once and waits until it is gone. */
+  /** Kills the process and waits until it has ended. */
   async kill(): Promise<void> {
     this.#process.kill("SIGKILL");
     if (this.#process.pid !== undefined) await this.#exited;
@@ -111,7 +113,7 @@ function spawnWithStack(argv: readonly string[]): ChildProcess {
   const options = { stdio: ["ignore", "ignore", "pipe", "pipe"], env: {}, windowsHide: true } as const;
   const command = process.execPath;
   if (!existsSync("/bin/sh")) return spawn(command, argv, options as never);
-  // exec: the shell becomes Node, so that there is one process, with the id that we know.
+  // exec replaces the shell by Node, so that there is only one process, with the known id.
   const script = `ulimit -c 0; ulimit -s ${stackKb} 2>/dev/null && exec "$0" --stack-size=${stackKb - 5_500} "$@" || exec "$0" "$@"`;
   return spawn("/bin/sh", ["-c", script, command, ...argv], options as never);
 }

@@ -1,18 +1,16 @@
 /** Why a process was killed from outside. */
 export type Overrun = "timeout_cpu" | "timeout_wall" | "aborted";
 
-/** What a watch asks of the process that it watches. */
+/** The process that a watch observes. */
 export interface Watched {
-  /** Processor time so far, in milliseconds; undefined where it cannot be known: then time that passes counts. */
+  /** Processor time so far, in milliseconds. If it is undefined, wall time counts instead. */
   readonly cpuMs: number | undefined;
   kill(): Promise<void>;
 }
 
-/**
- * Kills a process that outstays its time, where asking it nicely has not helped. Dispose it as the job ends.
- */
+/** Kills a process that exceeds its time and did not stop by itself. Dispose it when the job ends. */
 export class CpuWatch implements Disposable {
-  /** Why the process was killed; undefined where it was not. */
+  /** Why the process was killed. Undefined if it was not. */
   overrun: Overrun | undefined;
   readonly #process: Watched;
   readonly #cpuMs: number;
@@ -24,7 +22,7 @@ export class CpuWatch implements Disposable {
 
   constructor(process: Watched, limits: { readonly cpuMs: number; readonly wallMs: number }, signal: AbortSignal) {
     this.#process = process;
-    // The process itself stops at its limit where it can; this is for what does not.
+    // The process stops itself at its limit if it can. This limit is for code that prevents that.
     this.#cpuMs = limits.cpuMs * 1.25 + 250;
     this.#wallEnd = performance.now() + limits.wallMs;
     this.#signal = signal;
@@ -33,7 +31,7 @@ export class CpuWatch implements Disposable {
     if (signal.aborted) this.#onAbort();
   }
 
-  /** Processor time counts from now on. */
+  /** Restarts the count of processor time. */
   restart(): void {
     this.#start = performance.now();
     this.#cpuStart = this.#process.cpuMs ?? Number.NaN;

@@ -4,22 +4,22 @@ import type { Sandbox } from "../sandbox.ts";
 import { PyodideWorker } from "./pyodide-worker.ts";
 import { findPyodide, provideSnapshot } from "./snapshot.ts";
 
-/** How many processes {@link createPyodideSandbox} keeps, and where its snapshot lies. */
+/** The options of {@link createPyodideSandbox}. */
 export interface PyodideSandboxOptions {
-  /** Executions at a time; as many as there are processors, by default. */
+  /** Number of executions at a time. The number of processors by default. */
   readonly workers?: number;
-  /** Processes kept ready, so that replacing a killed one costs no wait; 1 by default. */
+  /** Number of extra processes that are kept ready, so that replacing a killed process takes no time. 1 by default. */
   readonly spares?: number;
-  /** Where the snapshot of a started Python (30 MB) is kept; the user's cache folder by default. */
+  /** The folder of the snapshot of a started Python (30 MB). The user's cache folder by default. */
   readonly cacheFolder?: string;
 }
 
 /**
- * Python without Docker: Pyodide (CPython in WebAssembly) in locked-down processes, with the standard library and
- * nothing else: no threads, no processes, no network. Every execution starts from the same memory. It takes about
- * 250 MB a worker, and as much again for one that judges.
+ * Creates a sandbox that runs Python without Docker: Pyodide (CPython in WebAssembly) in locked-down processes. Code
+ * has only the standard library, and no threads, processes or network. Every execution starts from the same memory. A
+ * worker takes about 250 MB, and a worker that judges takes as much again.
  *
- * Rejects with `sandbox.unavailable` where Python does not start. The first sandbox on a machine takes a few seconds.
+ * Rejects with `sandbox.unavailable` if Python does not start. The first sandbox on a machine takes a few seconds.
  */
 export async function createPyodideSandbox(options: PyodideSandboxOptions = {}): Promise<Sandbox> {
   const pyodide = await findPyodide();

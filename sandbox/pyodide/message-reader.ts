@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** Takes messages off a stream: each is its length, as 32 bits, and that many bytes. */
+/** Reads messages from a stream. Each is its length in 32 bits, then that many bytes. */
 export class MessageReader {
   #parts: Buffer[] = [];
   #length = 0;
@@ -21,7 +21,9 @@ export class MessageReader {
     stream.once("close", end);
   }
 
-  /** The next message; undefined where the stream ends before it. Throws a RangeError where it is longer than allowed. */
+  /**
+   * Returns the next message. Undefined if the stream ends before it. Throws a RangeError if it is longer than allowed.
+   */
   async next(maxBytes: number): Promise<Buffer | undefined> {
     const head = await this.#take(4);
     if (head === undefined) return undefined;

@@ -6,8 +6,8 @@ const outcomes = ["returned", "raised", "unsupported"] as const;
 const maxArgumentDepth = 200;
 
 /**
- * The observation in a text that was made beside untrusted code: undefined where it is none, and then the code has
- * tampered with it.
+ * Parses an observation from text that was made next to untrusted code. Undefined if the text is invalid, which means
+ * that the code has tampered with it.
  */
 export function readObservation(
   index: number,

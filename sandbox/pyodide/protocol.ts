@@ -1,7 +1,9 @@
 import type { CapturedOutput, CodeError, ExecuteStatus, ExecuteTask } from "../execution.ts";
 import type { Limits } from "../limits.ts";
 
-/** What a child is asked to do. It answers with {@link FromChild} messages that carry the nonce, the last an `end`. */
+/**
+ * The requests to a child. It answers with {@link FromChild} messages that contain the nonce. The last one is `end`.
+ */
 export type ToChild =
   | {
       readonly kind: "run";
@@ -22,7 +24,7 @@ export type ToChild =
       readonly limits: Limits;
       readonly seed: number;
     }
-  /** Run trusted tests; every question about the code is an `ask`. */
+  /** Run trusted tests. Every question about the code is an `ask`. */
   | {
       readonly kind: "judge";
       readonly nonce: string;
@@ -33,10 +35,10 @@ export type ToChild =
       readonly seed: number;
     };
 
-/** What a child that serves or judges is told while it does: a question, an answer, or that it is over. */
+/** The messages to a child that serves or judges: a question, an answer, or `finish`. */
 export type Relay = { readonly text: string } | { readonly finish: true };
 
-/** What a child says. Texts that Python made are JSON, and as trustworthy as the code beside it. */
+/** The messages of a child. Texts that Python made are JSON, and as untrusted as the code next to it. */
 export type FromChild =
   | { readonly kind: "ready" }
   | {
@@ -62,8 +64,8 @@ export interface JobEnd {
   readonly stderr: CapturedOutput;
   readonly exit: { readonly code: number | null; readonly signal: string | null };
   readonly cpuMs: number;
-  /** Of Python's memory, which never shrinks. */
+  /** The size of Python's memory, which never shrinks. */
   readonly heapBytes: number;
-  /** The child cannot run another job. */
+  /** True if the child cannot run another job. */
   readonly spent: boolean;
 }

@@ -8,15 +8,15 @@ import { CpuWatch } from "./cpu-watch.ts";
 import { readObservation } from "./observation.ts";
 import type { FromChild, JobEnd, Relay, ToChild } from "./protocol.ts";
 
-/** Python's memory never shrinks, and a rewind copies all of it: above this a worker is replaced. */
+/** Above this size, a worker is replaced: Python's memory never shrinks, and every restore copies all of it. */
 const maxHeapBytes = 96 * 2 ** 20;
 const maxJobs = 20_000;
-/** Ends that no code can bring about from inside: the machine did it. */
+/** Signals that code cannot send from inside. They come from the machine. */
 const outsideSignals = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
 
 type Judging = Extract<ExecuteTask, { kind: "judge" }>;
 
-/** One process that runs untrusted Python, and a second one for trusted tests once a job has some. */
+/** A process that runs untrusted Python, and a second process for trusted tests once a job has some. */
 export class PyodideWorker implements Worker {
   readonly #boot: { readonly pyodide: string; readonly snapshot: string };
   readonly #candidate: PythonChild;
@@ -24,7 +24,7 @@ export class PyodideWorker implements Worker {
   #reusable = true;
   #jobs = 0;
 
-  /** Starts a worker; resolves once it takes jobs. */
+  /** Starts a worker. Resolves when it accepts jobs. */
   static async start(
     boot: { readonly pyodide: string; readonly snapshot: string },
     signal: AbortSignal,
@@ -45,7 +45,7 @@ export class PyodideWorker implements Worker {
     this.#jobs++;
     const { request, limits } = job;
     const { task } = request;
-    // On a busy machine its start may take longer than the job is given.
+    // On a busy machine, the start of the judge may take longer than the job's time limit.
     const judge = task.kind === "judge" ? await this.#startJudge(signal) : undefined;
     const start = performance.now();
     const nonce = randomBytes(16).toString("hex");
@@ -97,7 +97,7 @@ export class PyodideWorker implements Worker {
     return this.#judge;
   }
 
-  /** Runs tests in the judge, and carries its questions to the code and the answers back. */
+  /** Runs tests in the judge, and passes its questions to the code and the answers back. */
   async #runJudge(options: {
     readonly job: Job;
     readonly task: Judging;
@@ -125,7 +125,7 @@ export class PyodideWorker implements Worker {
       try {
         message = await hear(judge);
       } catch (error) {
-        // Its tests are trusted; what it was given may still have kept it busy for too long.
+        // The tests are trusted, but their input may still have kept the judge busy for too long.
         this.#judge = undefined;
         await judge.child.kill();
         if (watch.overrun === undefined) throw error;
@@ -212,13 +212,16 @@ async function startChild(
   });
 }
 
-/** The next message of a job. Rejects where the process has ended; a wrong nonce or an overlong message is thrown. */
+/**
+ * Returns the next message of a job. Rejects if the process has ended. Throws if the nonce is wrong or the message too
+ * long.
+ */
 async function hear({ child, nonce, maxBytes }: Party): Promise<FromJob> {
   const message = JSON.parse((await child.receive(maxBytes)).toString()) as FromJob;
   return message.nonce === nonce ? message : { ...violation, kind: "end", nonce };
 }
 
-/** Takes a job's cases, each once and in order, until its end. */
+/** Receives the cases of a job, each once and in order, until its end. */
 async function collect(
   party: Party,
   cases: CaseObservation[],

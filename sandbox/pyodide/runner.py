@@ -8,7 +8,7 @@ import sys
 import traceback
 import types
 
-# What solutions import is in the snapshot, so that no job pays for it.
+# The snapshot contains the modules that solutions import, so that jobs load them for free.
 import abc, array, ast, asyncio, base64, binascii, bisect, calendar, cmath, collections.abc, contextlib, copy, csv  # noqa: E401
 import dataclasses, datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, inspect, io, itertools  # noqa: E401
 import json, keyword, math, numbers, operator, os.path, pprint, queue, random, re, statistics, string, struct  # noqa: E401

@@ -18,9 +18,9 @@ const harnessFiles = {
   "runner.py": "./runner.py",
 };
 
-/** Where Pyodide lies, and which it is. */
+/** The folder and the version of Pyodide. */
 export interface PyodidePackage {
-  /** Its folder, with a slash at the end. */
+  /** Its folder, with a trailing slash. */
   readonly folder: string;
   readonly version: string;
 }
@@ -33,8 +33,8 @@ export async function findPyodide(): Promise<PyodidePackage> {
 }
 
 /**
- * The path of a snapshot of Python after its start, made where the cache has none of this Pyodide, this Node and this
- * harness. Several processes may ask at once: the file appears whole.
+ * Returns the path of a snapshot of a started Python. Creates it if the cache has none for this Pyodide, this Node and
+ * this harness. Several processes may call it at the same time, because the complete file appears at once.
  */
 export async function provideSnapshot(pyodide: PyodidePackage, cacheFolder?: string): Promise<string> {
   const harness = await readHarness();

@@ -124,7 +124,7 @@ def _changes(before, args, size):
             changed = True
     if not changed:
         return ""
-    # What is no plain value any more is "undefined", which no argument is.
+    # A value that is no longer a plain value is "undefined", which no argument is.
     for value in args:
         try:
             after.append(_encode(value, codec.MAX_DEPTH, size))

@@ -30,7 +30,7 @@ _StopIteration = StopIteration
 _get_digits = getattr(sys, "get_int_max_str_digits", None)
 _set_digits = getattr(sys, "set_int_max_str_digits", None)
 
-# Dictionaries of the standard library that equal a dict of the same items; their items are read in C.
+# Dictionaries of the standard library that equal a dict with the same items. Their items are read in C.
 _dictionaries = {
     dict: _dict_items,
     collections.OrderedDict: _ordered_items,
@@ -129,7 +129,7 @@ def _type_name(kind, _name=type.__dict__["__name__"].__get__):
 
 
 def _is_named_tuple(kind):
-    # Its items are its value as long as it is compared like a tuple.
+    # Its items are its value as long as it compares like a tuple.
     bases = _type_bases(kind)
     if _len(bases) != 1 or bases[0] is not tuple:
         return False
@@ -158,7 +158,7 @@ def encode(value, depth, size, other=None):
 def state(value, encode_other):
     """Something that equals the state of the same value later if nothing in it has changed; fast where all is plain."""
     try:
-        # The format without references, whose bytes do not depend on who else holds the value.
+        # The format without references. Its bytes do not depend on other references to the value.
         return _marshal(value, 2)
     except _ValueError:
         return encode_other(value)

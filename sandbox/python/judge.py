@@ -165,12 +165,12 @@ def _replace(value, changed):
 
 def _error_of(kind, message, do):
     if kind == "StopAsyncIteration" or (kind == "StopIteration" and do != "next"):
-        # `map`, `zip`, `async for` and others would take it for the end of what they iterate over.
+        # `map`, `zip`, `async for` and others would take it for the end of their iteration.
         ended = vacuity.Ended if kind == "StopIteration" else vacuity.AsyncEnded
         return ended("%s: %s" % (kind, message) if message else kind)
     found = getattr(builtins, kind, None)
     if not (isinstance(found, type) and issubclass(found, Exception)):
-        # Neither SystemExit nor a class of the candidate's own.
+        # Neither SystemExit nor a class of the candidate.
         found = type(kind.replace("\0", ""), (Exception,), {})
     try:
         error = found(message)
@@ -242,7 +242,7 @@ class StandIn:
 
     def __exit__(self, *_):
         _do(_do(self, "get", ["__exit__"]), "call", [None, None, None])
-        # An error of the test or of the candidate's is never suppressed.
+        # Never suppresses an error of the test or of the candidate.
         return False
 
     def __array__(self, *wanted, **options):
@@ -255,7 +255,7 @@ class StandIn:
         numpy = sys.modules["numpy"]
         if items is not None and StandIn not in map(type, items):
             return numpy.array(items, *wanted, **options)
-        # What is no sequence of plain values is one item.
+        # A value that is no sequence of plain values becomes one item.
         single = numpy.empty((), object)
         single[()] = self
         return single

@@ -103,7 +103,7 @@ class _Rewriter(ast.NodeTransformer):
         return node if name is None else _call("operate", node, ast.Constant(name), left, right)
 
     def visit_Try(self, node):
-        # Tried code that advances an iterator by hand expects its end, and not the candidate's.
+        # Code in a `try` that advances an iterator by hand expects the iterator's end, not the candidate's.
         advances = any(_name_of(call.func) in _advances for each in node.body for call in _calls(each))
         self.generic_visit(node)
         for handler in node.handlers:
@@ -112,7 +112,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_MatchValue(self, node):
-        # A pattern has constants and nothing that is called.
+        # A pattern contains constants and no calls.
         return node
 
     def visit_ClassDef(self, node):
@@ -121,7 +121,7 @@ class _Rewriter(ast.NodeTransformer):
             node.decorator_list.append(_attribute("iterated_by_index", node))
         for each in node.body:
             if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name.startswith("test"):
-                # A test of unittest is a test by itself, whatever is asserted of its result.
+                # A unittest test is a test by itself, even if its result is asserted.
                 item = ast.withitem(context_expr=_call("test", each), optional_vars=None)
                 each.body = [ast.copy_location(ast.With(items=[item], body=each.body), each.body[0])]
         return node

@@ -9,7 +9,7 @@ import sys
 
 from . import codec, empty_array
 
-# By module and name; a module is imported where one of its values crosses, not before.
+# By module and name. A module is imported when one of its values crosses, not before.
 _arguments = {
     ("builtins", "range"): lambda v: [v.start, v.stop, v.step],
     ("collections", "deque"): lambda v: [list(v), v.maxlen],
@@ -24,7 +24,7 @@ _arguments = {
 
 
 def _xml(element):
-    # What follows it in its document is no part of it.
+    # The text after an element in its document is not part of the element.
     alone = copy.copy(element)
     alone.tail = None
     return sys.modules["xml.etree.ElementTree"].tostring(alone, "unicode")
@@ -51,7 +51,7 @@ def encode(value, encode_list):
     elif kind is type and _types.get(value.__name__) is value:
         name, content = "type", [value.__name__]
     elif "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):
-        # It equals Python's number, which crosses in its place.
+        # It equals Python's number, which crosses instead.
         name, content = "number", [value.item()]
     elif _is_array(kind) and value.dtype.kind in "biufcSU":
         name, content = "ndarray", [value.tolist(), str(value.dtype)]
@@ -68,7 +68,7 @@ def _arguments_of(kind, name):
     module = _module_of(kind)
     if type(module) is not str or (module, name) not in _arguments:
         return None
-    # Another class may go by the same name.
+    # Another class may have the same name.
     known = getattr(sys.modules.get(module), name, None)
     return _arguments[module, name] if kind is known else None
 

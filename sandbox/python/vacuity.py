@@ -36,7 +36,7 @@ class Checks:
         self._asserted = False
         self._looped = False
 
-    # What the judge says.
+    # Called by the judge.
 
     @contextlib.contextmanager
     def test(self):
@@ -53,7 +53,7 @@ class Checks:
     def gave(self, value, arguments=None, is_item=False):
         """The candidate gave a value, by a call with these arguments or as an item of something."""
         if self._is_new:
-            # What the test before got may still be in use until there is something newer.
+            # The values of the previous test may still be in use until there is a newer one.
             self._is_new = False
             self._given = []
             self._has_items = False
@@ -61,14 +61,14 @@ class Checks:
             self._may_be_empty = False
         if arguments is not None:
             self._was_asked = True
-            # For nothing, nothing may be the right answer.
+            # For an empty argument, an empty result may be right.
             self._may_be_empty = self._may_be_empty or any(map(self._is_nothing, arguments))
         if not isinstance(value, _PLAIN):
             self._given.append(value)
         if is_item or self._size(value) > 0:
             self._has_items = True
 
-    # What a rewritten test says.
+    # Called by rewritten tests.
 
     def asserted(self):
         self._asserted = True
@@ -108,7 +108,7 @@ class Checks:
             kind.__iter__ = _by_index
         return kind
 
-    # How it is found out.
+    # How vacuous tests are detected.
 
     def _checked(self, items, operands):
         first = next(items, _NOTHING)
@@ -116,7 +116,7 @@ class Checks:
             try:
                 found = operands()
             except Exception:
-                # A name that the loop would have made.
+                # A name that the loop would have created.
                 found = ()
             self._check_sizes(found)
             return

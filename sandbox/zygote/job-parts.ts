@@ -2,20 +2,20 @@ import { randomBytes } from "node:crypto";
 import { match } from "ts-pattern";
 import type { Job } from "../pool/worker.ts";
 
-/** One forked process of a job, or the two of a judge. */
+/** One forked process of a job. A judge and its candidate are two parts. */
 export interface JobPart {
   readonly role: "calls" | "program" | "judge";
-  /** Known to the process whose messages count. */
+  /** The nonce of the process whose messages count. */
   readonly nonce: string;
-  /** Known to a judge's candidate, whose only message is why it could not be loaded. */
+  /** The nonce of a judge's candidate. Its only message is why it could not be loaded. */
   readonly candidateNonce?: string;
-  /** Indices of the cases that it runs, in order. */
+  /** The indices of the cases that the process runs, in order. */
   readonly indices: readonly number[];
-  /** What the runner is sent. */
+  /** The message to the runner. */
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** The processes that a job needs, in the order in which they run. */
+/** Returns the processes of a job in the order in which they run. */
 export function jobParts(job: Job): JobPart[] {
   const { files, entry, task } = job.request;
   const { depth, resultBytes } = job.limits;
@@ -27,7 +27,7 @@ export function jobParts(job: Job): JobPart[] {
       return groups.map((group) => {
         const nonce = newNonce();
         const payload = JSON.stringify({ ...code, nonce, function: calls.function });
-        // The code is loaded before its process is sent them.
+        // The code is loaded before its process receives the cases.
         const message = { role: "calls", payload, cases: JSON.stringify(group) };
         return { role: "calls", nonce, indices: group.map(([index]) => index), message };
       });

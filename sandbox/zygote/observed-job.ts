@@ -5,10 +5,12 @@ import type { Job, WorkerResult } from "../pool/worker.ts";
 import type { JobPart } from "./job-parts.ts";
 import { type Report, readReport } from "./reports.ts";
 
-/** What the runner observed of one process. The runner is ours; only `results` and the outputs are the process's own. */
+/**
+ * The observations of one process. The runner is trusted. Only `results` and the outputs come from the process itself.
+ */
 export interface ObservedRun {
   readonly role: "calls" | "program" | "candidate" | "judge";
-  /** Why the runner killed it. */
+  /** Why the runner killed the process. */
   readonly reason: "timeout_cpu" | "timeout_wall" | "output_limit" | "result_limit" | "aborted" | "judge-ended" | null;
   readonly results: string;
   readonly stdout: { readonly text: string; readonly bytes: number };
@@ -20,14 +22,14 @@ export interface ObservedRun {
   readonly swept: number;
 }
 
-/** What the runner observed of a job. */
+/** The observations of a job. */
 export interface ObservedJob {
   readonly id: string;
   readonly wallMs: number;
-  /** Processes that the kernel killed because the container's own memory was used up. */
+  /** Number of processes that the kernel killed because the container's own memory was used up. */
   readonly oomKills: number;
   readonly parts: readonly (readonly ObservedRun[])[];
-  /** False where files were left that cannot be removed. */
+  /** False if files were left that cannot be removed. */
   readonly clean: boolean;
 }
 
@@ -38,10 +40,10 @@ interface PartOutcome {
   readonly nonceOk: boolean;
 }
 
-/** Exit code of a child that had no memory to start its job. */
+/** The exit code of a child that had too little memory to start its job. */
 const outOfMemoryCode = 71;
 
-/** What is said of a job, from what was observed. */
+/** Derives the result of a job from the observations. */
 export function resultOf(job: Job, parts: readonly JobPart[], observed: ObservedJob): WorkerResult {
   const cases: CaseObservation[] = [];
   let last: PartOutcome = { status: "ok", cases: [], nonceOk: true };
@@ -53,7 +55,7 @@ export function resultOf(job: Job, parts: readonly JobPart[], observed: Observed
   const runs = observed.parts.flat();
   const candidates = runs.filter(({ role }) => role !== "judge");
   const final = candidates.at(-1);
-  // A candidate is killed once its judge has ended; that of the judge, if it was killed, is the signal that counts.
+  // A candidate is killed after its judge has ended. If the judge was killed, the judge's signal counts.
   const killed = final?.reason === "judge-ended" ? runs.at(-1) : final;
   const swept = sum(runs, ({ swept }) => swept);
   const isProgram = job.request.task.kind === "program";
@@ -84,8 +86,8 @@ function outcomeOf(options: {
   const candidate = runs[0]!;
   const speaker = runs.at(-1)!;
   const report = readReport(speaker.results, { ...part, depth: job.limits.depth });
-  // What a candidate says beside a judge is no observation; only why it could not be loaded is of interest, and that no
-  // longer once the judge has found it loaded: it may have seen the tests by then.
+  // The messages of a judge's candidate are no observations. Only its load error counts, and only until the judge
+  // reports that the candidate is loaded: after that, the candidate may have seen the tests.
   const unloaded = part.candidateNonce !== undefined && !report.loaded;
   const loadError = report.loadError ?? (unloaded ? loadErrorOf(candidate, part.candidateNonce!) : undefined);
   const cases = part.role === "program" ? programCase(report, speaker, part.indices[0]!) : report.cases;
@@ -106,7 +108,7 @@ function outcomeOf(options: {
   const signal = (candidate.reason === null ? candidate.signal : null) ?? speaker.signal;
   if (signal !== null) {
     const name = signalName(signal)!;
-    // The kernel's own limit counts whole seconds, and every process that the candidate started.
+    // The kernel's limit counts whole seconds and every process that the candidate started.
     if (name === "SIGXCPU") return outcome("timeout_cpu");
     return outcome("signal", { type: name, message: `The process was ended by ${name}.` });
   }
@@ -114,7 +116,7 @@ function outcomeOf(options: {
   return outcome("exited", { type: "Exit", message: `The process ended itself with code ${candidate.code}.` });
 }
 
-/** A program is observed from outside: how it ended, and what it printed. */
+/** Observes a program from outside: how it ended, and its output. */
 function programCase(report: Report, run: ObservedRun, index: number): CaseObservation[] {
   const said = report.cases[0];
   const failed = run.code !== 0;
@@ -130,7 +132,7 @@ function programCase(report: Report, run: ObservedRun, index: number): CaseObser
   ];
 }
 
-/** The error that a judge's candidate reported. */
+/** Returns the error that a judge's candidate reported. */
 function loadErrorOf(candidate: ObservedRun, nonce: string): CodeError | undefined {
   return readReport(candidate.results, { nonce, indices: [], depth: 0 }).loadError;
 }

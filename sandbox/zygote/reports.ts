@@ -1,29 +1,29 @@
 import type { CaseObservation, CodeError } from "../execution.ts";
 import { isPlainValue } from "../plain-value-check.ts";
 
-/** What a child said of itself, line by line. Code in it can have written any of this. */
+/** The lines that a child reported about itself. The code in it may have written any of them. */
 export interface Report {
   readonly cases: readonly CaseObservation[];
-  /** The code was loaded: from then on nothing can say that it was not. */
+  /** True if the code was loaded. No later message can revoke this. */
   readonly loaded: boolean;
-  /** Why it could not be loaded. */
+  /** Why the code could not be loaded. */
   readonly loadError?: CodeError;
-  /** All cases were run. */
+  /** True if all cases were run. */
   readonly ended: boolean;
-  /** Python had no memory left. */
+  /** True if Python ran out of memory. */
   readonly outOfMemory: boolean;
-  /** A value was larger than the limit. */
+  /** True if a value was larger than the limit. */
   readonly tooLarge: boolean;
-  /** Something in it is no message, or stands where it must not. */
+  /** True if a line is invalid or out of place. */
   readonly broken: boolean;
 }
 
-/** Arguments may be nested deeper than values that are returned. */
+/** Arguments may be nested deeper than returned values. */
 const maxArgumentDepth = 200;
 
 /**
- * Reads the messages of a child: that its code is loaded or why not, the cases with `indices`, each once and in order,
- * then the end; each with the nonce.
+ * Parses the messages of a child: that the code is loaded or why not, then the cases with `indices`, each once and in
+ * order, then the end. Each message contains the nonce.
  */
 export function readReport(
   text: string,

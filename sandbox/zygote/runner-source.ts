@@ -1,26 +1,26 @@
 import { readdir, readFile } from "node:fs/promises";
 import { frame } from "../pool/frames.ts";
 
-/** Where the runner's modules lie: those of every Python sandbox, and its own. */
+/** The folders of the runner's modules: those of every Python sandbox, and its own. */
 const folders = ["../python/", "runner/"];
 
-/** What a runner is told at its start. */
+/** The settings that a runner receives at its start. */
 export interface RunnerSettings {
-  /** The user that candidates run as; judges run as the next one. */
+  /** The user id of candidates. Judges run as the next user id. */
   readonly uid: number;
-  /** Packages that are imported before any job, where they are installed. */
+  /** Packages that are imported before any job, if they are installed. */
   readonly packages: readonly string[];
 }
 
 /**
- * The command that starts a runner in any environment with Python 3.9 or newer. It reads its program from its input, so
- * that an image needs nothing of ours.
+ * Returns the command that starts a runner. It needs Python 3.9 or newer. The runner reads its program from standard
+ * input, so an image needs no files of Lyceum.
  */
 export async function runnerCommand(): Promise<string[]> {
   return ["python3", "-s", "-B", "-X", "utf8", "-c", await source("runner/bootstrap.py")];
 }
 
-/** The runner's environment: nothing of the host's, and the same hashes in every run. */
+/** The environment variables of the runner: none of the host's, and the same hash seed in every run. */
 export const runnerEnvironment: Readonly<Record<string, string>> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",
   HOME: "/tmp",
@@ -29,11 +29,11 @@ export const runnerEnvironment: Readonly<Record<string, string>> = {
   PYTHONHASHSEED: "0",
   OPENBLAS_NUM_THREADS: "1",
   OMP_NUM_THREADS: "1",
-  // Else each child would look up anew what it is the first to call.
+  // Without this, each child would resolve every function again at its first call.
   LD_BIND_NOW: "1",
 };
 
-/** The first frame that a runner reads: its program and settings. */
+/** Returns the first frame that a runner reads: its program and settings. */
 export async function runnerBundle(settings: RunnerSettings): Promise<Buffer> {
   const modules: Record<string, string> = {};
   for (const folder of folders) {

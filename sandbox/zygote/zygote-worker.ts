@@ -6,29 +6,32 @@ import { jobParts } from "./job-parts.ts";
 import { type ObservedJob, resultOf } from "./observed-job.ts";
 import { type RunnerSettings, runnerBundle } from "./runner-source.ts";
 
-/** A started runner, however it was started. */
+/** A started runner process, independent of how it was started. */
 export interface RunnerProcess {
   readonly input: Writable;
   readonly output: Readable;
-  /** What it has written to stderr so far: why it ended, if it did. */
+  /** Returns its stderr output so far, which explains why it ended. */
   readonly complaints: () => string;
-  /** Kills it and everything in it, and resolves when that is gone; may be called again. */
+  /** Kills the runner and all its processes. Resolves when they have ended. May be called several times. */
   readonly kill: () => Promise<void>;
 }
 
-/** What a runner says of itself. */
+/** The greeting of a runner. */
 export interface RunnerGreeting {
   readonly python: string;
   readonly packages: readonly string[];
 }
 
-/** A machine that is very busy, or was asleep, takes its time. */
+/** The timeout of a start. A machine that is very busy or was asleep needs time. */
 const startMs = 120_000;
-/** How long a runner may take beyond a job's own time to say how it ended; twice, since we may have been asleep. */
+/**
+ * How much longer than the job's own time a runner may take to report its end. It applies twice, because the host may
+ * have been asleep.
+ */
 const graceMs = 5_000;
 const abortMs = 3_000;
 
-/** The worker of a pool that runs its jobs in a forking runner. */
+/** A pool worker that runs its jobs in a forking runner. */
 export class ZygoteWorker implements Worker {
   readonly greeting: RunnerGreeting;
   readonly #runner: RunnerProcess;
@@ -41,7 +44,7 @@ export class ZygoteWorker implements Worker {
     this.greeting = options.greeting;
   }
 
-  /** Greets a runner that was just started. Rejects, with the runner killed, where it does not answer. */
+  /** Waits for the greeting of a started runner. Kills the runner and rejects if it does not answer. */
   static async start(options: {
     readonly runner: RunnerProcess;
     readonly settings: RunnerSettings;
@@ -102,7 +105,7 @@ export class ZygoteWorker implements Worker {
   }
 }
 
-/** The frames of a runner, to be awaited one after another. */
+/** The frames of a runner, received in order. */
 class FrameQueue {
   readonly #frames: string[] = [];
   readonly #reader = new FrameReader(2 ** 28);

@@ -3,9 +3,9 @@ import type { CallSuite, CallTest } from "../test-suite.ts";
 import { readJavascriptConstant, skipBlank } from "./javascript-constant.ts";
 
 /**
- * Calls from a MultiPL-E test file of JavaScript or TypeScript: a function `test` of lines
- * `assert.deepEqual(candidate(...), expected);`, arguments and expected values being constants, compared as
- * `assert.deepEqual` does. Throws `data.malformed` for any other file.
+ * Compiles the calls of a MultiPL-E test file in JavaScript or TypeScript. The file has a function `test` with lines
+ * `assert.deepEqual(candidate(...), expected);`. Arguments and expected values are constants, compared like
+ * `assert.deepEqual`. Throws `data.malformed` for any other file.
  */
 export function compileJavascriptTests(options: {
   readonly test: string;
@@ -24,7 +24,7 @@ export function compileJavascriptTests(options: {
   return { kind: "calls", language, function: entryPoint, tests };
 }
 
-/** What stands around the assertions. */
+/** The text before and after the assertions. */
 const head =
   /^\s*(?:declare var require: any;\s*)?const assert = require\(['"]node:assert['"]\);\s*function test\(\) \{\s*let candidate = ([\w$]+);/;
 const tail = /\s*\}\s*test\(\);?\s*$/y;

@@ -1,7 +1,7 @@
 import type { PlainValue } from "../../plain-value.ts";
 import { plainFloat } from "../../plain-value-conversion.ts";
 
-/** A constant, and where its text ends. */
+/** A constant and the offset of its end. */
 export interface ReadConstant {
   readonly value: PlainValue;
   readonly end: number;
@@ -16,15 +16,15 @@ const string = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'/y;
 const maxDepth = 200;
 
 /**
- * Reads a constant of JavaScript at an offset: literals of numbers, bigints, strings, booleans, `null`, `undefined`,
- * and arrays and objects of constants. Undefined where there stands anything else. A string may run over the end of a
- * line, which JavaScript forbids and one of MultiPL-E's tests does.
+ * Reads a JavaScript constant at an offset: number, bigint, string and boolean literals, `null`, `undefined`, and
+ * arrays and objects of constants. Undefined for anything else. A string may contain a line break. JavaScript forbids
+ * that, but one of MultiPL-E's tests has one.
  */
 export function readJavascriptConstant(source: string, offset: number): ReadConstant | undefined {
   return read(source, skipBlank(source, offset), 0);
 }
 
-/** The offset after white space and comments. */
+/** Returns the offset after white space and comments. */
 export function skipBlank(source: string, offset: number): number {
   return offset + match(blank, source, offset)!.length;
 }
@@ -101,7 +101,7 @@ function readObject(source: string, from: number, depth: number): ReadConstant |
     const key = readKey(source, at);
     if (key === undefined) return undefined;
     at = skipBlank(source, key.end);
-    // It would set the prototype.
+    // The key would set the prototype.
     if (source[at] !== ":" || key.text === "__proto__") return undefined;
     const item = read(source, skipBlank(source, at + 1), depth);
     if (item === undefined) return undefined;
@@ -123,7 +123,7 @@ function readKey(source: string, at: number): { readonly text: string; readonly 
   return isUnsigned ? { text: String(Number(value.float)), end } : undefined;
 }
 
-/** As objects keep them: whole numbers first, in order. */
+/** Orders entries as JavaScript objects do: whole numbers first, ascending. */
 function ordered(entries: ReadonlyMap<string, PlainValue>): (readonly [string, PlainValue])[] {
   return Object.entries(Object.fromEntries(entries));
 }

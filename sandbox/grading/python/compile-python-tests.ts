@@ -4,9 +4,10 @@ import { calledNames, missingImports } from "./python-names.ts";
 import { type PythonStatement, readPythonStatements } from "./python-statements.ts";
 
 /**
- * A suite from test statements, as MBPP has them: each of `tests` is one or more asserts. Where all of them are calls
- * of one function with constants, the suite is of kind `calls`; else it is the judge's, with `setup` before the tests.
- * `defined` are the functions and classes of a solution; without it, whatever is called and is not Python's own.
+ * Compiles a suite from test statements as in MBPP: each of `tests` is one or more asserts. If all are calls of one
+ * function with constants, the suite has kind `calls`. Otherwise it has kind `judge`, with `setup` before the tests.
+ * `defined` are the functions and classes of a solution. Without it, all called names that are not built-in are
+ * exports.
  */
 export function compilePythonAsserts(options: {
   readonly tests: readonly string[];
@@ -30,10 +31,10 @@ export function compilePythonAsserts(options: {
 }
 
 /**
- * A suite from a test file that defines `check(candidate)`, as HumanEval has them. Where the body of `check` is made of
- * asserts about calls of the candidate with constants, the suite is of kind `calls`; else it is the judge's, one test
- * for each piece of the body that ends in an assert, loops and all. `helpers` are definitions that the tests may use,
- * such as the functions that the prompt gives: trusted code, which the judge runs first.
+ * Compiles a suite from a test file that defines `check(candidate)`, as in HumanEval. If the body of `check` consists
+ * of asserts about calls of the candidate with constants, the suite has kind `calls`. Otherwise it has kind `judge`,
+ * with one test for each piece of the body that ends in an assert, including loops. `helpers` are definitions that the
+ * tests may use, such as functions that the prompt gives. They are trusted code, which the judge runs first.
  */
 export function compilePythonCheck(options: {
   readonly test: string;
@@ -60,7 +61,7 @@ export function compilePythonCheck(options: {
   if (calls?.function === entryPoint) return calls;
   const setup = [helpers, ...statements.filter((one) => one !== check && !isCallOfCheck(one)).map(({ text }) => text)];
   const imports = missingImports([helpers, test]);
-  // Outside of a function these would be errors, or mean something else.
+  // Outside a function, these would be errors or mean something else.
   if (body.length === 0 || body.some(({ allTokens }) => allTokens.some(({ text }) => ofFunctions.has(text)))) {
     return { ...whole, setup: [...imports, helpers].join("\n") };
   }
@@ -85,7 +86,7 @@ function isCallOfCheck({ tokens }: PythonStatement): boolean {
   return tokens[0]?.text === "check" && tokens[1]?.text === "(";
 }
 
-/** A docstring, `pass`, or an assert of nothing. */
+/** True for a docstring, `pass`, or an assert without content. */
 function saysNothing(statement: PythonStatement): boolean {
   const { tokens } = statement;
   const isString = tokens.every(({ kind }) => kind === "string");
@@ -111,7 +112,7 @@ function callSuite(
   return { kind: "calls", language: "python", function: name, tests };
 }
 
-/** Statements put together so that each piece ends in one that asserts; what comes after the last goes with it. */
+/** Groups statements into pieces that each end in an assert. Statements after the last assert join the last piece. */
 function pieces(body: readonly PythonStatement[]): string[] {
   const texts: string[] = [];
   let lines: string[] = [];

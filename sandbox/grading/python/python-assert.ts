@@ -12,18 +12,18 @@ import {
 } from "./python-expression.ts";
 import type { PythonStatement } from "./python-statements.ts";
 
-/** What an assert says: something of a call, or nothing. */
+/** The meaning of an assert: a statement about a call, or nothing. */
 export type AssertedCall =
   | { readonly kind: "call"; readonly function: string; readonly test: CallTest }
   /** `assert True`. */
   | { readonly kind: "nothing" };
 
 /**
- * An assert as a call and what it should return, with the same verdict on whatever plain value is returned. Undefined
- * for any other statement and for what no comparator says. The forms: `f(...) == constant` and the other way round,
- * `f(...) is` True, False or None, `f(...)`, `not f(...)`, `abs(f(...) - constant) < constant`, `math.isclose(f(...),
- * constant, ...)`. Arguments are constants; f is any name, so that one has to see
- * whether it is the function under test.
+ * Converts an assert to a call and its expected result. The verdict is the same for every plain value that the call may
+ * return. Undefined for other statements, and for asserts that no comparator can express. Supported forms: `f(...) ==
+ * constant` in either order, `f(...) is` True, False or None, `f(...)`, `not f(...)`, `abs(f(...) - constant) <
+ * constant`, and `math.isclose(f(...), constant, ...)`. Arguments are constants. f is any name, so the caller must
+ * check that it is the function under test.
  */
 export function readPythonAssert(statement: PythonStatement): AssertedCall | undefined {
   const [keyword, ...tokens] = statement.tokens;
@@ -107,7 +107,7 @@ function asserted(call: PythonExpression, expected: PlainValue, comparator?: Com
   return { kind: "call", function: call.callee.name, test };
 }
 
-/** Whether an expression is one of these dotted names. */
+/** True if an expression is one of these dotted names. */
 function isNamed(expression: PythonExpression, ...names: readonly (readonly string[])[]): boolean {
   const path: string[] = [];
   let at = expression;
@@ -123,7 +123,7 @@ function numberOf(value: PlainValue): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** The float just below a positive one: what is less than `limit` is at most that. */
+/** Returns the largest float below a positive one. A number less than `limit` is at most that float. */
 function below(limit: number): number {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, limit);

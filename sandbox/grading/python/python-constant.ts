@@ -6,9 +6,9 @@ import type { CallExpression, PythonExpression } from "./python-expression.ts";
 import { readPythonString } from "./python-string.ts";
 
 /**
- * The value of an expression made of constants: literals, signs, arithmetic of ints and of floats, joined and repeated
- * strings and lists, and `set`, `frozenset`, `tuple`, `list`, `dict`, `float` of constants. Undefined where Python
- * would raise, and wherever its result is not certain to the bit.
+ * Evaluates an expression of constants: literals, signs, arithmetic of ints and floats, joined and repeated strings and
+ * lists, and `set`, `frozenset`, `tuple`, `list`, `dict`, `float` of constants. Undefined if Python would raise an
+ * error, or if its result is not certain to the bit.
  */
 export function pythonConstant(expression: PythonExpression): PlainValue | undefined {
   return match(expression)
@@ -37,7 +37,7 @@ function mapped<T, R>(value: T | undefined, change: (value: T) => R): R | undefi
   return value === undefined ? undefined : change(value);
 }
 
-/** Of a string or a collection; more would be a test that nobody wrote. */
+/** The maximum length of a string or a collection. Real tests are shorter. */
 const maxLength = 1_000_000;
 
 function constants(expressions: readonly PythonExpression[]): PlainValue[] | undefined {
@@ -56,7 +56,7 @@ function readNumber(text: string): PlainValue | undefined {
   return /^0+[1-9]/.test(plain) ? undefined : { int: String(BigInt(plain)) };
 }
 
-/** A float; undefined where the number overflowed, or is none. */
+/** Returns a number as a plain float. Undefined if it is infinite or NaN. */
 function finite(number: number): { readonly float: string } | undefined {
   return Number.isFinite(number) ? (plainFloat(number) as { readonly float: string }) : undefined;
 }
@@ -75,7 +75,7 @@ function signed(operator: string, operand: PlainValue): PlainValue | undefined {
   return { complex: [real!.float, imaginary!.float] };
 }
 
-/** The number of an int, a bool or a float. */
+/** Returns the number of an int, a bool or a float. */
 function numberOf(value: PlainValue): bigint | number | undefined {
   if (typeof value === "boolean") return value ? 1n : 0n;
   if (value === null || typeof value !== "object") return undefined;
@@ -101,7 +101,7 @@ function calculated(a: bigint | number, operator: string, b: bigint | number): P
     const result = integerResult(a, operator, b);
     return result === undefined ? undefined : { int: String(result) };
   }
-  // An int that no float holds exactly is rounded by each operation in its own way.
+  // If no float represents an int exactly, each operation rounds it differently.
   const [x, y] = [Number(a), Number(b)];
   if (!isExact(a) || !isExact(b)) return undefined;
   switch (operator) {
@@ -227,7 +227,7 @@ function constructed({ callee, args, kwargs }: CallExpression): PlainValue | und
   }
 }
 
-/** What iterating over a constant gives; the order of a set is not known. */
+/** Returns the items of an iteration over a constant. Undefined for a set, whose order is unknown. */
 function itemsOf(value: PlainValue): readonly PlainValue[] | undefined {
   if (typeof value === "string") return Array.from(value);
   if (value === null || typeof value !== "object") return undefined;
@@ -236,7 +236,7 @@ function itemsOf(value: PlainValue): readonly PlainValue[] | undefined {
   return "dict" in value ? value.dict.map(([key]) => key) : undefined;
 }
 
-/** Equal items are one, the first; undefined where one cannot be hashed, or is nan, which is never known to be equal. */
+/** Removes equal items and keeps the first. Undefined if an item is unhashable or nan, whose equality is unknown. */
 function asSet(items: readonly PlainValue[]): { readonly set: readonly PlainValue[] } | undefined {
   const byKey = new Map<string, PlainValue>();
   for (const item of items) {
@@ -247,7 +247,7 @@ function asSet(items: readonly PlainValue[]): { readonly set: readonly PlainValu
   return { set: [...byKey.values()] };
 }
 
-/** Of equal keys the first stays, with the last value. */
+/** Of equal keys, keeps the first key with the last value. */
 function asDict(keys: PlainValue[] | undefined, values: PlainValue[] | undefined): PlainValue | undefined {
   if (keys === undefined || values === undefined) return undefined;
   const byKey = new Map<string, readonly [PlainValue, PlainValue]>();

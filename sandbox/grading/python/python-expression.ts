@@ -1,6 +1,6 @@
 import type { PythonToken } from "./python-tokens.ts";
 
-/** An expression of the part of Python that tests of functions are written in. */
+/** An expression in the subset of Python that function tests use. */
 export type PythonExpression =
   | { readonly kind: "number" | "string"; readonly text: string }
   | { readonly kind: "name"; readonly name: string }
@@ -11,7 +11,7 @@ export type PythonExpression =
   | { readonly kind: "attribute"; readonly of: PythonExpression; readonly name: string }
   | CallExpression;
 
-/** Arithmetic, or one comparison. */
+/** An arithmetic operation, or one comparison. */
 export interface BinaryExpression {
   readonly kind: "binary" | "compare";
   readonly operator: string;
@@ -36,8 +36,9 @@ const keywords = new Set(
 const comparisons = ["==", "!=", "<", "<=", ">", ">="];
 
 /**
- * The expression that tokens begin with, and how many they are; undefined where they begin with none, or with one
- * outside the part that is read here: conditions, comprehensions, lambdas, subscripts, chained comparisons, stars.
+ * Parses the expression at the start of the tokens. Returns it and the number of its tokens. Undefined if there is
+ * none, or if it is outside the supported subset: conditions, comprehensions, lambdas, subscripts, chained comparisons
+ * and stars are not supported.
  */
 export function parsePythonExpression(
   tokens: readonly PythonToken[],
@@ -170,7 +171,7 @@ class Parser {
     throw new Unreadable();
   }
 
-  /** Neighbouring strings are one. */
+  /** Adjacent strings are one string. */
   #strings(): PythonExpression {
     let expression: PythonExpression | undefined;
     for (let token = this.#tokens[this.at]; token?.kind === "string"; token = this.#tokens[++this.at]) {
@@ -222,7 +223,7 @@ class Parser {
     return token.text;
   }
 
-  /** The next name or operator, or nothing. */
+  /** The next name or operator, or an empty text. */
   get #next(): string {
     const token = this.#tokens[this.at];
     return token?.kind === "name" || token?.kind === "operator" ? token.text : "";

@@ -1,11 +1,11 @@
 import { type PythonToken, readLogicalLines } from "./python-tokens.ts";
 
-/** Python's own functions and the commonest of its exceptions, which tests may call without saying where from. */
+/** Python's built-in functions and most common exceptions, which tests may call without an import. */
 const builtins: ReadonlySet<string> = words(
   "abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir divmod enumerate eval exec filter float format frozenset getattr globals hasattr hash help hex id input int isinstance issubclass iter len list locals map max memoryview min next object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str sum super tuple type vars zip __import__ Exception ValueError TypeError KeyError IndexError ZeroDivisionError AssertionError RuntimeError StopIteration",
 );
 
-/** Keywords that a parenthesis may follow. */
+/** Keywords that may precede a parenthesis. */
 const keywords = words(
   "and assert await case del elif else except for from if in is lambda match not or raise return while with yield",
 );
@@ -15,8 +15,8 @@ const standardModules = words(
 );
 
 /**
- * Names that some source calls: of those in `defined`, if that is given, else of those that it neither defines nor
- * imports and that are not Python's own.
+ * Returns the names that the sources call: those in `defined` if it is given, otherwise those that are neither defined
+ * nor imported nor built-in.
  */
 export function calledNames(sources: readonly string[], defined?: readonly string[]): string[] {
   const statements = sources.flatMap(simpleStatements);
@@ -30,7 +30,7 @@ export function calledNames(sources: readonly string[], defined?: readonly strin
   return unique(called).filter((name) => defined?.includes(name) ?? !(builtins.has(name) || keywords.has(name)));
 }
 
-/** The functions and classes that some source defines, but for those inside of others. */
+/** Returns the functions and classes that a source defines, without nested ones. */
 export function definedNames(source: string): string[] {
   return (readLogicalLines(source) ?? []).flatMap(({ indent, tokens }) => {
     const words = tokens.slice(0, 3).map(({ text }) => text);
@@ -39,7 +39,7 @@ export function definedNames(source: string): string[] {
   });
 }
 
-/** Imports of standard modules that some source uses and does not import, relying on its candidate for them. */
+/** Returns imports of standard modules that the sources use but do not import, because they rely on the candidate's. */
 export function missingImports(sources: readonly string[]): string[] {
   const statements = sources.flatMap(simpleStatements);
   const bound = boundNames(statements);
@@ -52,7 +52,7 @@ export function missingImports(sources: readonly string[]): string[] {
   return unique(used).map((name) => `import ${name}`);
 }
 
-/** Logical lines, cut at semicolons; none where the source cannot be read. */
+/** Returns logical lines, split at semicolons. Empty if the source cannot be parsed. */
 function simpleStatements(source: string): readonly (readonly PythonToken[])[] {
   return (readLogicalLines(source) ?? []).flatMap(({ tokens }) => {
     const pieces: PythonToken[][] = [[]];
@@ -64,7 +64,7 @@ function simpleStatements(source: string): readonly (readonly PythonToken[])[] {
   });
 }
 
-/** Names that are assigned, looped over, defined or imported, somewhere. */
+/** Returns the names that are assigned, looped over, defined or imported anywhere. */
 function boundNames(statements: readonly (readonly PythonToken[])[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const tokens of statements) {

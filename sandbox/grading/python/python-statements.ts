@@ -1,18 +1,18 @@
 import { type LogicalLine, type PythonToken, readLogicalLines } from "./python-tokens.ts";
 
-/** A statement with everything that belongs to it: decorators, its block, `else` and the like. */
+/** A statement with all its parts: decorators, its block, `else` and similar. */
 export interface PythonStatement {
-  /** Of its first line, without a `;`. */
+  /** The tokens of its first line, without a `;`. */
   readonly tokens: readonly PythonToken[];
-  /** The statements of its block; none where it has none, or has it on the same line. */
+  /** The statements of its block. Empty if it has no block, or has it on the same line. */
   readonly body: readonly PythonStatement[];
-  /** All tokens, those of the block included. */
+  /** All tokens, including those of the block. */
   readonly allTokens: readonly PythonToken[];
-  /** Its source, moved to the left margin; comments between lines are left out. */
+  /** Its source, dedented. Comments between lines are omitted. */
   readonly text: string;
 }
 
-/** The statements of a piece of source; undefined where it cannot be read as Python. */
+/** Parses a source into statements. Undefined if it is not valid Python. */
 export function readPythonStatements(source: string): readonly PythonStatement[] | undefined {
   const lines = readLogicalLines(source);
   return lines && statementsOf(lines, source);

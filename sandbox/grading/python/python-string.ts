@@ -1,8 +1,8 @@
 import type { PlainValue } from "../../plain-value.ts";
 
 /**
- * The value of one string literal, prefix and quotes included: a str, or bytes. Undefined for f-strings and template
- * strings, for named characters (`\N{...}`) and for what Python refuses.
+ * Returns the value of one string literal with its prefix and quotes: a str, or bytes. Undefined for f-strings,
+ * template strings, named characters (`\N{...}`) and invalid literals.
  */
 export function readPythonString(literal: string): PlainValue | undefined {
   const [, prefix, quotes] = /^(\w*)("""|'''|"|')/.exec(literal)!;
@@ -10,7 +10,7 @@ export function readPythonString(literal: string): PlainValue | undefined {
   if (kinds.includes("f") || kinds.includes("t")) return undefined;
   const body = literal.slice(prefix!.length + quotes!.length, -quotes!.length).replace(/\r\n?/g, "\n");
   const isBytes = kinds.includes("b");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes literals hold ASCII only.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes literals contain ASCII only.
   if (isBytes && /[^\x00-\x7f]/.test(body)) return undefined;
   const text = kinds.includes("r") ? body : withoutEscapes(body, isBytes);
   if (text === undefined || !isBytes) return text;
@@ -45,12 +45,12 @@ function withoutEscapes(body: string, isBytes: boolean): string | undefined {
     if (wide !== undefined) {
       if (isBytes) return whole;
       const code = Number.parseInt(wide, 16);
-      // Two surrogates side by side would be one character here, and are two in Python.
+      // Two adjacent surrogates would be one character here, but are two in Python.
       return code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? refuse() : character(code);
     }
     if (!isBytes && (other === "N" || other === "u" || other === "U")) return refuse();
     if (other === "x") return refuse();
-    // What is no escape keeps its backslash.
+    // A backslash that starts no escape is kept.
     return simple[other] ?? whole;
   });
   return isValid ? text : undefined;

@@ -7,11 +7,11 @@ export interface PythonToken {
   readonly end: number;
 }
 
-/** A line of Python as its grammar counts them: brackets, triple quotes and backslashes join lines of the file. */
+/** A logical line of Python. Brackets, triple quotes and backslashes join physical lines. */
 export interface LogicalLine {
-  /** Columns of white space before it; a tab goes to the next multiple of 8. */
+  /** Columns of leading white space. A tab advances to the next multiple of 8. */
   readonly indent: number;
-  /** At least one; comments are left out. */
+  /** At least one token. Comments are omitted. */
   readonly tokens: readonly PythonToken[];
 }
 
@@ -25,7 +25,7 @@ const stringStart = /(?:[rRbBuUfFtT]|[bBfFtT][rR]|[rR][bBfFtT])?("""|'''|"|')/y;
 const operator =
   /\*\*=|\/\/=|>>=|<<=|\.\.\.|\*\*|\/\/|>>|<<|<=|>=|==|!=|->|:=|[-+*/%@&|^]=|[-+*/%@&|^~<>()[\]{},:.;=]/y;
 
-/** The logical lines of a piece of source; undefined where it cannot be read as Python. */
+/** Splits a source into logical lines. Undefined if it is not valid Python. */
 export function readLogicalLines(source: string): readonly LogicalLine[] | undefined {
   if (source.includes("\0")) return undefined;
   const lines: LogicalLine[] = [];
@@ -75,7 +75,7 @@ export function readLogicalLines(source: string): readonly LogicalLine[] | undef
   return open.length === 0 ? lines : undefined;
 }
 
-/** Takes the next token, of a string only its prefix and opening quote. */
+/** Reads the next token. For a string, reads only its prefix and opening quote. */
 function readToken(take: (pattern: RegExp) => string | undefined): PythonToken["kind"] | undefined {
   if (take(stringStart) !== undefined) return "string";
   if (take(name) !== undefined) return "name";
@@ -83,7 +83,7 @@ function readToken(take: (pattern: RegExp) => string | undefined): PythonToken["
   return take(operator) === undefined ? undefined : "operator";
 }
 
-/** Where a string ends, after its closing quotes; undefined where it does not. */
+/** Returns the offset after a string's closing quotes. Undefined if the string is not closed. */
 function stringEnd(source: string, from: number, opening: string): number | undefined {
   const quotes = opening.replace(/^\w+/, "");
   for (let at = from; at < source.length; at++) {
@@ -98,7 +98,7 @@ function stringEnd(source: string, from: number, opening: string): number | unde
 
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
-/** Keeps the brackets that are open; false where one does not fit. */
+/** Tracks open brackets. Returns false if a bracket does not match. */
 function nests(open: string[], text: string): boolean {
   const close = closing[text];
   if (close !== undefined) open.push(close);

@@ -1,16 +1,16 @@
 import type { createInspect } from "./inspect.ts";
 
-/** `assert`, with its functions and `strict` on it. */
+/** The `assert` function, with Node's other assertions and `strict` as properties. */
 export type Assert = (value: unknown, message?: unknown) => void;
 
 /**
- * Makes `require("node:assert")` of the tests of a judge: the functions that tests of benchmarks use, as Node has them.
- * What they compare has been copied, or is one of the judge's own stand-ins, which are equal to themselves only. Sent to
- * an isolate as source text, so it refers to nothing but its arguments.
+ * Creates `require("node:assert")` for the tests of a judge: the functions that benchmark tests use, as in Node.
+ * Compared values are copies, or the judge's own stand-ins, which equal only themselves. Sent to an isolate as source
+ * text, so it refers to nothing but its arguments.
  */
 export function createAssert(
   makeInspect: typeof createInspect,
-  /** Whether a value stands for one of the code's own: a class of it knows its errors by their name alone. */
+  /** True if a value is a stand-in for a value of the code. Classes of the code match errors by name only. */
   isStandIn: (value: object) => boolean = () => false,
 ): Assert {
   const inspect = makeInspect();
@@ -78,12 +78,12 @@ export function createAssert(
   const ok: Assert = (value, message) => {
     if (!value) fail(message, `${inspect([value])} should be true`);
   };
-  /** Whether an error is what a test asks for: a class, a pattern, properties, or a function that decides. */
+  /** True if an error matches what a test expects: a class, a pattern, properties, or a function that decides. */
   const matches = (error: unknown, expected: unknown): boolean => {
     if (expected instanceof RegExp) return expected.test(String(error));
     if (typeof expected === "function") {
       const isClass = expected === Error || Object.prototype.isPrototypeOf.call(Error, expected);
-      // An error of the code's own class has come here by its name. A function that decides has a name too.
+      // An error of the code's own class is known by its name only. A function that decides has a name too.
       if ((isClass || isStandIn(expected)) && (error as Error | null)?.name === expected.name) return true;
       if (isClass) return error instanceof expected;
       return (expected as (error: unknown) => unknown)(error) === true;

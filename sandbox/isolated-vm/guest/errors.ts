@@ -1,9 +1,9 @@
-/** Makes JSON of what was thrown: `{"type", "message"}`, and `"line"` of the entry where that is known. */
+/** Returns JSON of a thrown value: `{"type", "message"}`, and `"line"` of the entry if it is known. */
 export type DescribeError = (error: unknown) => string;
 
 /**
- * Errors become text inside the isolate, where a getter or a hook that loops runs into the limits. Sent there as source
- * text, so it refers to nothing but its argument, which may be filled in later.
+ * Errors become text inside the isolate, so that a looping getter or hook reaches the isolate's limits. Sent there as
+ * source text, so it refers to nothing but its argument, which may be filled in later.
  */
 export function createErrors(options: { readonly entry: string }): DescribeError {
   const { apply } = Reflect;

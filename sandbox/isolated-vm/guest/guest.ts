@@ -5,7 +5,7 @@ import type { createOutput, Send } from "./output.ts";
 import type { createPlainCodec, PlainCodec, PlainCodecOptions } from "./plain-codec.ts";
 import type { createTimers } from "./timers.ts";
 
-/** What a guest is started with; JSON. */
+/** The options with which a guest starts, as JSON. */
 export interface GuestOptions {
   readonly depth: number;
   readonly outputBytes: number;
@@ -15,23 +15,23 @@ export interface GuestOptions {
   readonly entry: string;
   /** JavaScript by path, for `require`. */
   readonly files: Readonly<Record<string, string>>;
-  /** Whether values that are not plain may leave as references, for judges. */
+  /** True if values that are not plain may leave as references, for judges. */
   readonly references: boolean;
 }
 
-/** What {@link Guest.call} is asked for; JSON. */
+/** A request to {@link Guest.call}, as JSON. */
 export interface GuestCall {
   readonly kind: "call" | "construct" | "get" | "set" | "keys";
   /** A name of the entry, `Class.method`, or the number of a reference. */
   readonly target: string | number;
-  /** The property of `get` and `set`; the reference that is `this` of `call`. */
+  /** The property of `get` and `set`. For `call`, the reference that becomes `this`. */
   readonly property?: string;
   readonly self?: number;
   /** Plain values. */
   readonly args: readonly unknown[];
 }
 
-/** The cases of a job: calls of one function with plain values; JSON. */
+/** The cases of a job, as JSON: calls of one function with plain values. */
 export interface GuestCases {
   /** A name of the entry, or `Class.method`. */
   readonly target: string;
@@ -39,37 +39,37 @@ export interface GuestCases {
 }
 
 /**
- * What a call came to, as JSON; {@link Guest.pump} gives it where it is `pending`. Of cases each reply is sent, and this
- * is the end of all: `none`, or `too-large`.
+ * The result of a call, as JSON. If it is `pending`, {@link Guest.pump} returns it later. The reply to each case is
+ * sent. After all cases, this is `none` or `too-large`.
  */
 export interface GuestReply {
   readonly outcome: "returned" | "raised" | "unsupported" | "too-large" | "pending" | "none";
   readonly value?: unknown;
   readonly changedArgs?: readonly unknown[];
   readonly error?: { readonly type: string; readonly message: string; readonly line?: number };
-  /** Whether it was a promise that came to this. */
+  /** True if the result comes from a promise. */
   readonly promise?: boolean;
 }
 
-/** The functions of a guest; primitives go in, text comes out, and nothing that the code does makes them throw. */
+/** The functions of a guest. They take primitives and return text, and no code can make them throw. */
 export interface Guest {
-  /** Comes first, with {@link GuestOptions}, and goes on with another function, if there is one: a crossing less. */
+  /** Called first, with {@link GuestOptions}. Then calls another function, if given, to save a crossing. */
   start(send: Send, options: string, name?: keyof Guest, ...args: unknown[]): string;
-  /** Runs a script, keeps the functions and classes of these names, and calls them for the cases, if there are any. */
+  /** Runs a script, keeps its functions and classes with these names, and calls them for the cases, if any. */
   loadScript(source: string, names: string, cases?: string): string;
-  /** Keeps the functions and classes of a module's namespace, and goes on like `loadScript`. */
+  /** Keeps the functions and classes of a module's namespace, and continues like `loadScript`. */
   loadModule(namespace: Record<string, unknown>, kept: string, cases?: string): string;
   call(text: string): string;
-  /** Runs the next timer; says what the pending call came to meanwhile, or `none` where nothing is left to run. */
+  /** Runs the next timer. Returns the result of the pending call, or `none` if nothing is left to run. */
   pump(): string;
-  /** Writes a text to stderr, and gives the last reply once more. */
+  /** Writes a text to stderr, and returns the last reply again. */
   again(text: string): string;
 }
 
 /** Calls a function of a guest. */
 export type Enter = (name: keyof Guest, ...args: unknown[]) => string;
 
-/** The functions that a guest is made of: each is sent as source text. */
+/** The functions that a guest is made of. Each is sent as source text. */
 export interface GuestMakers {
   readonly createErrors: typeof createErrors;
   readonly createInspect: typeof createInspect;
@@ -77,14 +77,14 @@ export interface GuestMakers {
   readonly createOutput: typeof createOutput;
   readonly createPlainCodec: typeof createPlainCodec;
   readonly createTimers: typeof createTimers;
-  /** The name under which the guest waits in its isolate. */
+  /** The name of the guest's global in its isolate. */
   readonly global: string;
 }
 
 /**
- * What runs inside an isolate beside the code under test. Sent there as source text, so it refers to nothing but its
- * argument; it takes the built-ins that it needs before the code under test can change them. A snapshot is made of it:
- * what jobs have in common is done here, what is a job's own in `start`.
+ * The part that runs inside an isolate next to the code under test. Sent there as source text, so it refers to nothing
+ * but its argument. It saves the built-ins that it needs before the code under test can change them. A snapshot is made
+ * of it: work that all jobs share is done here, and the work of one job in `start`.
  */
 export function createGuest(makers: GuestMakers): Enter {
   const unset = (): void => undefined;
@@ -131,7 +131,7 @@ export function createGuest(makers: GuestMakers): Enter {
   const codec: PlainCodec = makers.createPlainCodec(codecOptions);
   let resultBytes = 0;
 
-  // What programs expect to find.
+  // The globals that programs expect.
   const define = (name: string, value: unknown): void => {
     defineProperty(scope, name, { value, writable: true, enumerable: false, configurable: true });
   };
@@ -188,7 +188,7 @@ export function createGuest(makers: GuestMakers): Enter {
     return `{"outcome":"raised","error":${describe(error)}`;
   };
 
-  // Calls. One at a time is under way; where it returned a promise, `reply` is set once that settles.
+  // Calls run one at a time. If a call returned a promise, `reply` is set after the promise settles.
   const kept: Record<string, unknown> = { __proto__: null } as never;
   const pending = '{"outcome":"pending"}';
   const none = '{"outcome":"none"}';
@@ -210,7 +210,7 @@ export function createGuest(makers: GuestMakers): Enter {
     resultBytes -= encoded.length;
     return `{"outcome":"returned","value":${encoded}${promise ? ',"promise":true' : ""}${changes(args, before)}}`;
   };
-  /** The arguments, where the call has changed them and they are still plain. */
+  /** Returns the arguments if the call has changed them and they are still plain. */
   const changes = (args: unknown, before: string): string => {
     try {
       const after = codec.encode(args, options.resultBytes);
@@ -223,7 +223,7 @@ export function createGuest(makers: GuestMakers): Enter {
       return "";
     }
   };
-  /** Not what a prototype has: a getter there would be given the request. */
+  /** Reads own properties only: a getter on a prototype would receive the request. */
   const own = <Key extends keyof GuestCall>(request: GuestCall, key: Key): GuestCall[Key] | undefined =>
     hasOwn(request, key) ? request[key] : undefined;
   const perform = (request: GuestCall, args: unknown[]): unknown => {
@@ -276,14 +276,14 @@ export function createGuest(makers: GuestMakers): Enter {
     }
     let settled = false;
     const settle = (text: () => string): void => {
-      // Not of a call that was given up.
+      // Ignores a call that was given up.
       if (settled || number !== calls) return;
       settled = true;
       reply = text();
     };
     let isPromise = typeof value === "object" && value !== null;
     try {
-      // Traps of a proxy run here; that `then` throws for what is no promise takes its time.
+      // Traps of a proxy run here. Calling `then` on a value that is no promise throws, which takes time.
       isPromise &&= !isPlainShape(value);
       if (isPromise) {
         apply(promiseThen, value, [
@@ -313,9 +313,9 @@ export function createGuest(makers: GuestMakers): Enter {
     }
   };
 
-  // The cases of a job: the reply to each is sent at once, so that a later one that never ends does not take it along.
+  // The cases of a job. Each reply is sent at once, so that it is not lost if a later case never ends.
   let job: (GuestCases & { next: number }) | undefined;
-  /** Sends the reply to the last case, and calls for those that follow until one is pending. */
+  /** Sends the reply to the last case, and runs the following cases until one is pending. */
   const goOn = (text: string | undefined): string => {
     const { target, cases } = job!;
     for (let last = text; ; ) {
@@ -336,7 +336,7 @@ export function createGuest(makers: GuestMakers): Enter {
     return goOn(undefined);
   };
 
-  /** Runs what is called from outside, with nothing thrown and no output left behind. */
+  /** Runs a call from outside. It throws nothing, and all output is sent. */
   const guarded = (work: () => string): string => {
     let result: string;
     try {
@@ -349,7 +349,7 @@ export function createGuest(makers: GuestMakers): Enter {
   };
   const guest: Guest = {
     start: (send, text, name, ...args) => {
-      // Nothing of this is the snapshot's: V8 puts some of it there for each isolate.
+      // Not part of the snapshot: V8 adds some of these to each isolate.
       delete scope.WebAssembly;
       delete scope.SharedArrayBuffer;
       delete scope.Atomics;

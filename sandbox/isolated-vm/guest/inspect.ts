@@ -1,5 +1,5 @@
 /**
- * Makes the function that turns arguments of `console.log` into text, much as Node does: strings as they are, other
+ * Creates the function that converts arguments of `console.log` to text, similar to Node: strings unchanged, other
  * values as literals. Sent to an isolate as source text, so it refers to nothing outside itself.
  */
 export function createInspect(): (values: readonly unknown[]) => string {
@@ -17,7 +17,7 @@ export function createInspect(): (values: readonly unknown[]) => string {
   const lineWidth = 72;
   const maxItems = 100;
 
-  /** In single quotes, or in double quotes where that saves escapes. */
+  /** In single quotes, or in double quotes if that needs fewer escapes. */
   const quoted = (text: string): string => {
     const json = quote(text);
     let single = "";
@@ -51,7 +51,7 @@ export function createInspect(): (values: readonly unknown[]) => string {
       return undefined;
     }
   };
-  /** Items between brackets: in one line where they fit, else one a line. */
+  /** Puts items between brackets: on one line if they fit, otherwise one per line. */
   const wrap = (items: string, lines: string, brackets: string, indent: string): string => {
     if (items === "") return brackets;
     const short = items.length + indent.length <= lineWidth;
@@ -136,7 +136,7 @@ export function createInspect(): (values: readonly unknown[]) => string {
     }
   };
   const asText = (value: unknown): string => (typeof value === "string" ? value : inspect(value, 2, ""));
-  /** `%s`, `%d`, `%i`, `%f`, `%j`, `%o`, `%O` and `%%` of a first argument take the arguments that follow. */
+  /** `%s`, `%d`, `%i`, `%f`, `%j`, `%o`, `%O` and `%%` of a first argument consume the following arguments. */
   return (values) => {
     let next = 0;
     let text = "";

@@ -1,13 +1,13 @@
-/** The scripts of a guest that require one another. */
+/** The scripts of a guest that require each other. */
 export interface ScriptModules {
-  /** `require`, as the entry has it. */
+  /** The entry's `require`. */
   readonly require: (specifier: unknown) => unknown;
   /** The entry's `module`. */
   readonly entry: { exports: unknown };
 }
 
 /**
- * `require` of a request's files, and of the little of `fs` that programs read their input by. Sent to an isolate as
+ * `require` of a request's files, and of the part of `fs` with which programs read their input. Sent to an isolate as
  * source text, so it refers to nothing but its argument, which may be filled in later.
  */
 export function createModules(options: {

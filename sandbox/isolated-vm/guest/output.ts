@@ -1,23 +1,23 @@
 import type { createInspect } from "./inspect.ts";
 
-/** Where a program's output goes. */
+/** The output stream of a program. */
 export type Stream = "stdout" | "stderr";
 
-/** Takes something out of an isolate: its kind, a number, text. */
+/** Sends a message out of an isolate: its kind, a number and a text. */
 export type Send = (kind: Stream | "exit" | "case", count: number, text: string) => void;
 
 /** The output of a guest. */
 export interface Output {
   readonly console: object;
   write(stream: Stream, piece: string): void;
-  /** Sends what was held back. */
+  /** Sends the buffered output. */
   flush(): void;
 }
 
 /**
- * Cuts output to its limit and sends it: the first pieces as they come, so that they survive a loop without end, later
- * ones gathered. Sent to an isolate as source text, so it refers to nothing but its arguments; the first may be filled in
- * later.
+ * Truncates output to its limit and sends it. The first pieces are sent at once, so that they survive an infinite loop.
+ * Later pieces are buffered. Sent to an isolate as source text, so it refers to nothing but its arguments. The first
+ * may be filled in later.
  */
 export function createOutput(
   options: { readonly send: Send; readonly outputBytes: number },

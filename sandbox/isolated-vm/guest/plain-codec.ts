@@ -1,31 +1,31 @@
-/** A value that no plain value stands for. */
+/** Thrown for a value that cannot be a plain value. */
 export interface Unsupported {
   readonly reason: string;
 }
 
 /** Reads and writes the JSON of plain values. */
 export interface PlainCodec {
-  /** A value as text of at most `budget` characters. Throws `tooLarge`, or an {@link Unsupported}. */
+  /** Encodes a value in at most `budget` characters. Throws `tooLarge`, or an {@link Unsupported}. */
   encode(value: unknown, budget: number): string;
-  /** Uses up what JSON was parsed to. */
+  /** Decodes parsed JSON. Reuses and changes the given object. */
   decode(plain: unknown): unknown;
   readonly tooLarge: unknown;
   isUnsupported(error: unknown): error is Unsupported;
 }
 
-/** What a codec does with values; all are own properties, so that no prototype has a say. */
+/** The options of a codec. All are own properties, so that prototypes cannot change them. */
 export interface PlainCodecOptions {
   depth: number;
-  /** The JSON that stands for a value that is not plain; without it such values are refused. */
+  /** Returns JSON for a value that is not plain. Without it, such values are refused. */
   refer: ((value: unknown) => string | undefined) | undefined;
-  /** The value that such JSON stands for. */
+  /** Returns the value for such JSON. */
   resolve: ((reference: unknown) => unknown) | undefined;
 }
 
 /**
- * The codec of an isolate. The function is sent there as source text, so it refers to nothing outside itself; it takes
- * the built-ins that it needs before the code under test can change them, calls no method of a value that it reads, and
- * accepts exact types only. Its options may be filled in later. Where a value is a proxy, its traps run in the isolate, under its limits.
+ * The codec of an isolate. Sent there as source text, so it refers to nothing outside itself. It saves the built-ins
+ * that it needs before the code can change them, calls no method of a value that it reads, and accepts exact types
+ * only. Its options may be filled in later. Traps of a proxy run in the isolate, under its limits.
  */
 export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
   const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor, defineProperty } = Reflect;
@@ -71,7 +71,7 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
     if (value === -1 / 0) return "-inf";
     return value === 0 && 1 / value < 0 ? "-0.0" : `${value}`;
   };
-  /** Nothing can stop V8 while it writes the digits of an integer, and those of some would take hours. */
+  /** V8 cannot be interrupted while it writes the digits of an integer, which could take hours. */
   const digitsOf = (value: bigint): string => {
     if (left < 1 / 0 && asIntN(4 * left, value) !== value) throw tooLarge;
     return `${value}`;
@@ -168,7 +168,7 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
       configurable: true,
     } as never);
   };
-  /** In place: what JSON has made owns its items, so that no setter of a prototype is asked. */
+  /** In place: arrays from JSON own their items, so no setter of a prototype is called. */
   const readList = (items: unknown[]): unknown[] => {
     for (let i = 0; i < items.length; i++) items[i] = read(items[i]);
     return items;
@@ -209,7 +209,7 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
     if (hasOwn(value, "float")) {
       const text: string = value.float!;
       const number = +text;
-      // Infinities have a name that is no number to the language.
+      // Infinities are written as names that JavaScript cannot parse as numbers.
       return number || (text === "inf" ? 1 / 0 : text === "-inf" ? -1 / 0 : number);
     }
     if (hasOwn(value, "list")) return readList(value.list!);

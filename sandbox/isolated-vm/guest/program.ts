@@ -17,7 +17,7 @@ const makers: Omit<GuestMakers, "global"> = {
   createTimers,
 };
 const judgeMakers: Omit<JudgeMakers, "global"> = { createAssert, createInspect, createPlainCodec };
-/** Where a program is found in its isolate; it deletes itself from there when it is first called. */
+/** The global name of a program in its isolate. The program deletes it on its first call. */
 export const programName = "lyceumProgram";
 
 const programOf = (functions: object, body: string): string => {
@@ -26,8 +26,8 @@ const programOf = (functions: object, body: string): string => {
   return `globalThis.${programName} = (() => { "use strict"; const makers = ${makers}; return ${body}; })();`;
 };
 
-/** A script that makes a guest: an {@link Enter}. */
+/** A script that creates a guest: an {@link Enter}. */
 export const guestProgram: string = programOf(makers, `(${createGuest})(makers)`);
 
-/** A script that makes a function of `ask` and options, which gives a judge what it sees of the code. */
+/** A script that creates a function of `ask` and options. It gives a judge access to the code. */
 export const judgeProgram: string = programOf(judgeMakers, `(ask, text) => (${createStandIns})(ask, text, makers)`);

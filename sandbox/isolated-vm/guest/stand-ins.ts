@@ -3,26 +3,26 @@ import type { GuestCall, GuestReply } from "./guest.ts";
 import type { createInspect } from "./inspect.ts";
 import type { createPlainCodec } from "./plain-codec.ts";
 
-/** What stand-ins are made with; JSON. */
+/** The options of stand-ins, as JSON. */
 export interface StandInOptions {
   readonly exports: readonly string[];
   readonly depth: number;
   readonly resultBytes: number;
 }
 
-/** The functions that stand-ins are made with: each is sent as source text. */
+/** The functions that stand-ins are made with. Each is sent as source text. */
 export interface JudgeMakers {
   readonly createAssert: typeof createAssert;
   readonly createInspect: typeof createInspect;
   readonly createPlainCodec: typeof createPlainCodec;
-  /** The name under which this function waits in its isolate. */
+  /** The global name of this function in its isolate. */
   readonly global: string;
 }
 
 /**
  * Defines, in the isolate of a judge, stand-ins for the exports of the code under test, and `require` of Node's
- * `assert`. What is called, constructed, read or written on a stand-in happens in the other isolate. Plain values are
- * copied; others are stand-ins too. Sent to the isolate as source text, so it refers to nothing but its arguments.
+ * `assert`. Calls, constructions, reads and writes on a stand-in happen in the other isolate. Plain values are copied.
+ * Others become stand-ins too. Sent to the isolate as source text, so it refers to nothing but its arguments.
  */
 export function createStandIns(
   ask: { applySyncPromise(receiver: undefined, args: [string]): string },
@@ -49,7 +49,7 @@ export function createStandIns(
     ReferenceError,
   } as never;
 
-  /** What was read since the code last did something: what a test reads twice is the same both times. */
+  /** The values read since the code last ran. If a test reads a value twice, both reads are the same. */
   const known = new Map<string, unknown>();
   const remember = (place: readonly unknown[], read: () => unknown): unknown => {
     const key = JSON.stringify(place);
@@ -108,7 +108,7 @@ export function createStandIns(
         return true;
       },
     });
-    /** What the language itself does with objects that are compared or put together with others. */
+    /** What the language does with objects that are compared or concatenated with others. */
     const primitive = (hint: string): unknown =>
       remember([target, hint, "primitive"], () => {
         for (const name of hint === "string" ? ["toString", "valueOf"] : ["valueOf", "toString"]) {

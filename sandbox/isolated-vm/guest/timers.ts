@@ -1,14 +1,14 @@
 /** The timers of a guest. */
 export interface Timers {
-  /** Has work done once nothing else is left to run; the number is for {@link Timers.cancel}. */
+  /** Schedules work for when nothing else is left to run. Returns a number for {@link Timers.cancel}. */
   schedule(work: unknown, delay: unknown, args: unknown[], repeat?: boolean): number;
   cancel(id: unknown): void;
-  /** Takes the work that is due first; undefined where there is none. */
+  /** Removes and returns the work that is due first. Undefined if there is none. */
   next(): (() => unknown) | undefined;
 }
 
 /**
- * Timers that do not wait: when nothing else is left to run, the one that is due first runs. Sent to an isolate as
+ * Timers that do not wait: when nothing else is left to run, the timer that is due first runs. Sent to an isolate as
  * source text, so it refers to nothing outside itself.
  */
 export function createTimers(): Timers {

@@ -1,19 +1,19 @@
 /*
- * Pyodide lets Python hold JavaScript objects, and from any of them a way leads to all. A job has no use for that, so
- * the functions that Python's side calls to get, read and call such objects are closed once Python runs. Reaching for
- * one ends the interpreter: nothing that a job did in JavaScript may be there for the next.
+ * In Pyodide, Python can own JavaScript objects, and every such object leads to all others. Jobs do not need them.
+ * Therefore the functions with which Python gets, reads and calls JavaScript objects are closed after Python has
+ * started. Calling one ends the interpreter, because no effect of a job in JavaScript may remain for the next job.
  */
 
 const bridge = /^_?Js|^raw_call_js$|^pyproxy_new|^python2js_|^js2python_convert$|dlopen_js$/;
-/** What the texts that go in and out need, and an error on its way out. */
+/** Needed by the texts that go in and out, and by errors that are thrown out. */
 const needed = ["JsvArray_Get", "JsvError_Check", "JsvError_Throw", "JsvNoValue_Check", "Jsv_GetError_import"];
 
 type Imports = Record<string, Record<string, unknown>>;
 
-/** Of WebAssembly, which Node has and its types lack. */
+/** Part of WebAssembly, which Node has and its types lack. */
 declare const WebAssembly: { instantiate: (source: unknown, imports?: Imports) => Promise<unknown> };
 
-/** Puts a gate into the bridge of what is instantiated from now on; the function returned closes it. */
+/** Guards the bridge functions of everything that is instantiated from now on. The returned function closes them. */
 export function gateBridge(): () => void {
   let closed = false;
   const { instantiate } = WebAssembly;

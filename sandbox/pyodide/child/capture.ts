@@ -4,7 +4,7 @@ export class Capture {
   #bytes = 0;
   #kept: Buffer[] = [];
 
-  /** Forgets what was kept; keeps at most `room` bytes from now on. */
+  /** Discards what was kept. Keeps at most `room` bytes from now on. */
   reset(room: number): void {
     this.#room = room;
     this.#bytes = 0;
@@ -17,7 +17,7 @@ export class Capture {
     return bytes.length;
   }
 
-  /** What was written. Text that is no UTF-8 has U+FFFD in its place. */
+  /** The output. Bytes that are not valid UTF-8 are replaced by U+FFFD. */
   get output(): { readonly text: string; readonly bytes: number; readonly truncated: boolean } {
     return {
       text: Buffer.concat(this.#kept).toString(),

@@ -1,16 +1,19 @@
 import { readSync, writeSync } from "node:fs";
 
-/** The descriptor that joins a child to the sandbox. Python has none for it. */
+/** The file descriptor that connects a child to the sandbox. Python has no access to it. */
 const descriptor = 3;
 
-/** Waits for the next message; undefined once the other side is gone. Blocks: a child has nothing else to do. */
+/**
+ * Waits for the next message. Returns undefined after the other side has closed. It blocks, because a child has no
+ * other work.
+ */
 export function receive(): unknown {
   const head = read(4);
   const body = head && read(head.readUInt32LE());
   return body && JSON.parse(body.toString());
 }
 
-/** Sends a message: JSON, or bytes as they are. */
+/** Sends a message: an object as JSON, or bytes unchanged. */
 export function send(message: object | Uint8Array): void {
   const body = message instanceof Uint8Array ? message : Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(4);

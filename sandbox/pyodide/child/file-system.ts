@@ -1,9 +1,9 @@
 /*
- * Python's files lie in JavaScript, out of reach of a rewind: what a job writes must be bounded while it runs and gone
- * afterwards. Everything but two folders is read-only.
+ * Python's files are JavaScript objects, which the restored heap image does not cover. Therefore the size of a job's
+ * files is limited while it runs, and the files are removed afterwards. Everything except two folders is read-only.
  */
 
-/** The folders a job may write in; it starts in the first. */
+/** The folders that a job may write to. It starts in the first. */
 const writableFolders = ["/work", "/tmp"] as const;
 
 const EMFILE = 33;
@@ -17,14 +17,14 @@ interface Node {
   writable?: boolean;
 }
 
-/** An open file; its position and flags are shared with its copies. */
+/** An open file. Its position and flags are shared with its copies. */
 interface Stream {
   readonly shared: object;
 }
 
 type Operation = (...args: never[]) => unknown;
 
-/** What of Emscripten's file system is used here. */
+/** The part of Emscripten's file system that is used here. */
 export interface EmscriptenFileSystem {
   readonly filesystems: {
     readonly MEMFS: {
@@ -48,7 +48,9 @@ export interface EmscriptenFileSystem {
   mkdev(path: string, mode: number, device: number): void;
 }
 
-/** Makes /dev/judge: a line written to it is a question, what is then read its answer, another line. */
+/**
+ * Creates the device /dev/judge. A line that is written to it is a question. The next line that is read is the answer.
+ */
 export function addJudgeDevice(fs: EmscriptenFileSystem, ask: (question: string) => string | undefined): void {
   const device = fs.makedev(64, 0);
   const noDevice = 60;
@@ -79,7 +81,7 @@ export function addJudgeDevice(fs: EmscriptenFileSystem, ask: (question: string)
   fs.mkdev("/dev/judge", 0o666, device);
 }
 
-/** Makes a device that waits for as many seconds as are written to it: WebAssembly has no other way to wait. */
+/** Creates a device that sleeps for the number of seconds written to it. WebAssembly has no other way to wait. */
 export function addSleepDevice(fs: EmscriptenFileSystem): void {
   const device = fs.makedev(65, 0);
   const cell = new Int32Array(new SharedArrayBuffer(4));
@@ -95,7 +97,7 @@ export function addSleepDevice(fs: EmscriptenFileSystem): void {
   fs.mkdev("/dev/sleep", 0o666, device);
 }
 
-/** Guards a file system; returns what bounds a job and what wipes its traces. */
+/** Guards a file system. Returns functions that limit a job and that remove its traces. */
 export function guardFileSystem(fs: EmscriptenFileSystem): {
   readonly limit: (limits: { readonly bytes: number; readonly openFiles: number }) => void;
   readonly reset: () => void;
@@ -165,7 +167,7 @@ export function guardFileSystem(fs: EmscriptenFileSystem): {
   const write = file.stream.write!;
   file.stream.write = (...args) => {
     const [{ node }, , , length, position] = args as unknown as [{ node: Node }, unknown, unknown, number, number];
-    // A first write takes a copy and does not grow the old storage.
+    // The first write makes a copy and does not grow the old storage.
     if (node.contents.length === 0 && position === 0) {
       if (length > room) fail(ENOSPC);
       room -= length;
@@ -214,7 +216,7 @@ export function guardFileSystem(fs: EmscriptenFileSystem): {
   };
 }
 
-/** Takes down a stream as it is; the function returned makes it that again, whether it was closed or moved. */
+/** Records the state of a stream. The returned function restores that state, even if the stream was closed or moved. */
 function keepStream(stream: Stream | null | undefined): () => Stream | null | undefined {
   if (stream === null || stream === undefined) return () => stream;
   const fields = { ...stream };

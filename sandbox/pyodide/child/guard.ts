@@ -1,5 +1,6 @@
 /*
- * A thread beside Python: once the process that started this one is gone, nobody will end a loop, so this does.
+ * A thread next to Python. If the parent process has ended, nobody else would end an infinite loop, so this thread
+ * does.
  */
 const parent = process.ppid;
 setInterval(() => {

@@ -1,14 +1,17 @@
-/** Smaller ones cost more calls, larger ones more copying. In bytes; divides a page of WebAssembly. */
+/**
+ * The block size in bytes. Smaller blocks cost more calls, larger blocks more copying. It divides a WebAssembly page.
+ */
 const blockBytes = 16_384;
 
 /**
- * A memory as it was at one moment, to go back to again and again. What a job has not changed is read and not written:
- * a job changes little, and of stretches of zeros that were never written, nearly half, the system holds one page only.
+ * The content of a memory at one moment, which can be restored many times. Unchanged blocks are only read, not written.
+ * A job changes few blocks, and nearly half of the memory is zeros that were never written, for which the system stores
+ * only one page.
  */
 export class HeapImage {
   readonly #image: readonly Buffer[];
   readonly #zeros: Buffer = Buffer.alloc(blockBytes);
-  /** The memory's blocks. When it grows, it is another buffer. */
+  /** The blocks of the memory. A memory that has grown has another buffer. */
   #blocks: readonly Buffer[];
 
   constructor(heap: Uint8Array) {
@@ -16,7 +19,7 @@ export class HeapImage {
     this.#image = this.#blocks.map((block) => (this.#zeros.equals(block) ? this.#zeros : Buffer.from(block)));
   }
 
-  /** Makes a memory equal to it; what has grown since becomes zero. */
+  /** Restores a memory to the image. Memory that was added since becomes zero. */
   restore(heap: Uint8Array): void {
     if (this.#blocks[0]!.buffer !== heap.buffer) this.#blocks = blocksOf(heap);
     for (let i = 0; i < this.#blocks.length; i++) {
@@ -28,8 +31,7 @@ export class HeapImage {
 }
 
 /**
- * `set` of a memory's bytes that writes only where they differ: what is zero and stays so need not be provided by the
- * system.
+ * Like `set` of a memory's bytes, but writes only bytes that differ. Zero pages that stay zero need no physical memory.
  */
 export function setWhereDifferent(this: Int8Array, source: ArrayLike<number>, offset = 0): void {
   const set = Uint8Array.prototype.set.bind(this);

@@ -5,17 +5,19 @@ import { addJudgeDevice, addSleepDevice, type EmscriptenFileSystem, guardFileSys
 import { HeapImage, setWhereDifferent } from "./heap-image.ts";
 import { fillRandom, seedRandomBytes } from "./random-bytes.ts";
 
-/** How a child is told to start Python. */
+/** The options with which a child starts Python. */
 export interface Boot {
-  /** Pyodide's folder, with a slash at its end. */
+  /** Pyodide's folder, with a trailing slash. */
   readonly pyodide: string;
-  /** The snapshot's file, to start from it. */
+  /** The path of the snapshot to start from. */
   readonly snapshot?: string;
-  /** Python files by path within the harness package, to make a snapshot: Python is started from nothing. */
+  /**
+   * Python files by path within the harness package. If they are given, Python starts without a snapshot to make one.
+   */
   readonly harness?: Readonly<Record<string, string>>;
 }
 
-/** What a job may use of one interpreter. */
+/** The limits of a job in one interpreter. */
 export interface InterpreterLimits {
   readonly cpuMs: number;
   readonly memoryMb: number;
@@ -24,7 +26,7 @@ export interface InterpreterLimits {
   readonly temporaryMb: number;
 }
 
-/** How a call into Python ended that did not simply return. */
+/** How a call into Python ended if it did not return normally. */
 export type Ending =
   | { readonly kind: "timeout_cpu" }
   | { readonly kind: "exited"; readonly code: number }
@@ -53,10 +55,10 @@ interface Pyodide {
 const functionNames = ["start", "check", "call", "program", "flush", "serve", "answer", "open_judge", "judge"] as const;
 const package_ = "_lyceum";
 
-// Captured before Python starts: later code may find another in their place.
+// Captured before Python starts, because later code may replace it.
 const threadCpuUsage = process.threadCpuUsage.bind(process);
 
-/** One Python, whose whole memory goes back to the same state between jobs. */
+/** A Python interpreter whose whole memory is restored to the same state between jobs. */
 export class Interpreter {
   readonly stdout: Capture = new Capture();
   readonly stderr: Capture = new Capture();
@@ -80,7 +82,7 @@ export class Interpreter {
 
   private constructor(python: Pyodide) {
     this.#python = python;
-    // Its own would print through names that are gone by then.
+    // Pyodide's own handler would print through names that are removed by then.
     python._api.fatal_error = (error) => {
       throw error;
     };
@@ -99,7 +101,7 @@ export class Interpreter {
     this.#stack = python._module.stackSave();
   }
 
-  /** Bytes of Python's memory now. It never shrinks. */
+  /** The current size of Python's memory in bytes. It never shrinks. */
   get heapBytes(): number {
     return this.#python._module.HEAPU8.length;
   }
@@ -108,12 +110,12 @@ export class Interpreter {
     return this.#clock.usedMs;
   }
 
-  /** Whether the cap was reached since the job began. */
+  /** True if the memory limit was reached since the job began. */
   get outOfMemory(): boolean {
     return memory.refused;
   }
 
-  /** Sets what the next job may use and find. */
+  /** Sets the limits and files of the next job. */
   prepare(options: {
     readonly files: Readonly<Record<string, string>>;
     readonly stdin: string;
@@ -137,7 +139,7 @@ export class Interpreter {
     this.#clock.start(limits.cpuMs);
   }
 
-  /** Who answers what a judge in this interpreter asks; undefined where nobody does any more. */
+  /** Sets the function that answers the questions of a judge in this interpreter. Undefined removes it. */
   answerWith(ask: ((question: string) => string | undefined) | undefined): void {
     this.#ask = ask;
   }
@@ -153,7 +155,7 @@ export class Interpreter {
     }
   }
 
-  /** Puts everything back to where it was before the job. */
+  /** Restores everything to its state before the job. */
   rewind(): void {
     this.#clock.stop();
     this.#ask = undefined;
@@ -171,7 +173,7 @@ export class Interpreter {
   }
 }
 
-/** Makes the snapshot that {@link Interpreter.start} starts from. */
+/** Creates the snapshot that {@link Interpreter.start} starts from. */
 export async function makeSnapshot(boot: Boot): Promise<Uint8Array> {
   limitMemory(512);
   const python = await load(boot);
@@ -202,7 +204,7 @@ async function load({ pyodide, snapshot, harness }: Boot): Promise<Pyodide> {
   }
 }
 
-/** Imports the harness package from its files, which are not left behind. */
+/** Imports the harness package from its files and then removes the files. */
 function importHarness(python: Pyodide, files: Readonly<Record<string, string>>): void {
   python.FS.mkdirTree(`/harness/${package_}`);
   for (const [name, text] of Object.entries(files)) python.FS.writeFile(`/harness/${package_}/${name}`, text);
@@ -219,7 +221,10 @@ function importHarness(python: Pyodide, files: Readonly<Record<string, string>>)
   );
 }
 
-/** What Python asks for interrupts: one arrives when the thread has used its time, and again until it yields. */
+/**
+ * The interrupt buffer that Python reads. It signals an interrupt when the thread has used its time, and repeats it
+ * until the code stops.
+ */
 class CpuClock {
   #deadline = Number.POSITIVE_INFINITY;
   #start = 0;
@@ -240,7 +245,7 @@ class CpuClock {
     return cpuTime() - this.#start;
   }
 
-  /** Asked every few bytecodes; the clock itself is asked less often. */
+  /** Read every few bytecodes. The clock itself is read less often. */
   get 0(): number {
     if (++this.#skipped % 16 !== 0 || cpuTime() < this.#deadline) return 0;
     this.fired = true;
@@ -255,7 +260,7 @@ function cpuTime(): number {
   return (user + system) / 1_000;
 }
 
-/** Of WebAssembly, which Node has and its types lack. */
+/** Part of WebAssembly, which Node has and its types lack. */
 declare const WebAssembly: {
   readonly Memory: { readonly prototype: { grow(this: { readonly buffer: ArrayBuffer }, delta: number): number } };
 };

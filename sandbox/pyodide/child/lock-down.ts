@@ -1,12 +1,12 @@
 import { registerHooks } from "node:module";
 
 /*
- * Python in WebAssembly reaches JavaScript, and JavaScript reaches the machine. Node's permissions take most of that
- * away (files, processes, addons); this takes the rest: Pyodide gets modules that hold only what it needs to start, and
- * names that lead out are gone.
+ * Python in WebAssembly can reach JavaScript, and JavaScript can reach the machine. Node's permissions block most of
+ * that (files, processes, addons). This module blocks the rest: Pyodide imports modules with only the functions that it
+ * needs to start, and names that lead to the machine are removed.
  */
 
-/** What Pyodide imports, by name; everything else is an empty module. */
+/** The modules that Pyodide may import, by name. All others are empty. */
 const stubs: Readonly<Record<string, string>> = {
   "node:fs": 'import { readFileSync } from "node:fs"; export default { readFileSync };',
   "node:fs/promises": 'import { readFile } from "node:fs/promises"; export { readFile }; export default { readFile };',
@@ -22,8 +22,8 @@ const stubs: Readonly<Record<string, string>> = {
 const real: readonly string[] = ["node:path", "node:url"];
 
 /**
- * Closes the process; from here on files can be imported, and of Node only what Pyodide needs to start. `fillRandom`
- * takes the place of the machine's source of randomness.
+ * Locks the process down. From here on, files can be imported, and of Node only what Pyodide needs to start.
+ * `fillRandom` replaces the machine's source of randomness.
  */
 export function lockDown(fillRandom: (bytes: Uint8Array) => Uint8Array): void {
   Object.defineProperty(globalThis, "crypto", { value: { getRandomValues: fillRandom } });
@@ -35,7 +35,7 @@ export function lockDown(fillRandom: (bytes: Uint8Array) => Uint8Array): void {
       return { url: `data:text/javascript,${encodeURIComponent(text)}`, format: "module", shortCircuit: true };
     },
   });
-  // Emscripten asks for the numbers of open flags, which permissions deny; nothing mounts the machine's files.
+  // Emscripten reads the numbers of open flags, which permissions deny. Nothing mounts the machine's files.
   Object.defineProperty(process, "binding", { value: () => ({ fs: {} }) });
   for (const name of ["getBuiltinModule", "dlopen", "_linkedBinding", "_debugProcess", "_debugEnd", "chdir"]) {
     Reflect.deleteProperty(process, name);
@@ -45,7 +45,7 @@ export function lockDown(fillRandom: (bytes: Uint8Array) => Uint8Array): void {
   }
 }
 
-/** Takes the rest of `process` away once Python runs: nothing on it is needed any more but what Node itself uses. */
+/** Removes the rest of `process` after Python has started, except what Node itself uses. */
 export function closeProcess(): void {
   const kept = ["versions", "version", "platform", "arch", "emitWarning", "nextTick", "emit", "listenerCount"];
   for (const key of Reflect.ownKeys(process)) {

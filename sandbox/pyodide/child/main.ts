@@ -7,8 +7,8 @@ import { closeProcess, lockDown } from "./lock-down.ts";
 import { fillRandom } from "./random-bytes.ts";
 import { runJob } from "./run-job.ts";
 
-// Started with one message, the boot options: with a harness it answers with a snapshot and ends; without, it says
-// `ready` and runs jobs until the sandbox is gone.
+// Starts with one message, the boot options. If they contain a harness, the process answers with a snapshot and ends.
+// Otherwise it sends `ready` and runs jobs until the sandbox closes.
 const boot = receive() as Boot;
 const guard = new Worker(new URL(`./guard.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url), {
   execArgv: [],

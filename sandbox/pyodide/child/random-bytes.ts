@@ -1,14 +1,14 @@
 let state = 0;
 
-/** Sets what {@link fillRandom} gives next: a job's random bytes depend on its seed and nothing else. */
+/** Sets the seed of {@link fillRandom}. The random bytes of a job depend on its seed only. */
 export function seedRandomBytes(seed: number): void {
   state = seed >>> 0;
 }
 
-/** Fills an array with reproducible bytes, in place of the machine's source. Not for secrets. */
+/** Fills an array with reproducible bytes. It replaces the machine's source of randomness. Not for secrets. */
 export function fillRandom<T extends Uint8Array>(bytes: T): T {
   for (let i = 0; i < bytes.length; i++) {
-    // Weyl sequence through a 32-bit mixer (splitmix32).
+    // Weyl sequence with a 32-bit mixer (splitmix32).
     state = (state + 0x9e3779b9) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);

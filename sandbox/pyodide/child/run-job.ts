@@ -7,7 +7,7 @@ import { isMemoryError, memoryError, type Stop, stopped } from "./stop.ts";
 
 const noExit: JobEnd["exit"] = { code: null, signal: null };
 
-/** Runs a job, sends what it observes, and returns its end. */
+/** Runs a job, sends its observations, and returns how it ended. */
 export function runJob(interpreter: Interpreter, job: ToChild): JobEnd {
   interpreter.stdout.reset(job.limits.outputBytes);
   interpreter.stderr.reset(job.limits.outputBytes);
@@ -99,7 +99,7 @@ function run(interpreter: Interpreter, job: ToChild, usage: { cpuMs: number }): 
 
 type Loadable = Pick<Extract<ToChild, { kind: "run" }>, "entry" | "files" | "seed">;
 
-/** Loads the entry; why that ended the job, if it did. */
+/** Loads the entry. Returns why the job stopped, if loading ended it. */
 function load(interpreter: Interpreter, job: Loadable): Stop | undefined {
   const { entry, seed } = job;
   const name = entry.slice(entry.lastIndexOf("/") + 1).replace(/\.py$/, "");
@@ -113,7 +113,7 @@ function load(interpreter: Interpreter, job: Loadable): Stop | undefined {
   return { status: "exited", error, exit: { code: Number.isInteger(code) ? code : 1, signal: null } };
 }
 
-/** The entry's text, without the mark that some editors begin a file with. */
+/** Returns the entry's text without a byte order mark. */
 function sourceOf({ entry, files }: Loadable): string {
   return (files[entry] ?? "").replace(/^\ufeff/, "");
 }

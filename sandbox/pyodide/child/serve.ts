@@ -4,7 +4,7 @@ import { receive, send } from "./channel.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { isMemoryError, memoryError, type Stop, stopped } from "./stop.ts";
 
-/** Answers a judge's questions about the module that is loaded. */
+/** Answers a judge's questions about the loaded module. */
 export function serve(interpreter: Interpreter, job: Extract<ToChild, { kind: "serve" }>): Stop {
   const { nonce, limits } = job;
   const lacking = interpreter.call("serve", JSON.stringify(job.exports), limits.depth, limits.resultBytes);
@@ -26,7 +26,7 @@ export function serve(interpreter: Interpreter, job: Extract<ToChild, { kind: "s
   return { status: "ok" };
 }
 
-/** Runs trusted tests, whose questions the other side answers. */
+/** Runs trusted tests. The other side answers their questions. */
 export function judge(interpreter: Interpreter, job: Extract<ToChild, { kind: "judge" }>): Stop {
   const { nonce, limits, seed, tests, setup } = job;
   interpreter.prepare({ files: {}, stdin: "", limits, seed });
@@ -43,7 +43,7 @@ export function judge(interpreter: Interpreter, job: Extract<ToChild, { kind: "j
   for (const [index, source] of tests.entries()) {
     if (over) break;
     const before = interpreter.cpuMs;
-    // Tests whose set-up failed have all failed in the same way.
+    // If the setup failed, all tests failed in the same way.
     const failed = `{"outcome":"raised","error":${prepared}}`;
     const text = prepared === "" ? interpreter.call("judge", source) : failed;
     if (typeof text !== "string") return stopped(interpreter, text);
@@ -55,7 +55,7 @@ export function judge(interpreter: Interpreter, job: Extract<ToChild, { kind: "j
   return { status: "ok" };
 }
 
-/** The next text of the other side; undefined where it has finished. */
+/** Returns the next text of the other side. Undefined if it has finished. */
 function hear(): string | undefined {
   const message = receive() as Relay | undefined;
   return message !== undefined && "text" in message ? message.text : undefined;

@@ -2,7 +2,7 @@ import type { CodeError, ExecuteStatus } from "../../execution.ts";
 import type { JobEnd } from "../protocol.ts";
 import type { Ending, Interpreter } from "./interpreter.ts";
 
-/** Why a job stops: a status, and what to say of it. */
+/** Why a job stops: a status and its description. */
 export interface Stop {
   readonly status: ExecuteStatus;
   readonly error?: CodeError;
@@ -10,7 +10,7 @@ export interface Stop {
   readonly spent?: boolean;
 }
 
-/** A call that did not return text. */
+/** Returns why a call stopped that did not return text. */
 export function stopped(interpreter: Interpreter, ending: string | boolean | undefined | Ending): Stop {
   if (typeof ending !== "object") return { status: "violation" };
   switch (ending.kind) {
@@ -29,10 +29,10 @@ export function stopped(interpreter: Interpreter, ending: string | boolean | und
   }
 }
 
-/** What is said of code that has used up its memory. */
+/** The error of code that has used up its memory. */
 export const memoryError: CodeError = { type: "MemoryError", message: "The memory limit is reached." };
 
-/** Whether a text of runner.py says that Python had no memory left. */
+/** True if a text of runner.py reports that Python ran out of memory. */
 export function isMemoryError(text: string): boolean {
   return /^(?:\{"outcome":"raised","error":)?\{"type":"MemoryError"/.test(text);
 }

@@ -43,7 +43,7 @@ def run(order, descriptors):
 
 
 def _seed(seed):
-    # What is not imported is not used: see imports.py.
+    # A module that is not imported is not used: see imports.py.
     if "random" in sys.modules:
         sys.modules["random"].seed(seed)
     if "numpy" in sys.modules:
@@ -55,7 +55,7 @@ def _confine(order, descriptors):
     for place, descriptor in enumerate(descriptors):
         os.dup2(descriptor, place)
     os.closerange(len(descriptors), 1024)
-    # A session, so that it cannot join the group of another process.
+    # A new session, so that the process cannot join the group of another process.
     os.setsid()
     limits = order["limits"]
     megabyte = 1 << 20
@@ -273,7 +273,7 @@ def _run_judge(job):
             tests.bind(job["exports"])
         except Exception as error:
             _fail_to_load(job, error, judge.PATH)
-        # From here on the candidate sees what tests hand it, and has no say on whether it is loaded.
+        # From here on, the candidate sees what tests pass to it, and can no longer report a load error.
         _report(nonce, "loaded", "{}")
         tests.set_up(job["setup"])
         for index, test in enumerate(job["tests"]):

@@ -19,7 +19,7 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
 TEMPORARY = "/tmp"
-# Most children end sooner: nobody has to watch them.
+# Most children end sooner and need no watcher.
 _MOMENT_MS = 5
 _PLACES = 6
 _END = '{"code":%s,"signal":%s,"cpuMs":%.3f,"peakRssKb":%d,"swept":%d}'
@@ -35,18 +35,18 @@ def serve(control, uid):
     to become the user.
     """
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    # What is the same for every child is done once, here. It has neither the host's end nor anything of the supervisor's.
+    # Does the work that all children share, once. It has neither the host's descriptors nor the supervisor's.
     empty = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(empty, descriptor)
-    # Descriptors that come are beyond the places where children want them.
+    # New descriptors must be above the numbers that children use.
     while os.dup(empty) < _PLACES:
         pass
     _become_group(uid)
-    # The supervisor says it once all servers are there.
+    # The supervisor sends it after all servers have started.
     system_calls.deny(int(control.recv(64)))
     os.chdir(TEMPORARY)
-    # A judge and its candidate are two users, and work on the same files.
+    # A judge and its candidate are two users and work on the same files.
     os.umask(0)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
     base = _address_space()
@@ -115,7 +115,7 @@ def _sweep(uid):
         except ChildProcessError:
             return swept
         if pid == 0:
-            # One signal to all of them: a fork bomb outruns a list. Our own uid would be ours to lose.
+            # One signal to all of them: a fork bomb outruns a list. With our own uid, the signal would kill us too.
             if uid == os.getuid():
                 _kill_children()
             else:
@@ -147,7 +147,7 @@ def _remove(path):
 
     for folder, _, _ in os.walk(path):
         os.chmod(folder, stat.S_IRWXU)
-        # os.walk reads a folder before it gives it: one without permissions has to be walked again.
+        # os.walk reads a folder before it yields it, so a folder without permissions has to be walked again.
     for folder, folders, _ in os.walk(path):
         for name in folders:
             inner = os.path.join(folder, name)

@@ -39,7 +39,7 @@ def are_few(text, packages):
     """Whether a job, as JSON text, seems to import none but the few. A wrong guess costs time and nothing else."""
     if "import" not in text:
         return True
-    # In JSON a line ends with a backslash and an n.
+    # In JSON, a line ends with a backslash and an n.
     for line in text.split("\\n"):
         for module, modules in _imports.findall(line) if "import" in line else ():
             names = {name.strip().partition(" ")[0].partition(".")[0] for name in modules.split(",")}

@@ -10,14 +10,14 @@ from . import child, fork_server, imports, supervisor, warm_up
 
 def start(settings):
     """Serves the host until it is gone. Returns in every forked child, with its order and its descriptors."""
-    # What a launcher adds to the environment that it was given.
+    # Variables that a launcher adds to the given environment.
     for name in ("HOSTNAME", "PWD", "OLDPWD", "SHLVL", "LC_CTYPE", "LD_BIND_NOW"):
         os.environ.pop(name, None)
-    # A judge and its candidate hand each other files; an image may have given the folder any mode.
+    # A judge and its candidate exchange files. An image may have set any mode on the folder.
     os.chmod(fork_server.TEMPORARY, 0o777)
     fork_server.hide()
     uid = _uid(settings["uid"])
-    # Where there is only one user, tests run as the candidate's; processes are then kept apart by being undumpable.
+    # With only one user, tests run as the candidate's user. The processes are then separated by being undumpable.
     judge_uid = uid if uid == os.getuid() else uid + 1
     servers = []
     for names in (imports.FEW, imports.MORE + settings["packages"]):

@@ -15,7 +15,7 @@ import time
 from . import fork_server, imports
 
 _KEPT_PER_READ = 65536
-# A flood is not read to its end: it costs the supervisor as much as the candidate.
+# A flood is not read to its end, because reading costs the supervisor as much as the candidate.
 _FLOOD = 64
 _SMALLEST_FLOOD = 1 << 22
 _TICK_MS = 50
@@ -355,7 +355,7 @@ class _Watch:
             except KeyError:
                 pass
         run.end_watch()
-        # Without its judge the candidate has nobody to answer; a killed candidate takes the judge with it.
+        # Without its judge, the candidate has no work. If a candidate is killed, the judge is killed too.
         if run.role == "judge":
             self.kill_all("judge-ended" if run.reason is None else run.reason)
         elif run.reason is not None:
@@ -374,8 +374,8 @@ class _MemoryLimit:
 
     # By version of control groups.
     _FILES = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
-    # The first version does not count how often the limit was reached (failcnt stays 0 in newer kernels), but has the
-    # most that was used.
+    # Version 1 does not count how often the limit was reached (failcnt stays 0 in newer kernels), but it reports the
+    # highest memory use.
     _MOST = "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"
     _LIMIT = "/sys/fs/cgroup/memory/memory.limit_in_bytes"
     # The last pages below the limit may stay unused.

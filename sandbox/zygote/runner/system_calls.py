@@ -20,7 +20,7 @@ _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
 _SET_OWNER = {"fcntl": (8, 15), "ioctl": (0x8901, 0x8902)}
 
-# Memory, queues and keys that outlive a process; other processes; kernel parts with a history of holes.
+# Memory, queues and keys that outlive a process, other processes, and kernel parts with known vulnerabilities.
 _numbers = {
     "x86_64": (
         0xC000003E,
@@ -121,7 +121,7 @@ def _filter_for(machine, last_own_pid):
     for name in ("socket", "socketpair"):
         steps += _when(named[name], _unix_only())
     steps += _when(named["clone"], _no_new_namespaces())
-    # Its flags lie in memory, which a filter does not read: libraries then use clone.
+    # Its flags are in memory, which a filter cannot read. Libraries then use clone instead.
     steps += _when(named["clone3"], [_fail(_ENOSYS)])
     steps.append(_step(_RETURN, _ALLOW))
     code = b"".join(steps)
