@@ -4,27 +4,27 @@ import { equalInequalities, readInequality } from "./read-inequality.ts";
 import { type NumberReading, readNumbers } from "./read-number.ts";
 import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
 
-/** What a verifier says of a text. */
+/** The verdict of a verifier on a text. */
 export interface Verdict {
   readonly correct: boolean;
-  /** The answer that was read from the text, in one notation; absent when none was found. */
+  /** The answer that was read from the text, normalized. Absent if none was found. */
   readonly extracted?: string;
-  /** Why no answer was found. It never tells the right one. */
+  /** Why no answer was found. It never reveals the right answer. */
   readonly reason?: string;
   /** How the text marked its answer. */
   readonly mark: StatedAnswer["mark"];
 }
 
-/** Judges whether a text gives the answer `gold`. A verifier of more notations can take its place. */
+/** Judges if a text gives the answer `gold`. A verifier for more notations can replace it. */
 export type AnswerVerifier = (text: string, gold: string) => Verdict;
 
-/** Longer texts are judged by their end. */
+/** The maximum length of a text. Of longer texts, only the end is judged. */
 const maximumLength = 20_000;
 
 /**
- * Compares the answer that a text states last with the right one, exactly: numbers as fractions (so 0.5 is 1/2 and
- * 0.33 is not 1/3), inequalities by variable, relation and bound, anything else as text. A number may carry
- * separators, a currency, a unit or a percent sign; an unevaluated expression or a choice ("5 or 6") is no answer.
+ * Compares the last answer in a text with the right answer, exactly: numbers as fractions (0.5 equals 1/2, but 0.33
+ * does not equal 1/3), inequalities by variable, relation and bound, anything else as text. A number may have
+ * separators, a currency, a unit or a percent sign. An unevaluated expression or a choice ("5 or 6") is no answer.
  */
 export const verifyAnswer: AnswerVerifier = (text, gold) => {
   const stated = statedAnswer(text.slice(-maximumLength));
@@ -45,7 +45,7 @@ export const verifyAnswer: AnswerVerifier = (text, gold) => {
   return { correct: sameNumber(found, wanted), extracted, mark };
 };
 
-/** The number that a gold answer such as `1,234`, `3/4`, `x = 3` or `50%` is; undefined when it is something else. */
+/** Returns the number of a gold answer such as `1,234`, `3/4`, `x = 3` or `50%`. Undefined for anything else. */
 function goldNumber(gold: string): NumberReading | undefined {
   const text = plainMath(gold).replace(/^\s*[A-Za-z]\s*=/, "");
   const [reading, ...others] = readNumbers(text);
@@ -54,7 +54,9 @@ function goldNumber(gold: string): NumberReading | undefined {
   return /^[\s.]*$/.test(rest) ? reading : undefined;
 }
 
-/** In a marked answer the first number counts (after the last "=", if any), unless another is offered beside it. */
+/**
+ * Reads the first number of a marked answer (after the last "=", if any), unless another number is offered next to it.
+ */
 function statedNumber(text: string): NumberReading | string {
   const answer = text.slice(text.lastIndexOf("=") + 1);
   const [first, second] = readNumbers(answer);
@@ -67,7 +69,7 @@ function statedNumber(text: string): NumberReading | string {
   return first;
 }
 
-/** In an unmarked text the last number counts. */
+/** Reads the last number of an unmarked text. */
 function lastNumber(text: string): NumberReading | string {
   const numbers = readNumbers(text);
   const [before, last] = numbers.length > 1 ? numbers.slice(-2) : [undefined, numbers[0]];
@@ -77,7 +79,7 @@ function lastNumber(text: string): NumberReading | string {
   return last.operand ? "It ends in an expression, not in a number." : last;
 }
 
-/** Equal, where a percent sign on one side only may be a unit or a hundredth. */
+/** True if two numbers are equal. A percent sign on one side only may be a unit or a factor of 1/100. */
 function sameNumber(a: NumberReading, b: NumberReading): boolean {
   if (equalRationals(a.value, b.value)) return true;
   if (a.percent === b.percent) return false;

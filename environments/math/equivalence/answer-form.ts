@@ -6,9 +6,9 @@ import { splitTop } from "./split-top.ts";
 import { type MathJson, unknownFactors, workLeft } from "./work-left.ts";
 
 /**
- * Whether an answer is in the form that the question asks for. A simple form leaves nothing undone that every form of
- * the right answer has done: with `2\sqrt{3}` for the right one, `\sqrt{4\cdot3}` is none; `2^{10}` is one where the
- * right answer is a power of a number too. A product has as many factors as the right one.
+ * True if an answer is in the form that the question asks for. In a simple form, no kind of work may be left that every
+ * form of the right answer has done. If the right answer is `2\sqrt{3}`, `\sqrt{4\cdot3}` is not simple. `2^{10}` is
+ * simple if the right answer is a power of a number too. A product must have as many factors as the right answer.
  */
 export function isInAskedForm(options: {
   readonly answer: string;
@@ -24,7 +24,7 @@ export function isInAskedForm(options: {
   return [...workLeft(answer)].every((work) => allowed.has(work));
 }
 
-/** An answer as it is written; of an equation its last side. */
+/** Parses an answer as it is written. Of an equation, takes the last side. */
 function written(answer: string): MathJson {
   return writtenExpression(splitTop(withoutDecimal(normalLatex(answer)), /^=/).parts.at(-1)!);
 }

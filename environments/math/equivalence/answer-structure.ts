@@ -2,12 +2,12 @@ import { lineWithout } from "./line-without.ts";
 import { mixedNumber } from "./literal-number.ts";
 import { isWhollyBracketed, splitTop } from "./split-top.ts";
 
-/** An answer as its parts: what is compared part by part instead of as one expression. */
+/** An answer split into parts. The parts are compared one by one instead of as one expression. */
 export type AnswerStructure =
   | { readonly kind: "expression"; readonly latex: string }
   /** Values in any order: a set, a bare list, both signs of `\pm`. */
   | { readonly kind: "values"; readonly items: readonly AnswerStructure[] }
-  /** Values in their order, with their brackets: a tuple or an interval. */
+  /** Ordered values with their brackets: a tuple or an interval. */
   | { readonly kind: "sequence"; readonly brackets: string; readonly items: readonly AnswerStructure[] }
   | { readonly kind: "union"; readonly items: readonly AnswerStructure[] }
   /** `3:4`, also written `3 \text{ to } 4`. */
@@ -19,7 +19,7 @@ export type AnswerStructure =
 const relations: Readonly<Record<string, string>> = { "\\le": "<=", "\\ge": ">=", "\\ne": "!=", "\\approx": "≈" };
 const deepest = 12;
 
-/** The structure of an answer in normal LaTeX. What is nested more than 12 deep stays one expression. */
+/** Parses an answer in normal LaTeX into its structure. Parts nested more than 12 levels deep stay one expression. */
 export function answerStructure(text: string, depth = 0): AnswerStructure {
   const latex = lineWithout(dropMembership(dropBuilder(escapeSetBraces(text.trim()))));
   if (depth >= deepest) return { kind: "expression", latex };
@@ -59,7 +59,9 @@ export function answerStructure(text: string, depth = 0): AnswerStructure {
   return { kind: "expression", latex };
 }
 
-/** The terms of a ratio: parts between colons, or numbers around a "to". A time of day (`10:30 am`) is none. */
+/**
+ * Returns the terms of a ratio: parts between colons, or numbers around a "to". A time of day (`10:30 am`) is no ratio.
+ */
 function ratioTerms(latex: string): readonly string[] | undefined {
   const written = latex
     .replace(/(?<=[\d}])\s*(?:\\text\s*\{\s*to\s*\}|\bto\b)\s*(?=[\d\\])/g, ":")
@@ -69,13 +71,13 @@ function ratioTerms(latex: string): readonly string[] | undefined {
   return parts;
 }
 
-/** Braces around a list or a builder are those of a set, escaped or not: `{1, 2}` is `\{1, 2\}`. */
+/** Escapes the braces around a list or a set builder, because they denote a set: `{1, 2}` becomes `\{1, 2\}`. */
 function escapeSetBraces(latex: string): string {
   if (!/^\{.*\}$/s.test(latex) || !isWhollyBracketed(latex)) return latex;
   return `\\{${latex.slice(1, -1)}\\}`;
 }
 
-/** `\{x \mid x < 3\}` is `x < 3`. */
+/** Reduces a set builder to its condition: `\{x \mid x < 3\}` becomes `x < 3`. */
 function dropBuilder(latex: string): string {
   const built =
     /^\\\{\s*([A-Za-z])\s*(?:\\in\s*(?:\\mathbb\s*\{?\s*R\s*\}?|\\R))?\s*(?:\\mid(?![A-Za-z])|\||:)(.+)\\\}$/.exec(
@@ -84,13 +86,13 @@ function dropBuilder(latex: string): string {
   return built !== null && isWhollyBracketed(latex) ? built[2]!.trim() : latex;
 }
 
-/** `x \in (1, 2)` is `(1, 2)`. */
+/** Reduces a membership to its set: `x \in (1, 2)` becomes `(1, 2)`. */
 function dropMembership(latex: string): string {
   const set = latex.replace(/^[A-Za-z]\s*\\in(?![A-Za-z])\s*/, "");
   return set === latex ? latex : escapeSetBraces(set);
 }
 
-/** `1,234` is one number where it stands outside of all brackets. */
+/** Joins `1,234` to one number if there are no brackets. */
 function joinThousands(latex: string): string {
   if (/[([]|\\\{/.test(latex)) return latex;
   return latex.replace(/(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?![\d,])/g, (number) => number.replaceAll(",", ""));

@@ -4,7 +4,7 @@ const longestQuestion = 5_000;
 const formula = /\$\$([\s\S]+?)\$\$|\$([^$]+)\$|\\\(([\s\S]+?)\\\)|\\\[([\s\S]+?)\\\]/g;
 const tuple = /\(\s*((?:\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*,\s*)+\\?[A-Za-z]+(?:_\{?\w+\}?)?)\s*\)/g;
 
-/** Whether a question has this expression as a formula of its own: what it asks for, as in "Find $a + b$". */
+/** True if the question contains this expression as a separate formula, as in "Find $a + b$". */
 export function isAskedFormula(expression: string, question: string): boolean {
   const wanted = bare(expression);
   return Array.from(question.slice(0, longestQuestion).matchAll(formula), (match) =>
@@ -18,7 +18,7 @@ export function isAskedFormula(expression: string, question: string): boolean {
 }
 
 /**
- * These names in the order that the question states in a tuple of them, such as `(n, k)`. Undefined if it has no such
+ * Returns the names in the order of a tuple in the question, such as `(n, k)`. Undefined if the question has no such
  * tuple, or tuples in different orders.
  */
 export function askedOrder(names: readonly string[], question: string): readonly string[] | undefined {

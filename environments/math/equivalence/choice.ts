@@ -1,6 +1,6 @@
 interface Choice {
   readonly letter: string;
-  /** What is chosen, where it is written beside the letter. */
+  /** The content of the choice, if it is written next to the letter. */
   readonly content: string;
 }
 
@@ -8,8 +8,8 @@ const labelled = /^(\\text\s*\{)?\s*(?:\(([A-J])\)|([A-J])[).:])\s*(?:\}\s*)?(.*
 const bare = /^(?:\\text\s*\{\s*)?([A-J])\s*\}?$/;
 
 /**
- * An answer and the right one, in normal LaTeX, as they are to be compared where they may be choices: by the letter
- * where both have one (`(B) 12` and `B`), by the content where one has a letter beside it.
+ * Returns an answer and the right answer, in normal LaTeX, in the form in which they are compared if they may be
+ * choices: by letter if both have one (`(B) 12` and `B`), by content if only one has a letter next to it.
  */
 export function withoutChoice(answer: string, gold: string): readonly [answer: string, gold: string] {
   const [given, wanted] = [choiceOf(answer), choiceOf(gold)];
@@ -23,7 +23,7 @@ function choiceOf(latex: string): Choice | undefined {
   const match = labelled.exec(latex);
   if (match === null) return undefined;
   const [, text, bracketed, marked, content] = match;
-  // `(A)(B)` and `(A)B` are products, `A:B` a ratio.
+  // `(A)(B)` and `(A)B` are products, `A:B` is a ratio.
   if (/^\s*[,;]|\([A-J]\)/.test(content!)) return undefined;
   const touches = text === undefined && !/^\s|^$/.test(latex.slice(bracketed === undefined ? 2 : 3));
   return touches ? undefined : { letter: (bracketed ?? marked)!, content: content!.trim() };

@@ -9,20 +9,20 @@ import { equalMatrixSums, matrixSum } from "./matrix-value.ts";
 import { normalLatex } from "./normal-latex.ts";
 import { isRoundedExpression } from "./rounded-expression.ts";
 
-/** What the comparison knows beside the two answers. */
+/** The context of a comparison. */
 interface Context {
-  /** What was asked; empty where it is not known. */
+  /** The question. Empty if it is unknown. */
   readonly question: string;
   readonly joints: { readonly answer: Joint; readonly gold: Joint };
 }
 
-/** What stands between two forms of one answer: `x < 3, i.e. (-\infty, 3)`. */
+/** Separates two forms of one answer: `x < 3, i.e. (-\infty, 3)`. */
 const restatement =
   /[,;]?\s*(?:\\(?:Rightarrow|Longrightarrow|implies|iff|Leftrightarrow|Longleftrightarrow)(?![A-Za-z])|\\text\s*\{[\s,;(]*(?:i\.e\.|that is|or equivalently|equivalently|in interval notation)[\s,:]*\}|(?:i\.e\.|\bthat is|\bor equivalently|\bequivalently|\bin interval notation)[,:]?)\s*/g;
 
 /**
- * Whether two answers in LaTeX or plain notation say the same, to a `question` if it is known. Never throws; may take
- * very long for hostile texts.
+ * True if two answers in LaTeX or plain notation are equivalent. Uses the `question` if it is known. Never throws. May
+ * take very long for hostile texts.
  */
 export function compareAnswers(answer: string, gold: string, question = ""): boolean {
   try {
@@ -30,14 +30,14 @@ export function compareAnswers(answer: string, gold: string, question = ""): boo
     const context = { question, joints: { answer: jointOf(answer), gold: jointOf(gold) } };
     return equalAnswers(answerStructure(given), answerStructure(wanted), context);
   } catch {
-    // The engine cannot work with one of them (an overflow of the stack, a number beyond all bounds).
+    // The engine cannot process one of the answers (a stack overflow, or a number that is too large).
     return false;
   }
 }
 
 function equalAnswers(answer: AnswerStructure, gold: AnswerStructure, context: Context): boolean {
   if (equalStructures(answer, gold, context)) return true;
-  // An interval beside the inequality that says it.
+  // An interval next to the equivalent inequality.
   if (answer.kind !== "values" || (gold.kind !== "sequence" && gold.kind !== "union" && gold.kind !== "relation"))
     return false;
   const kinds = new Set(answer.items.map(({ kind }) => kind));
@@ -82,13 +82,13 @@ function equalStructures(answer: AnswerStructure, gold: AnswerStructure, context
   return false;
 }
 
-/** What several statements say together where the other side is one structure. */
+/** Returns the single structure that several statements amount to, if the other side is one structure. */
 function saidBy(
   items: readonly AnswerStructure[],
   other: AnswerStructure,
   { question, joint }: { readonly question: string; readonly joint: Joint },
 ): AnswerStructure | undefined {
-  // A set of one value is that value.
+  // A set of one value equals that value.
   if (items.length === 1) return items[0];
   if (other.kind === "sequence") {
     const tuple = namedTuple(items, question);
@@ -99,7 +99,10 @@ function saidBy(
   return set === undefined ? undefined : answerStructure(set);
 }
 
-/** What stands for a value on the left of an equals sign: `x`, `x_1`, `f(3)`, `|AB|`, `\angle ABC`, `(x, y)`, a word. */
+/**
+ * Matches the name of a value to the left of an equals sign: `x`, `x_1`, `f(3)`, `|AB|`, `\angle ABC`, `(x, y)`, a
+ * word.
+ */
 const name = String.raw`(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?'?|\\text\s*\{[^{}]*\})`;
 const named = new RegExp(
   String.raw`^(?:${name}(?:\s*\([\w\s,.+-]*\))?|P\s*\([^()=]*\)|${name}(?:\s*:\s*${name})+|\|\s*${name}\s*\||\\(?:angle|overline|vec)\s*\{?\s*${name}\s*\}?|\(${name}(?:\s*,\s*${name})+\))$`,
@@ -107,14 +110,14 @@ const named = new RegExp(
 const saysNothing: AnswerStructure = { kind: "matrix", fence: "none", rows: [] };
 
 /**
- * What a relation says where the other side is no relation: `x = 3` says 3, `1 < x < 2` the interval `(1, 2)`, and
- * `6 / 2 = 3`, which holds, 3.
+ * Returns the value of a relation if the other side is no relation: 3 for `x = 3`, the interval `(1, 2)` for `1 < x <
+ * 2`, and 3 for `6 / 2 = 3`, which is true.
  */
 function relationValue(relation: Relation, other: AnswerStructure, context: Context): AnswerStructure {
   return valuesOf(relation, other, context)[0] ?? saysNothing;
 }
 
-/** The value that a relation says; both the exact one and its decimal of `22/7 ≈ 3.14`. */
+/** Returns the values that a relation states. For `22/7 ≈ 3.14`, these are the exact value and its decimal. */
 function valuesOf(relation: Relation, other: AnswerStructure, { question }: Context): readonly AnswerStructure[] {
   const { operators, parts } = relation;
   if (other.kind === "sequence" || other.kind === "union") {
@@ -139,7 +142,10 @@ function valuesOf(relation: Relation, other: AnswerStructure, { question }: Cont
   return isChain(parts, question) ? [answerStructure(parts.at(-1)!)] : [];
 }
 
-/** Whether a chain of equations says its last side: it holds, or its first side is what the last is the value of. */
+/**
+ * True if a chain of equations states its last side as the answer: the chain is true, or its first side names the
+ * value.
+ */
 function isChain(parts: readonly string[], question: string): boolean {
   const value = parts.at(-1)!;
   const [first, ...steps] = parts.slice(0, -1);
@@ -147,18 +153,18 @@ function isChain(parts: readonly string[], question: string): boolean {
   const isName = named.test(first) || isAskedFormula(first, question);
   const isQuantity = isName || (steps.length > 0 && lettersOf(first).size > 1) || isSumOfNamed(first, value);
   const holds = (step: string): boolean => equalExpressions(step, value) || equalMatrixSums(step, value);
-  // A step in letters, as in `A = \pi r^2 = 9\pi`, is true of what the letters stand for.
+  // A step with letters, as in `A = \pi r^2 = 9\pi`, is true for the values of the letters.
   const isStep = (step: string): boolean => named.test(step) || (isName && lettersOf(step).size > 0) || holds(step);
   return (isQuantity || holds(first)) && steps.every(isStep);
 }
 
-/** The letters of an expression that stand for numbers. */
+/** Returns the letters of an expression that stand for numbers. */
 function lettersOf(latex: string): ReadonlySet<string> {
   const bare = latex.replace(/\\text\s*\{[^{}]*\}|\\(?:begin|end)\{[a-z]*\}|\\[A-Za-z]+/g, " ");
   return new Set(bare.match(/[A-Za-df-hj-z]/g) ?? []);
 }
 
-/** `A + B` or `2A - B` before a matrix, also of vectors in bold. */
+/** True for `A + B` or `2A - B` before a matrix. The names may also be bold vectors. */
 function isSumOfNamed(latex: string, value: string): boolean {
   const letters = latex.replace(/\\text\s*\{\s*([A-Za-z])\s*\}/g, (_all, letter: string) => letter.toUpperCase());
   return matrixSum(value) !== undefined && /^[\dA-HJ-Z\s+-]+$/.test(letters) && lettersOf(letters).size > 1;
@@ -167,7 +173,10 @@ function isSumOfNamed(latex: string, value: string): boolean {
 const isMatrixSum = (structure: AnswerStructure): boolean =>
   structure.kind === "expression" && structure.latex.includes("matrix}") && matrixSum(structure.latex) !== undefined;
 
-/** A sum of matrices is no answer where the right one is worked out, unless there are unknowns in it. */
+/**
+ * Compares matrices. An unevaluated sum of matrices is no answer if the right answer is evaluated, unless it contains
+ * unknowns.
+ */
 function equalMatrices(answer: AnswerStructure, gold: AnswerStructure): boolean {
   const [given, wanted] = [latexOf(answer), latexOf(gold)];
   if (given === undefined || wanted === undefined) return false;
@@ -184,7 +193,10 @@ function latexOf(structure: AnswerStructure): string | undefined {
   return `\\begin{pmatrix}${entries.map((row) => row.join("&")).join("\\\\")}\\end{pmatrix}`;
 }
 
-/** Ratios term by term; a fraction is one where the right answer is one, or the question asks for one. */
+/**
+ * Compares ratios term by term. A fraction counts as a ratio if the right answer is one, or if the question asks for
+ * one.
+ */
 function equalRatios(answer: AnswerStructure, gold: AnswerStructure, context: Context): boolean {
   const [given, wanted] = [ratioItems(answer), ratioItems(gold)];
   if (given === undefined || wanted === undefined) return false;
@@ -194,7 +206,7 @@ function equalRatios(answer: AnswerStructure, gold: AnswerStructure, context: Co
   return inOrder(given, wanted, (a, b) => equalStructures(a, b, context));
 }
 
-/** The terms of a ratio, or of a fraction of numbers. */
+/** Returns the terms of a ratio, or of a fraction of numbers. */
 function ratioItems(structure: AnswerStructure): readonly AnswerStructure[] | undefined {
   if (structure.kind === "ratio") return structure.items;
   if (structure.kind !== "expression") return undefined;
@@ -205,7 +217,7 @@ function ratioItems(structure: AnswerStructure): readonly AnswerStructure[] | un
     .map((part) => answerStructure(part));
 }
 
-/** `(k, n) = (45, 2)` in the order that the question states, if it states one. */
+/** Reorders `(k, n) = (45, 2)` to the order that the question states, if it states one. */
 function inAskedOrder(relation: Relation, gold: AnswerStructure, context: Context): AnswerStructure | undefined {
   if (gold.kind !== "sequence" || relation.parts.length !== 2 || relation.operators[0] !== "=") return undefined;
   const [names, values] = relation.parts.map((part) => answerStructure(part)) as [AnswerStructure, AnswerStructure];
@@ -216,7 +228,10 @@ function inAskedOrder(relation: Relation, gold: AnswerStructure, context: Contex
   return order && { ...values, items: order.map((letter) => values.items[letters.indexOf(letter)]!) };
 }
 
-/** The tuple `(3, 4)` that `x = 3, y = 4` says: each value once, in the order of the question, else of the alphabet. */
+/**
+ * Returns the tuple `(3, 4)` for `x = 3, y = 4`. Each name must occur once. Ordered as in the question, otherwise by
+ * alphabet.
+ */
 function namedTuple(items: readonly AnswerStructure[], question: string): AnswerStructure | undefined {
   const values = new Map<string, string>();
   for (const item of items) {

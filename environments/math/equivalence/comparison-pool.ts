@@ -2,17 +2,17 @@ import type { Worker } from "node:worker_threads";
 import type { Comparison, ComparisonOutcome } from "./comparison.ts";
 import { ComparisonThread, startWorker } from "./comparison-thread.ts";
 
-/** What a pool is made of; everything has a default. */
+/** The options of a pool. All have defaults. */
 export interface ComparisonPoolOptions {
-  /** Threads at once, each with an engine of about 60 MB; 1 by default. */
+  /** Number of threads, each with an engine of about 60 MB. 1 by default. */
   readonly threads?: number;
-  /** How long one comparison may take, in milliseconds, the start of its thread not counted; 2,000 by default. */
+  /** Timeout of one comparison in milliseconds, without the start of its thread. 2,000 by default. */
   readonly deadlineMs?: number;
-  /** Starts a thread; for tests. */
+  /** Starts a thread. For tests. */
   readonly start?: () => Worker;
 }
 
-/** A few threads that compare answers. They start when they are first needed; one that has ended is replaced. */
+/** A pool of threads that compare answers. Threads start when they are first needed. An ended thread is replaced. */
 export class ComparisonPool implements AsyncDisposable {
   readonly #threads: (ComparisonThread | undefined)[];
   readonly #free: number[];
@@ -29,7 +29,7 @@ export class ComparisonPool implements AsyncDisposable {
     this.#start = start;
   }
 
-  /** The outcome of a comparison. A thread that dies is replaced and asked again, once. */
+  /** Returns the outcome of a comparison. If a thread dies, it is replaced and the comparison is retried once. */
   async compare(question: Comparison, signal?: AbortSignal): Promise<ComparisonOutcome> {
     signal?.throwIfAborted();
     const slot =
@@ -47,7 +47,7 @@ export class ComparisonPool implements AsyncDisposable {
     }
   }
 
-  /** Ends every thread; what is under way has died. */
+  /** Ends every thread. Running comparisons resolve as died. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#threads.map((thread) => thread?.[Symbol.asyncDispose]()));

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Comparison, ComparisonOutcome } from "./comparison.ts";
 
-/** Loading the engine takes less than a second; a machine that takes longer than this is broken. */
+/** The timeout of a start in milliseconds. Loading the engine normally takes less than a second. */
 const startLimitMs = 60_000;
 
 /** Starts the thread that compares answers. */
@@ -13,7 +13,7 @@ export function startWorker(): Worker {
   });
 }
 
-/** One thread that compares answers, one question at a time. Each question has a deadline that ends the thread. */
+/** A thread that compares answers, one question at a time. If a question exceeds its deadline, the thread is ended. */
 export class ComparisonThread implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #ready: Promise<void>;
@@ -42,12 +42,12 @@ export class ComparisonThread implements AsyncDisposable {
     });
   }
 
-  /** True when nothing can be asked any more. */
+  /** True if the thread accepts no more questions. */
   get ended(): boolean {
     return this.#death !== undefined;
   }
 
-  /** Asks a question; `signal` ends the wait and the thread, and then rejects with its reason. */
+  /** Asks a question. If `signal` aborts, ends the thread and rejects with the signal's reason. */
   async ask(
     question: Comparison,
     options: { readonly deadlineMs: number; readonly signal?: AbortSignal | undefined },

@@ -1,12 +1,12 @@
-/** A question to the worker: whether any of these answers says the same as any of these golds. */
+/** A question to the worker: is any of these answers equivalent to any of these right answers? */
 export interface Comparison {
   readonly answers: readonly string[];
   readonly golds: readonly string[];
-  /** What was asked, and every form of the right answer; an answer that is copied from it does not count. */
+  /** The question, and every form of the right answer. An answer that is copied from the question does not count. */
   readonly asked?: { readonly question: string; readonly golds: readonly string[] };
 }
 
-/** What became of a question: an answer, `exhausted` (out of time or memory), or why the worker died. */
+/** The outcome of a question: a decision, `exhausted` (out of time or memory), or why the worker died. */
 export type ComparisonOutcome =
   | { readonly type: "decided"; readonly equal: boolean }
   | { readonly type: "exhausted" }

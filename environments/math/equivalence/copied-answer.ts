@@ -2,19 +2,20 @@ import { normalLatex } from "./normal-latex.ts";
 import { splitTop } from "./split-top.ts";
 import { splitUnit } from "./split-unit.ts";
 
-/** Tells whether an answer is copied from the question. */
+/** True if an answer is copied from the question. */
 export type CopyTest = (answer: string) => boolean;
 
-/** Longer questions are read up to here. */
+/** The maximum length of a question. The rest is not read. */
 const longestQuestion = 5_000;
-/** Longer expressions are no answers. */
+/** The maximum length of an expression. Longer ones are no answers. */
 const longestExpression = 500;
 
 /**
- * A test of answers to `question`. An answer is copied if it is, as written, an expression of the question, and none of
- * the right forms is: `\sqrt{12}` for "Simplify $\sqrt{12}$", whose right answer `2\sqrt{3}` has the same value. Where
- * the question itself holds the right answer ("Which is larger, $x$ or $x^2$?") nothing is copied, nor is a plain
- * number for a plain number (`1.50` for `1.5`). Spaces, brackets around everything and idle factors make no difference.
+ * Creates a test for answers that are copied from `question`. An answer is copied if it is literally an expression of
+ * the question and no right form is. For "Simplify $\sqrt{12}$", `\sqrt{12}` is copied, although the right answer
+ * `2\sqrt{3}` has the same value. Nothing is copied if the question itself contains the right answer ("Which is larger,
+ * $x$ or $x^2$?"). A plain number is never a copy if the right answer is a plain number (`1.50` for `1.5`). Spaces,
+ * outer brackets and factors that change nothing are ignored.
  */
 export function copyTest(question: string, golds: readonly string[]): CopyTest {
   const wantsPlainNumber = golds.some(isPlainNumber);
@@ -25,13 +26,13 @@ export function copyTest(question: string, golds: readonly string[]): CopyTest {
     const found = asked;
     if (golds.some((gold) => looseForms(gold).some((form) => found.has(form)))) return false;
     const isAsked = (text: string): boolean => writtenForms(text).some((form) => found.has(form));
-    // An equation of copies (`\sqrt{12} = \sqrt{12}`) is one, also with a decimal beside it.
+    // An equation of copies (`\sqrt{12} = \sqrt{12}`) is a copy too, also with a decimal next to it.
     const exact = wantsPlainNumber ? normalLatex(answer) : withoutDecimal(normalLatex(answer));
     return isAsked(answer) || sidesOf(exact).every(isAsked);
   };
 }
 
-/** Every expression of a question: its formulas, their sides and items, and what stands between its words. */
+/** Returns every expression of a question: its formulas, their sides and items, and the text between its words. */
 function expressionsOf(question: string): ReadonlySet<string> {
   const found = new Set<string>();
   const formula = /\$\$([\s\S]+?)\$\$|\$([^$]+)\$|\\\(([\s\S]+?)\\\)|\\\[([\s\S]+?)\\\]/g;
@@ -50,17 +51,17 @@ function expressionsOf(question: string): ReadonlySet<string> {
 
 const functions =
   "sqrt|sin|cos|tan|cot|sec|csc|ln|log|exp|pi|frac|dfrac|tfrac|cdot|times|text|left|right|infty|begin|end";
-/** A word of a sentence, and what ends one. */
+/** Matches a word of a sentence, or punctuation that ends an expression. */
 const word = new RegExp(`(?<![A-Za-z\\\\])(?!(?:${functions})(?![A-Za-z]))[A-Za-z]{2,}(?![A-Za-z])|[?!:;]|[.,](?!\\d)`);
 
-/** A formula, the sides of its relations, and the items of its list. */
+/** Returns a formula, the sides of its relations, and the items of its list. */
 function partsOf(text: string): readonly string[] {
   const latex = normalLatex(text.replace(/[\s.,;:?!]+$/, ""));
   const items = splitTop(latex, /^[,;]/).parts;
   return [latex, ...items, ...items.flatMap(sidesOf)];
 }
 
-/** An answer in normal LaTeX before the decimal that is said to be near it. */
+/** Removes an approximate decimal from the end of an answer in normal LaTeX. */
 export function withoutDecimal(latex: string): string {
   return latex.replace(/(?<=\S)\s*\\approx(?![A-Za-z])[^=]*$/, "");
 }
@@ -69,7 +70,7 @@ function sidesOf(latex: string): readonly string[] {
   return splitTop(latex, /^(?:[<>=]|\\(?:le|ge|ne|in)(?![A-Za-z]))/).parts;
 }
 
-/** A text in the forms that it is looked up by: as it stands, and without a name before it or a unit behind it. */
+/** Returns the forms by which a text is looked up: unchanged, and without a leading name or a trailing unit. */
 function writtenForms(text: string): readonly string[] {
   const latex = normalLatex(text);
   const named = latex.replace(/^\\?[A-Za-z](?:\([A-Za-z]\))?\s*=/, "");
@@ -77,12 +78,12 @@ function writtenForms(text: string): readonly string[] {
   return [latex, named, percent ? "" : value].map(bareForm).filter((form) => form !== "");
 }
 
-/** These, and a percentage without its sign. */
+/** Returns the written forms, and also a percentage without its sign. */
 function looseForms(text: string): readonly string[] {
   return [...writtenForms(text), bareForm(splitUnit(normalLatex(text)).value)];
 }
 
-/** A text without what changes neither its value nor its look: spaces, signs of products, idle factors and brackets. */
+/** Removes everything that changes neither value nor look: spaces, product signs, outer brackets and factors of one. */
 function bareForm(latex: string): string {
   let bare = latex
     .replace(/\\(?:cdot|times|ast)(?![A-Za-z])|\*|\\(?=%)/g, "")

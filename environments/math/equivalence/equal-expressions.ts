@@ -1,21 +1,24 @@
 import { type BoxedExpression, ComputeEngine } from "@cortex-js/compute-engine";
 import type { MathJson } from "./work-left.ts";
 
-/** Digits that expressions are worked out to. */
+/** The number of digits to which expressions are evaluated. */
 const precision = 50;
-/** Relative difference below which two values are one. */
+/** The relative difference below which two values are equal. */
 const tolerance = 1e-28;
 const smallest = 1e-250;
 const mostUnknowns = 4;
-/** Values for the unknowns, of both signs and off every round number: `points[i]` is the first unknown's at point i. */
+/**
+ * Values of the unknowns, of both signs and away from round numbers: `points[i]` is the first unknown's value at point
+ * i.
+ */
 const points = [0.7310585786, 1.6180339123, -0.5772156649, 2.2795318642, -1.3947261835, 3.3598856662];
 
 const engine = new ComputeEngine();
 engine.precision = precision;
 
 /**
- * Whether two expressions in LaTeX have one value: exactly where both are rational, else to 28 digits, at six points
- * of their unknowns. Throws what the engine throws.
+ * True if two LaTeX expressions have the same value: exactly if both are rational, otherwise to 28 digits at six points
+ * of their unknowns. Throws the engine's errors.
  */
 export function equalExpressions(first: string, second: string): boolean {
   const [a, b] = [parse(first), parse(second)];
@@ -41,8 +44,8 @@ export function equalExpressions(first: string, second: string): boolean {
 }
 
 /**
- * The sign of the constant c with `first[0] - first[1] = c (second[0] - second[1])` for all values of the unknowns;
- * 0 where there is none.
+ * Returns the sign of the constant c with `first[0] - first[1] = c (second[0] - second[1])` for all values of the
+ * unknowns. 0 if there is no such constant.
  */
 export function proportion(first: readonly [string, string], second: readonly [string, string]): -1 | 0 | 1 {
   const [a, b] = [subtract(first), subtract(second)];
@@ -60,19 +63,19 @@ export function proportion(first: readonly [string, string], second: readonly [s
   return ratio === undefined ? 0 : ratio > 0 ? 1 : -1;
 }
 
-/** Whether one number is less than another; false where one is no real number. */
+/** True if the first number is less than the second. False if one is no real number. */
 export function isLess(first: string, second: string): boolean {
   const [a, b] = [parse(first), parse(second)].map((value) => value && numberOf(value));
   return a !== undefined && b !== undefined && a < b;
 }
 
-/** The value of an expression without unknowns, to some 15 digits. */
+/** Returns the value of an expression without unknowns, to about 15 digits. */
 export function knownValue(latex: string): number | undefined {
   const expression = parse(latex);
   return expression === undefined || expression.unknowns.length > 0 ? undefined : numberOf(expression);
 }
 
-/** Whether a decimal is what a number is when it is rounded to the last place of the decimal. */
+/** True if a number, rounded to the last place of a decimal, equals that decimal. */
 export function isRoundedTo(exact: string, decimal: string): boolean {
   const match = /^-?\d{1,15}(?:\.(\d{1,15}))?$/.exec(decimal.trim());
   const value = match && parse(exact);
@@ -81,7 +84,7 @@ export function isRoundedTo(exact: string, decimal: string): boolean {
   return Math.abs(number - Number(decimal)) <= 0.5 * 10 ** -(match![1]?.length ?? 0) * (1 + 1e-9);
 }
 
-/** An expression as it is written, nothing in it worked out or put in order. */
+/** Parses an expression as it is written, without evaluating or reordering it. */
 export function writtenExpression(latex: string): MathJson {
   return engine.parse(latex, { form: "raw" }).json as MathJson;
 }
@@ -98,7 +101,7 @@ function subtract([left, right]: readonly [string, string]): BoxedExpression | u
   return a === undefined || b === undefined ? undefined : a.sub(b);
 }
 
-/** The unknowns of both, which must be the same; undefined where they are not, or too many. */
+/** Returns the unknowns of both expressions. Undefined if they differ, or if there are too many. */
 function unknownsOf(a: BoxedExpression, b: BoxedExpression): readonly string[] | undefined {
   const names = [...new Set([...a.unknowns, ...b.unknowns])].sort();
   return names.length > mostUnknowns ? undefined : names;
@@ -119,7 +122,7 @@ function hasValue(value: BoxedExpression): boolean {
   return Number.isFinite(re) && Number.isFinite(im);
 }
 
-/** Whether two values differ by rounding alone. What is too small for a double cannot be told apart from 0. */
+/** True if two values differ only by rounding. Values too small for a double are indistinguishable from 0. */
 function areClose(a: BoxedExpression, b: BoxedExpression): boolean {
   const [x, y, difference] = [a.N(), b.N(), a.sub(b).N()].map(({ re, im }) => Math.hypot(re, im)) as [
     number,

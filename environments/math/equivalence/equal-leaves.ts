@@ -3,8 +3,8 @@ import { equalMeasuredNumbers, measuredNumber } from "./measured-number.ts";
 import { splitUnit } from "./split-unit.ts";
 
 /**
- * Whether two answers of one part are equal: as exact numbers, as text, or as expressions. Units are compared only
- * where both have one. Where the gold is a number, an expression that is still to be worked out is no answer.
+ * True if two single-part answers are equal: as exact numbers, as text, or as expressions. Units are compared only if
+ * both have one. If the right answer is a number, an unevaluated expression is no answer.
  */
 export function equalLeaves(answerText: string, goldText: string): boolean {
   const wanted = measuredNumber(goldText);
@@ -29,7 +29,7 @@ function textOf(value: string): string {
     .replaceAll(/\s+/g, "");
 }
 
-/** Text, a letter of a choice, or a numeral with its base: nothing to be calculated. */
+/** True for text, a choice letter, or a numeral with its base. Nothing in these is calculated. */
 function isWord(value: string): boolean {
   const bare = value.replace(/\\(?!text)[A-Za-z]+/g, " ");
   return /\\text|[A-Za-z]{4,}|[^\0-\u007F]/.test(bare) || /^[\dA-F]+_\{?\d+\}?$/.test(value);

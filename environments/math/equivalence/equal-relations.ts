@@ -7,12 +7,12 @@ export type Relation = Extract<AnswerStructure, { readonly kind: "relation" }>;
 
 const mirrored: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 const mirror = (operator: string): string => mirrored[operator] ?? operator;
-/** Whether a part is a variable: `x`, `x_1`, `\\theta`. */
+/** True if a part is a variable: `x`, `x_1`, `\\theta`. */
 export const isName = (part: string): boolean => /^\\?[A-Za-z]+(?:_\{?\w+\}?)?$/.test(part);
 
 /**
- * Whether two relations say the same: with the same sides, turned around, or as multiples of one another
- * (`y = 2x + 1` and `2x - y + 1 = 0`). What is solved for a variable is equal only to what is solved for it.
+ * True if two relations are equivalent: with the same sides, reversed, or as multiples of each other (`y = 2x + 1` and
+ * `2x - y + 1 = 0`). A relation that is solved for a variable equals only a relation that is solved for it too.
  */
 export function equalRelations(answer: Relation, gold: Relation): boolean {
   const turned: Relation = {
@@ -42,7 +42,7 @@ function difference({ parts }: Relation): readonly [string, string] {
   return [parts[0]!, parts[1]!];
 }
 
-/** The interval that `x < 3` or `1 < x <= 2` says; undefined for another relation. */
+/** Returns the interval of `x < 3` or `1 < x <= 2`. Undefined for other relations. */
 export function relationInterval({ operators, parts }: Relation): string | undefined {
   const variable = parts.findIndex(isName);
   if (variable === -1 || operators.some((operator) => mirrored[operator] === undefined)) return undefined;

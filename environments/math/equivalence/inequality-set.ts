@@ -5,15 +5,15 @@ import { isName, type Relation, relationInterval } from "./equal-relations.ts";
 /** The word between the parts of an answer. */
 export type Joint = "and" | "or" | "comma";
 
-/** The word that joins the parts of an answer as it is written; `comma` if there is none. */
+/** Returns the word that joins the parts of a written answer. `comma` if there is none. */
 export function jointOf(text: string): Joint {
   if (/\band\b|\\(?:land|wedge)\b|∧/i.test(text)) return "and";
   return /\bor\b|\\(?:lor|vee)\b|∨/i.test(text) ? "or" : "comma";
 }
 
 /**
- * The set that several inequalities of one variable say, in LaTeX: a union for `x < 1 or x > 2`, an interval for
- * `x > 1 and x < 2`. Undefined if they contradict, or say something else.
+ * Returns the set of several inequalities in one variable, in LaTeX: a union for `x < 1 or x > 2`, an interval for `x >
+ * 1 and x < 2`. Undefined if they contradict each other or are of another kind.
  */
 export function inequalitySet(items: readonly AnswerStructure[], joint: Joint): string | undefined {
   const relations = items.filter((item): item is Relation => item.kind === "relation");
@@ -28,18 +28,18 @@ export function inequalitySet(items: readonly AnswerStructure[], joint: Joint): 
   return joint === "or" ? undefined : overlap;
 }
 
-/** `x = 2` as the set of one value. */
+/** Returns `x = 2` as a set of one value. */
 function point({ operators, parts }: Relation): string | undefined {
   return operators.join() === "=" && isName(parts[0]!) ? `\\{${parts[1]}\\}` : undefined;
 }
 
-/** `x \ne 2` as what is left of the line. */
+/** Returns `x \ne 2` as the real line without that value. */
 function excluded({ operators, parts }: Relation): string | undefined {
   if (operators.join() !== "!=" || !isName(parts[0]!)) return undefined;
   return `(-\\infty,${parts[1]})\\cup(${parts[1]},\\infty)`;
 }
 
-/** The interval that two rays have in common, where they run towards each other. */
+/** Returns the interval that two overlapping rays in opposite directions have in common. */
 function overlapOfRays(sets: readonly string[]): string | undefined {
   const up = sets.map((set) => /^([([])(.*),\\infty\)$/s.exec(set)).find((match) => match !== null);
   const down = sets.map((set) => /^\(-\\infty,(.*)([)\]])$/s.exec(set)).find((match) => match !== null);

@@ -4,7 +4,9 @@ import { splitTop } from "./split-top.ts";
 const difference =
   /^(?:\\mathbb\s*\{?\s*R\s*\}?|\\R(?:eals)?)\s*(?:\\(?:setminus|smallsetminus|backslash)(?![A-Za-z])|-)\s*\\?\{(.+?)\\?\}$/s;
 
-/** The real numbers without some of them as the intervals that are left: `\mathbb{R} \setminus \{2\}`. Else the same. */
+/**
+ * Converts the real numbers without some values, `\mathbb{R} \setminus \{2\}`, to intervals. Other texts are unchanged.
+ */
 export function lineWithout(latex: string): string {
   const content = difference.exec(latex)?.[1];
   if (content === undefined) return latex;
@@ -12,7 +14,7 @@ export function lineWithout(latex: string): string {
   if (!numbers.every((number) => isLess(number, `(${number})+1`))) return latex;
   const ordered = numbers.toSorted((a, b) => (isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0));
   const ends = ["-\\infty", ...ordered, "\\infty"];
-  // Of two equal numbers nothing is between them, and one is written in vain.
+  // Between two equal numbers there is no interval, so one of them would be redundant.
   if (!ordered.every((number, i) => i === 0 || isLess(ordered[i - 1]!, number))) return latex;
   return ends
     .slice(1)

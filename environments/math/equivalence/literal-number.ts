@@ -2,10 +2,13 @@ import { plainMath } from "../plain-math.ts";
 import type { Rational } from "../rational.ts";
 import { readNumbers } from "../read-number.ts";
 
-/** A mixed number as `normalLatex` writes it. */
+/** Matches a mixed number in the form that `normalLatex` writes. */
 export const mixedNumber: RegExp = /^\s*([-+]?)\s*\((\d+)\+\\frac\{(\d+)\}\{(\d+)\}\)$/;
 
-/** The number that a text in normal LaTeX is, exactly; undefined where it is anything else or still to be worked out. */
+/**
+ * Returns the exact number that a text in normal LaTeX is. Undefined for anything else, including unevaluated
+ * expressions.
+ */
 export function literalNumber(latex: string): Rational | undefined {
   const mixed = mixedNumber.exec(latex);
   const text = plainMath(mixed === null ? latex : `${mixed[1]}${mixed[2]} ${mixed[3]}/${mixed[4]}`).trim();

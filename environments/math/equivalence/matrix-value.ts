@@ -7,8 +7,8 @@ export type MatrixEntries = readonly (readonly string[])[];
 const term = /^(.*?)(?:\\cdot|\\times)?\s*\\begin\{[pb]matrix\}([\s\S]*?)\\end\{[pb]matrix\}$/;
 
 /**
- * The entries of a sum of matrices, each with or without a factor before it, as expressions still to be worked out.
- * Undefined for all else, and if the sizes differ.
+ * Returns the entries of a sum of matrices as unevaluated expressions. Each matrix may have a factor. Undefined for
+ * anything else, and if the sizes differ.
  */
 export function matrixSum(latex: string): { readonly entries: MatrixEntries; readonly terms: number } | undefined {
   const { parts, separators } = splitTop(latex.trim(), /^[+-]/);
@@ -32,7 +32,7 @@ export function matrixSum(latex: string): { readonly entries: MatrixEntries; rea
   return { entries: entries.map((row) => row.map((entry) => entry.replace(/^\+/, ""))), terms: matrices.length };
 }
 
-/** Whether two sums of matrices have the same entries, by value. */
+/** True if two sums of matrices have entries of equal value. */
 export function equalMatrixSums(a: string, b: string): boolean {
   const [first, second] = [matrixSum(a)?.entries, matrixSum(b)?.entries];
   if (first === undefined || second === undefined || first.length !== second.length) return false;

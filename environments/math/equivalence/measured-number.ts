@@ -2,16 +2,18 @@ import { equalRationals, multiplyRationals, type Rational, rational } from "../r
 import { literalNumber } from "./literal-number.ts";
 import { splitUnit } from "./split-unit.ts";
 
-/** A number that is worked out, with what it is counted in. */
+/** An evaluated number with its unit. */
 export interface MeasuredNumber {
   readonly number: Rational;
   readonly unit?: string;
-  /** The letter before its equals sign. */
+  /** The letter before the equals sign. */
   readonly variable?: string;
   readonly percent: boolean;
 }
 
-/** The number, exactly, that a text in normal LaTeX is, as in `3`, `3 cm` or `x = 3`. Undefined for all else. */
+/**
+ * Returns the exact number that a text in normal LaTeX is, as in `3`, `3 cm` or `x = 3`. Undefined for anything else.
+ */
 export function measuredNumber(latex: string): MeasuredNumber | undefined {
   const named = /^\s*([A-Za-z])\s*=/.exec(latex);
   const { value, ...rest } = splitUnit(latex.slice(named?.[0].length ?? 0));
@@ -20,8 +22,8 @@ export function measuredNumber(latex: string): MeasuredNumber | undefined {
 }
 
 /**
- * Equal numbers. Units and variables are compared only where both have one; a percent sign on one side only may be a
- * unit or a hundredth.
+ * True if two numbers are equal. Units and variables are compared only if both have one. A percent sign on one side
+ * only may be a unit or a factor of 1/100.
  */
 export function equalMeasuredNumbers(a: MeasuredNumber, b: MeasuredNumber): boolean {
   if (differ(a.unit, b.unit) || differ(a.variable, b.variable)) return false;

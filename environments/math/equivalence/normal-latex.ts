@@ -1,7 +1,7 @@
 import { joinDigitGroups } from "../digit-groups.ts";
 import { repeatingFractions } from "../plain-math.ts";
 
-/** What people type, as the LaTeX it stands for. */
+/** Typed characters and their LaTeX. */
 const characters: Readonly<Record<string, string>> = {
   "\u2212": "-",
   "\u2012": "-",
@@ -31,9 +31,8 @@ const characters: Readonly<Record<string, string>> = {
 const bareFunction = /(?<![A-Za-z\\])(?=(?:arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|ln|log|exp)(?![A-Za-z]))/g;
 
 /**
- * An answer in one notation: LaTeX without dollar signs, sizes and spacing commands, with commands in place of Unicode
- * signs and of plain words such as `sqrt(2)`, `pi`, `inf` and `<=`. Text in `\text{}` stays, `or` and `and` become
- * commas.
+ * Normalizes an answer to LaTeX without dollar signs, sizes and spacing commands. Unicode signs and plain words such as
+ * `sqrt(2)`, `pi`, `inf` and `<=` become commands. Text in `\text{}` stays, and `or` and `and` become commas.
  */
 export function normalLatex(text: string): string {
   return repeatingFractions(joinDigitGroups(text))
@@ -96,7 +95,7 @@ export function normalLatex(text: string): string {
 
 const alignment = /\\begin\{((?:align|gather|equation|split|multline)(?:ed)?\*?)\}([\s\S]*?)\\end\{\1\}/g;
 
-/** The lines of an alignment as one text: a line that begins with a relation continues the one before. */
+/** Joins the lines of an alignment. A line that begins with a relation continues the previous line. */
 function alignedChain(lines: string): string {
   return lines
     .replaceAll("&", " ")

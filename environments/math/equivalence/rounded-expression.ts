@@ -4,11 +4,14 @@ import { knownValue } from "./equal-expressions.ts";
 import { measuredNumber } from "./measured-number.ts";
 import { splitUnit } from "./split-unit.ts";
 
-/** Longer decimals are not looked at: the value of an expression is known to nine places. */
+/** Matches decimals of limited length, because the value of an expression is known to nine places only. */
 const decimal = /^-?\d{1,6}(?:\.\d{1,6})?$/;
 const scale = 10 ** 9;
 
-/** Whether a decimal stands for an irrational number, such as `\sqrt{2}`, if the question states to how many places. */
+/**
+ * True if a decimal is the rounded value of an irrational number such as `\sqrt{2}`, and the question states the number
+ * of places.
+ */
 export function isRoundedExpression(answer: string, gold: string, question: string): boolean {
   const [given, wanted] = [splitUnit(answer), splitUnit(gold)];
   if (!decimal.test(given.value.trim()) || measuredNumber(gold) !== undefined) return false;

@@ -1,10 +1,10 @@
-/** A text cut at separators, and the separators between its parts. */
+/** A text split at separators, and the separators between its parts. */
 export interface SplitText {
   readonly parts: readonly string[];
   readonly separators: readonly string[];
 }
 
-/** Cuts a LaTeX text at what `separator` (anchored by `^`) matches, outside of brackets, braces and environments. */
+/** Splits a LaTeX text at matches of `separator` (anchored by `^`) outside brackets, braces and environments. */
 export function splitTop(latex: string, separator: RegExp): SplitText {
   const parts: string[] = [];
   const separators: string[] = [];
@@ -20,7 +20,7 @@ export function splitTop(latex: string, separator: RegExp): SplitText {
   return { parts: [...parts, latex.slice(start)], separators };
 }
 
-/** Whether the bracket that a text begins with is closed by its last token. */
+/** True if the first bracket of a text is closed by the last token. */
 export function isWhollyBracketed(latex: string): boolean {
   let firstClosed = -1;
   forEachToken(latex, (token, position, depth) => {
@@ -33,8 +33,8 @@ const opening = /^(?:[([{]|\\\{|\\begin)$/;
 const closing = /^(?:[)\]}]|\\\}|\\end)$/;
 
 /**
- * Each token (a command, or one character) with its position and how many brackets are open around it; a bracket
- * counts as inside of itself.
+ * Visits each token (a command, or one character) with its position and the number of open brackets around it. A
+ * bracket counts as inside itself.
  */
 function forEachToken(latex: string, visit: (token: string, position: number, depth: number) => void): void {
   let depth = 0;

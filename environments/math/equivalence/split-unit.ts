@@ -1,7 +1,7 @@
-/** A value, and what it is counted in. */
+/** A value and its unit. */
 export interface MeasuredValue {
   readonly value: string;
-  /** In one spelling; absent where none is written. */
+  /** The normalized unit. Absent if none is written. */
   readonly unit?: string;
   readonly percent: boolean;
 }
@@ -39,7 +39,7 @@ const trailing = new RegExp(
   "i",
 );
 
-/** Takes a unit, a degree sign and a percent sign from the end of a value in normal LaTeX. */
+/** Splits a unit, a degree sign and a percent sign from the end of a value in normal LaTeX. */
 export function splitUnit(latex: string): MeasuredValue {
   const text = latex.trim();
   const percent = /\s*(?:\\%|%|\\text\s*\{\s*(?:percent|%)\s*\}|\bpercent)$/.exec(text);
@@ -58,7 +58,7 @@ export function splitUnit(latex: string): MeasuredValue {
   return unit === "" || unit === "unit" ? { value, percent: false } : { value, unit, percent: false };
 }
 
-/** A unit in one spelling: `cm^2` for `\text{ square centimeters}`, `m/s^2` for `\text{m}/\text{s}^{2}`. */
+/** Normalizes a unit: `cm^2` for `\text{ square centimeters}`, `m/s^2` for `\text{m}/\text{s}^{2}`. */
 function unitName(written: string): string {
   const words = written
     .replace(/\\frac\s*\{(.*)\}\s*\{(\\text.*)\}$/, "$1/$2")

@@ -7,33 +7,33 @@ interface MathOperation extends ReadonlyArray<MathJson> {
   readonly 0: string;
 }
 
-/** What an expression in simple form leaves undone of. */
+/** A kind of work that an expression in simple form may not leave undone. */
 export type WorkLeft =
-  /** Numbers that are still to be added, multiplied or raised to a power: `4 \cdot 3`, `2^3`. */
+  /** Numbers that can still be added, multiplied or raised to a power: `4 \cdot 3`, `2^3`. */
   | "arithmetic"
   /** Zeros and ones that change nothing, and signs that cancel: `x + 0`, `x^1`, `--x`. */
   | "idle parts"
-  /** Terms or factors of one kind: `2x + 3x`, `x \cdot x`. */
+  /** Like terms or factors: `2x + 3x`, `x \cdot x`. */
   | "like terms"
-  /** A fraction with a common factor, or of fractions: `6/8`, `\frac{(x-1)(x+1)}{x-1}`. */
+  /** A fraction with a common factor, or a fraction of fractions: `6/8`, `\frac{(x-1)(x+1)}{x-1}`. */
   | "fraction"
-  /** An unknown under a fraction's bar. */
+  /** An unknown in a denominator. */
   | "unknown divisor"
-  /** A root that could be drawn in part or put together: `\sqrt{12}`, `\sqrt{2}\sqrt{3}`, `\sqrt{\frac{2}{3}}`. */
+  /** A root that can be partly extracted or combined: `\sqrt{12}`, `\sqrt{2}\sqrt{3}`, `\sqrt{\frac{2}{3}}`. */
   | "root"
-  /** A root under a fraction's bar. */
+  /** A root in a denominator. */
   | "root divisor"
   /** A product or a power of sums: `(x+1)(x+2)`. */
   | "product of sums";
 
-/** Everything that is left to be done in an expression, as it is written. */
+/** Returns all kinds of work that an expression leaves undone. */
 export function workLeft(json: MathJson): ReadonlySet<WorkLeft> {
   const found = new Set<WorkLeft>();
   visit(unwrapped(json), found);
   return found;
 }
 
-/** How many factors with an unknown an expression has: 3 in `2x(x+1)^2`, 1 in a sum. */
+/** Returns the number of factors with an unknown: 3 for `2x(x+1)^2`, 1 for a sum. */
 export function unknownFactors(json: MathJson): number {
   const factors = factorsOf(unwrapped(json)).filter((factor) => anywhere(factor, isUnknown));
   const powerOf = (factor: MathJson): number =>
@@ -115,7 +115,7 @@ function isFunction(node: MathJson): node is MathOperation {
   return Array.isArray(node);
 }
 
-/** The expression without brackets around its parts. */
+/** Removes the brackets around the parts of an expression. */
 function unwrapped(node: MathJson): MathJson {
   if (!isFunction(node)) return node;
   const [operator, operands] = [node[0], node.slice(1)];
@@ -128,7 +128,7 @@ function termsOf(node: MathJson): readonly MathJson[] {
   return node.slice(1).flatMap(termsOf);
 }
 
-/** The factors of a product, without its sign. */
+/** Returns the factors of a product, without its sign. */
 function factorsOf(node: MathJson): readonly MathJson[] {
   if (!isFunction(node)) return [node];
   if (node[0] !== "Negate" && !productOperators.has(node[0])) return [node];
@@ -147,7 +147,7 @@ function baseOf(node: MathJson): MathJson {
   return isFunction(node) && node[0] === "Power" ? node[1]! : node;
 }
 
-/** What a term has beside its number: `x` of `2x`, `-x` and `\frac{x}{2}`. */
+/** Returns a term without its number: `x` for `2x`, `-x` and `\frac{x}{2}`. */
 function kindOfTerm(term: MathJson): string {
   const isDivided = (node: MathJson): boolean => isFunction(node) && node[0] === "Divide" && isNumeric(node[2]!);
   const above = factorsOf(term).flatMap((factor) =>
@@ -160,7 +160,7 @@ function kindOfTerm(term: MathJson): string {
     .join(" ");
 }
 
-/** A number as a whole: `3`, `-3`, `0.5`, `\frac{1}{2}`. */
+/** True if the node is a single number: `3`, `-3`, `0.5`, `\frac{1}{2}`. */
 function isNumeric(node: MathJson): boolean {
   if (!isFunction(node)) return typeof node !== "string";
   return (node[0] === "Negate" || node[0] === "Divide") && node.slice(1).every(isNumeric);
@@ -179,7 +179,7 @@ function integerOf(node: MathJson): bigint | undefined {
   return typeof node === "object" && /^-?\d{1,400}$/.test(node.num) ? BigInt(node.num) : undefined;
 }
 
-/** The greatest whole number that divides each term by its own numbers: 2 of `4x + 6`. */
+/** Returns the greatest whole number that divides the number of each term: 2 for `4x + 6`. */
 function contentOf(node: MathJson): bigint {
   const contents = termsOf(node).map((term) =>
     factorsOf(term).reduce((product, factor) => product * (integerOf(factor) ?? 1n), 1n),
@@ -187,7 +187,7 @@ function contentOf(node: MathJson): bigint {
   return contents.map(absolute).reduce(greatestCommonDivisor, 0n);
 }
 
-/** Greater roots of a factor are not looked for. */
+/** The greatest root for which factors are searched. */
 const greatestRoot = 1_000n;
 
 function hasPowerFactor(value: bigint, degree: number): boolean {

@@ -4,7 +4,7 @@ import { compareAnswers } from "./compare-answers.ts";
 import type { Comparison } from "./comparison.ts";
 import { copyTest } from "./copied-answer.ts";
 
-// The first message says that the engine is loaded; then there is one answer to each question, in their order.
+// The first message reports that the engine is loaded. Then there is one answer per question, in order.
 parentPort!.postMessage(true);
 parentPort!.on("message", ({ answers, golds, asked }: Comparison) => {
   const isCopied = asked === undefined ? () => false : copyTest(asked.question, asked.golds);
