@@ -241,7 +241,7 @@ export class PooledSandbox implements Sandbox {
     for (const started of this.#startUpTo(used === 0 ? 0 : used + spares)) started.catch(() => undefined);
   }
 
-  /** Starts workers until `wanted` workers are running, idle or starting. */
+  /** Starts workers until there are `wanted` workers. */
   #startUpTo(wanted: number): Promise<void>[] {
     if (this.#closing.signal.aborted) return [];
     const missing = wanted - this.#running - this.#idle.length - this.#starting;
@@ -314,10 +314,7 @@ export class PooledSandbox implements Sandbox {
     );
   }
 
-  /**
-   * Starts one worker, unless another start failed permanently in the meantime. A hundred failing starts in turn would
-   * take minutes.
-   */
+  /** Starts one worker, unless another start failed permanently meanwhile: a hundred in turn would take minutes. */
   async #startUnlessRefused(id: string, before: LyceumError | undefined): Promise<Worker> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
@@ -358,9 +355,7 @@ export class PooledSandbox implements Sandbox {
   }
 }
 
-/**
- * True if the failure may come from a busy machine: honest code then reaches its wall time with little processor time.
- */
+/** True if a busy machine may be at fault: honest code then reaches its wall time with little processor time. */
 function isWorthRetrying(result: ExecuteResult, cpuMs: number): boolean {
   return hasFailed(result) || (result.status === "timeout_wall" && result.usage.cpuMs < cpuMs / 2);
 }
