@@ -1,8 +1,8 @@
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import { syntheticDatum } from "./lora-step.ts";
 
-// Run by itself in a process of its own, whose peak memory is then read. Arguments: the number of agents, and the folder
-// of their base. Two steps as a trainer takes them: all agents play, then each learns.
+// Runs in its own process, whose peak memory is measured. Arguments: the number of agents, and the folder of their base
+// model. Takes two training steps: all agents play, then each one learns.
 const [agentCount, folder] = [Number(process.argv[2]), process.argv[3]!];
 const adam = { learningRate: 1e-4, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 };
 await using backend = await createOnnxBackend({ device: "cpu" });

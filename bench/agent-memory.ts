@@ -9,9 +9,9 @@ import { peakMemory } from "./peak-memory.ts";
 const rank = 16;
 
 /**
- * The peak memory of a process in which n agents, an adapter of rank 16 each over one base of the 135M shape, play and
- * learn. One agent's peak has the base, as it is stored and as decoding lays it out, and the activations of a step. Each
- * agent more may take four times its adapter: weights, gradient and two moments.
+ * Measures the peak memory of a process in which n agents play and learn. Each agent has an adapter of rank 16 over one
+ * shared base model of the 135M shape. The peak of one agent contains the base, as stored and as laid out for decoding,
+ * and the activations of a step. Each further agent may add four times its adapter: weights, gradient and two moments.
  */
 export const agentMemory: Benchmark = {
   prefix: "agent-memory",
@@ -44,7 +44,7 @@ export const agentMemory: Benchmark = {
   },
 };
 
-/** The base once on disk, so that no process has to draw its numbers. */
+/** Writes the base to disk once, so that no process has to generate its random weights. */
 async function writeBase(folder: string): Promise<void> {
   await using backend = await createOnnxBackend({ device: "cpu" });
   const model = await backend.openModel({ source: model135m, trainable: { type: "full" } });

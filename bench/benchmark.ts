@@ -4,15 +4,15 @@ export interface BenchmarkResult {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** What the value is to be compared with, measured in the same run. */
+  /** The number to compare the value with, measured in the same run. */
   readonly baseline?: number;
 }
 
 /** Measurements that are made together. */
 export interface Benchmark {
-  /** What the names of its results begin with. */
+  /** The prefix of the names of its results. */
   readonly prefix: string;
   run(): Promise<BenchmarkResult[]>;
-  /** One object that closes the output of `--json`. */
+  /** Returns the object that ends the output of `--json`. */
   summary?(results: readonly BenchmarkResult[]): Readonly<Record<string, unknown>>;
 }

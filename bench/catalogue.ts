@@ -11,7 +11,9 @@ import { watchHealth } from "lyceum/reports";
 import { type TrainingConfigInput, train } from "lyceum/trainers";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
-/** One row of the table of results: a task, how a model from scratch is prepared for it, and who trains it then. */
+/**
+ * One row of the table of results: a task, how a new model is prepared for it, and the algorithm that then trains it.
+ */
 interface Row {
   readonly task: string;
   readonly algorithm: { readonly id: string; readonly [setting: string]: unknown };
@@ -22,12 +24,12 @@ interface Task {
   readonly environment: () => EnvironmentDefinition;
   readonly maxLength: number;
   readonly maxTokens: number;
-  /** Steps of imitation before. */
+  /** Number of imitation steps before the algorithm. */
   readonly imitation: number;
   readonly imitationBatch: number;
   readonly training: NonNullable<TrainingConfigInput["training"]>;
   readonly heldOut: string;
-  /** The metric of evaluations that is told. */
+  /** The metric of the evaluations that is reported. */
   readonly score: "accuracy" | "reward/mean";
 }
 
@@ -77,9 +79,9 @@ const rows: readonly Row[] = [
 ];
 
 /**
- * What algorithms make of small tasks on the embedded engine, from random weights: imitation of a part of what there is
- * to learn, then the algorithm. Of each the score on held-out tasks, with that before the algorithm as its baseline, the
- * seconds of all, and the warnings of its health.
+ * Measures what algorithms achieve on small tasks with the embedded engine. Each run starts from random weights, first
+ * imitates a part of the task, then runs the algorithm. Reports the score on held-out tasks (its baseline is the score
+ * before the algorithm), the total seconds, and the health warnings.
  */
 export const catalogueResults: readonly Benchmark[] = rows.map((row) => {
   const name = `catalogue/${row.task}-${row.algorithm.id}`;
@@ -111,7 +113,7 @@ async function results({ task, algorithm }: Row, name: string): Promise<Benchmar
 }
 
 interface Outcome {
-  /** Before and after. */
+  /** Before and after the algorithm. */
   readonly scores: readonly number[];
   readonly warnings: readonly Warning[];
   readonly seconds: number;
@@ -120,7 +122,7 @@ interface Outcome {
 }
 
 const starts = new Map<string, Promise<Outcome>>();
-/** Where runs are kept until the process ends: later ones begin with the models of earlier ones. */
+/** The folder of all runs, kept until the process ends, because later runs start from models of earlier ones. */
 let folder: Promise<string> | undefined;
 
 async function makeFolder(): Promise<string> {
@@ -129,7 +131,7 @@ async function makeFolder(): Promise<string> {
   return made;
 }
 
-/** The model that every algorithm of a task begins with, made once. */
+/** The model from which every algorithm of a task starts. It is created once. */
 function imitated(name: string): Promise<Outcome> {
   const task = tasks[name]!;
   const start =
@@ -191,8 +193,8 @@ interface Sum {
 }
 
 /**
- * Two agents add two numbers together: `tens` says how many tens there are in the sum and `ones` its last digit, at
- * once. They earn 1 where both are right, and nothing where one is.
+ * Two agents add two numbers together. At the same time, `tens` says how many tens the sum has and `ones` says its last
+ * digit. Both get reward 1 if both are right, otherwise 0.
  */
 function sharedAddition(): EnvironmentDefinition<Sum> {
   const numbers = Array.from({ length: 90 }, (_, i) => i + 10);
@@ -202,7 +204,7 @@ function sharedAddition(): EnvironmentDefinition<Sum> {
     id: "shared-addition",
     agents: ["tens", "ones"],
     rewardRange: [0, 1],
-    // By a prime that is none of ten's: each pair of last digits is in both splits.
+    // The modulus is a prime that does not divide ten, so both splits contain every pair of last digits.
     tasks: (split) => sums.filter(({ a, b }) => (37 * a + 59 * b) % 101 < 10 === (split === "test")),
     reset: ({ task: { a, b } }) => ({ tens: `${a}+${b}>`, ones: `${a}+${b}<` }),
     step: ({ task, texts }) => {

@@ -1,6 +1,6 @@
-# Solutions that answer no test honestly: read by cheats.ts, not run as a program. Each stands under a line "#: name".
-# They are to define solve(x), whose answers are known to the tests alone. None does lasting harm where it is run
-# without a sandbox.
+# Dishonest solutions, which answer no test honestly. cheats.ts reads this file. It is not a program. Each solution
+# follows a line "#: name" and should define solve(x), whose answers only the tests contain. None does lasting harm
+# outside a sandbox.
 
 #: an object that equals everything
 class Equal:

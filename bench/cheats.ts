@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { humanEvalProblem } from "../environments/shared/code-benchmarks/human-eval.ts";
 import { gradeCode, type Sandbox, type TestSuite } from "../sandbox/index.ts";
 
-/** A solution that answers no test honestly: what it passes, it passes by deceit. */
+/** A solution that answers no test honestly. Every test that it passes, it passes by cheating. */
 export interface Cheat {
   readonly name: string;
-  /** Source that is to define `solve`. */
+  /** The source code, which should define `solve`. */
   readonly code: string;
 }
 
-/** Tests that every cheat is held against, in the form of HumanEval. */
+/** The tests for the cheats, in HumanEval's format. */
 export interface CheatedTests {
   readonly task_id: string;
   readonly prompt: string;
@@ -27,7 +27,7 @@ export const pythonCheats: readonly Cheat[] = readFileSync(join(import.meta.dirn
     return { name: part.slice(0, end), code: part.slice(end + 1) };
   });
 
-/** A solution that passes all {@link cheatedTests}: whoever fails it proves nothing by failing cheats. */
+/** A solution that passes all {@link cheatedTests}. A judge that fails it proves nothing by failing cheats. */
 export const honestPython: Cheat = {
   name: "none: the right answers",
   code: "def solve(x):\n    return {3: [12, 34], 4: [56, 78], 5: [90, 21]}[x]\n",
@@ -35,7 +35,7 @@ export const honestPython: Cheat = {
 
 const prompt = "# Write solve(x).\n";
 
-/** Comparisons in a row, comparisons in a loop, in iterators, tests by functions, and tests by unittest. */
+/** Tests with comparisons in a row, in a loop and in iterators, with functions, and with unittest. */
 export const cheatedTests: readonly CheatedTests[] = Object.entries({
   equality: `def check(candidate):
     assert candidate(3) == [12, 34]
@@ -68,7 +68,7 @@ export const cheatedTests: readonly CheatedTests[] = Object.entries({
 `,
 }).map(([task_id, test]) => ({ task_id, prompt, entry_point: "solve", test }));
 
-/** The tests that a solution passes in a sandbox, by their `task_id`. Throws where the sandbox fails. */
+/** Returns the `task_id` of the tests that a solution passes in a sandbox. Throws if the sandbox fails. */
 export async function passedTests(options: {
   readonly sandbox: Sandbox;
   readonly cheat: Cheat;

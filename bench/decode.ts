@@ -4,7 +4,7 @@ import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { readCeiling } from "./machine-ceilings.ts";
 import { cacheBytesPerToken, decodedWeightBytes, model135m } from "./model-135m.ts";
 
-/** What is measured one after another. */
+/** The rates of one round, measured in sequence. */
 interface Round {
   readonly one: number;
   readonly bytes: number;
@@ -15,8 +15,8 @@ interface Round {
 }
 
 /**
- * Decoding on the 135M shape: tokens a second of one sequence, of sixteen with prompts of their own, and of a group of
- * sixteen that continues one prompt, around a context of 512 and of 1,536.
+ * Measures decoding on the 135M shape, in tokens per second: one sequence, sixteen sequences with different prompts,
+ * and a group of sixteen that continue one prompt, at contexts around 512 and 1,536 tokens.
  */
 export const decode: Benchmark = {
   prefix: "decode",
@@ -26,7 +26,7 @@ export const decode: Benchmark = {
     const sampler = await model.snapshot();
     const rate = (rows: number, prompts: number, context: number): Promise<number> =>
       decodeRate({ rows, prompts, context, sample: (requests) => sampler.sample(requests) });
-    // The first that decodes in a form compiles the graph of that form.
+    // The first decoding of each form compiles the graph of that form.
     for (const [rows, prompts] of [
       [1, 1],
       [16, 16],
@@ -39,7 +39,8 @@ export const decode: Benchmark = {
       [512, 6],
       [1536, 4.5],
     ] as const) {
-      // A machine's speed drifts: ratios are of neighbours in time, the median of several rounds.
+      // A machine's speed drifts. Therefore ratios compare neighbouring measurements, and the median of several rounds
+      // counts.
       const rounds: Round[] = [];
       for (let round = 0; round < 3; round++) {
         const one = await rate(1, 1, context);
@@ -67,12 +68,12 @@ export const decode: Benchmark = {
 };
 
 /**
- * Tokens a second of decoding alone: from when a row that came along, with a prompt of one token, ends, to when all
- * others do. The context is `context` in the middle of what is timed.
+ * Measures the tokens per second of decoding alone. The time starts when an extra row with a prompt of one token ends,
+ * and stops when all other rows end. `context` is the context length in the middle of the timed part.
  */
 async function decodeRate(options: {
   readonly rows: number;
-  /** How many different prompts the rows have. */
+  /** The number of different prompts among the rows. */
   readonly prompts: number;
   readonly context: number;
   readonly sample: (requests: readonly SampleRequest[]) => AsyncIterable<unknown>;

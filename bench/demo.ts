@@ -8,8 +8,8 @@ import { shuffledRewards } from "./shuffled-rewards.ts";
 const seed = 1;
 
 /**
- * The demo and its controls: the same run with the rewards of each group dealt out anew at random, and supervised
- * fine-tuning alone for the time that both stages took.
+ * Measures the demo and its controls: the same run with randomly permuted rewards within each group, and supervised
+ * fine-tuning alone for the time of both stages.
  */
 export const demo: Benchmark = {
   prefix: "demo",

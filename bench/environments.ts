@@ -15,7 +15,7 @@ import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../shared/data");
 
-/** The files of environments that read one, here; one whose file is missing is left out. */
+/** The local data files of environments that read one. Environments with a missing file are skipped. */
 const files: Readonly<Record<string, string>> = {
   gsm8k: "gsm8k-train.jsonl",
   code: "HumanEval.jsonl.gz",
@@ -27,9 +27,10 @@ const seconds = 2;
 const concurrency = 1_000;
 
 /**
- * Environments without a model: `environments/<id>` in steps a second of one instance that gets the expert's answers
- * (`Is it 1?` where there is no expert), resets included; a sandbox runs the same code once.
- * `environments/<id>/event-loop-p99-ms` with 1,000 episodes at a time, of each environment that has no sandbox.
+ * Measures environments without a model. `environments/<id>` is the steps per second of one instance that receives the
+ * expert's answers (`Is it 1?` without an expert), including resets. A sandbox runs the same code once.
+ * `environments/<id>/event-loop-p99-ms` is measured with 1,000 concurrent episodes, for each environment without a
+ * sandbox.
  */
 export const environmentSteps: Benchmark = { prefix: "environments", run };
 
@@ -78,7 +79,7 @@ async function stepsPerSecond(definition: EnvironmentDefinition): Promise<number
   const chosen = await Promise.all(Array.from({ length: count }, async (_, index) => (await tasks.get(index)).task));
   const instance = await definition.create();
   try {
-    // What is made once (a sandbox, a worker) is no part of the rate.
+    // Excludes what is created once (a sandbox, a worker) from the rate.
     await play(definition, instance, chosen[0]);
     const started = performance.now();
     let steps = 0;
@@ -91,7 +92,7 @@ async function stepsPerSecond(definition: EnvironmentDefinition): Promise<number
   }
 }
 
-/** Plays one episode and returns how many steps it took. */
+/** Plays one episode and returns its number of steps. */
 async function play(definition: EnvironmentDefinition, instance: Environment, task: unknown): Promise<number> {
   const answers = definition.demonstrate?.(task);
   let observations: Observations = await instance.reset({ task, seed: 0 });
@@ -109,7 +110,7 @@ function say(answer: string | Message): Action {
   return { message: demonstratedMessage(answer), finish: "stop" };
 }
 
-/** The 99th percentile of the event loop's delay, in milliseconds. */
+/** Returns the 99th percentile of the event loop's delay, in milliseconds. */
 async function eventLoopDelay(environment: EnvironmentDefinition): Promise<number> {
   const tasks = await environment.tasks(environment.splits[0]!);
   const size = tasks.length === "unbounded" ? concurrency : Math.min(concurrency, tasks.length);

@@ -11,7 +11,10 @@ import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
 const episodes = 10_000;
 
-/** What an evaluation costs beside its model: plan, rollout, log with index, summary. Baselines are what is asked. */
+/**
+ * Measures the cost of an evaluation without its model: plan, rollout, log with index, and summary. The baselines are
+ * the targets.
+ */
 export const evaluation: Benchmark = { prefix: "evaluate", run };
 
 async function run(): Promise<BenchmarkResult[]> {
@@ -24,7 +27,7 @@ async function run(): Promise<BenchmarkResult[]> {
     const readMs = performance.now() - started;
     return [
       { name: "evaluate/10000-episodes", value: seconds, unit: "s", baseline: 10 },
-      // What it takes of a processor that others use too.
+      // The processor time, because other programs use the processor too.
       { name: "evaluate/10000-episodes-cpu", value: cpuSeconds, unit: "s" },
       { name: "evaluate/memory-growth", value: grownMb, unit: "MB" },
       { name: "evaluate/read-index", value: readMs, unit: "ms" },
@@ -34,7 +37,7 @@ async function run(): Promise<BenchmarkResult[]> {
   }
 }
 
-/** Plays a no-op policy, and how much more the heap holds in the last tenth of it than in the second. */
+/** Plays a no-op policy. Measures how much larger the heap is in the last tenth than in the second tenth. */
 async function play(
   folder: string,
   count: number,
@@ -67,7 +70,7 @@ async function play(
   return { seconds, cpuSeconds: (user + system) / 1e6, grownMb: (late - early) / 2 ** 20 };
 }
 
-/** Bytes of the heap after a collection. */
+/** Returns a function that measures the bytes of the heap after a garbage collection. */
 function collectedHeap(): () => number {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

@@ -4,12 +4,12 @@ import type { Benchmark } from "./benchmark.ts";
 import { type Cheat, cheatedTests, honestPython, passedTests, pythonCheats } from "./cheats.ts";
 import { openHere } from "./open-here.ts";
 
-/** Names of the tests that each cheat passes, one list per judge. */
+/** Returns the names of the tests that a cheat passes with one judge. */
 type Judge = (cheat: Cheat) => Promise<readonly string[]>;
 
 /**
- * Cheats that pass, in any sandbox that runs here, beside how many pass in the original HumanEval harness. A table of
- * all of them goes to standard error.
+ * Counts the cheats that pass in each sandbox that runs here. The baseline is the number that pass in the original
+ * HumanEval harness. Prints a table of all of them to standard error.
  */
 export const falsePasses: Benchmark = {
   prefix: "sandbox/false-passes",
@@ -47,7 +47,7 @@ async function judgeAll(judge: Judge): Promise<ReadonlyMap<string, readonly stri
   return passed;
 }
 
-/** Each cheat has a harness of its own, which it may well ruin. */
+/** Runs each cheat in its own harness, because the cheat may break it. */
 async function passedByHumanEval(environment: string, { code }: Cheat): Promise<readonly string[]> {
   const checks = cheatedTests.map(({ task_id }) => ({ task_id, completion: code }));
   const results = await checkByHumanEval({ environment, problems: cheatedTests, checks, timeout: 3, workers: 4 });

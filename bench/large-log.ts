@@ -16,13 +16,13 @@ const turns = 3;
 const words =
   "the function returns a list of numbers sorted by their value and then the sum of all that are even".split(" ");
 
-/** How much was written. */
+/** The amount of written data. */
 export interface Written {
   readonly bytes: number;
   readonly episodes: number;
 }
 
-/** Writes a log of at least so many bytes, as an evaluation does: three turns of 1 kB each, about 10 kB an episode. */
+/** Writes a log of at least `bytes` bytes, as an evaluation does: three turns of 1 kB each, about 10 kB per episode. */
 export async function writeLargeLog(folder: string, bytes: number): Promise<Written> {
   const files = runFolder(folder);
   const lines = Array.from({ length: tasks }, (_, index) => `${JSON.stringify(taskLine(index))}\n`);
@@ -34,7 +34,10 @@ export async function writeLargeLog(folder: string, bytes: number): Promise<Writ
   return { bytes: await fileSize(files.episodes), episodes };
 }
 
-/** The same as a training's trace, with the tokens of its turns: about 24 kB an episode, 64 of them a step. */
+/**
+ * Writes the same as the trace of a training, with the tokens of its turns: about 24 kB per episode, 64 episodes per
+ * step.
+ */
 export async function writeLargeTrace(folder: string, bytes: number): Promise<Written> {
   const path = join(folder, "trace.jsonl");
   await using trace = await createIndexedTraceWriter({ path });
@@ -52,7 +55,7 @@ export async function writeLargeTrace(folder: string, bytes: number): Promise<Wr
   return { bytes: traceLength, episodes: count };
 }
 
-/** Until so many bytes are written; the last episode is the only one that says `needle-in-the-log`. */
+/** Writes episodes until `bytes` bytes are written. Only the last episode contains `needle-in-the-log`. */
 async function writeEpisodes(
   to: { write(episode: Episode): Promise<void> },
   { bytes, tokens }: { readonly bytes: number; readonly tokens: number },
@@ -60,7 +63,7 @@ async function writeEpisodes(
   const random = createRandom(1);
   const text = (length: number): string =>
     Array.from({ length }, () => words[random.integer(0, words.length - 1)]).join(" ");
-  // A few texts are enough: nothing here compresses or remembers them.
+  // A few texts are enough, because nothing here compresses or caches them.
   const texts = Array.from({ length: 64 }, () => text(200));
   const pick = (): string => texts[random.integer(0, texts.length - 1)]!;
   let episodes = 0;
@@ -135,7 +138,7 @@ function sampled(node: number, count: number): NonNullable<MessageNode["tokens"]
   return { ids, mask: 1, logprobs: ids.map((id) => -Math.log(2 + id)), startsSequence: false };
 }
 
-/** The manifest of such a log. */
+/** Returns the manifest of such a log. */
 export function manifest(samples: number): EvaluationManifest {
   return {
     format: "lyceum-evaluation",

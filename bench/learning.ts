@@ -12,9 +12,10 @@ const seeds = [1, 2, 3, 4, 5];
 const studentsT = 2.776;
 
 /**
- * That every algorithm learns: a small model from scratch on a small task, over five seeds. The mean reward on held-out
- * tasks at the end, with that before training as its baseline; the lower 95 % bound of the gain, with the margin it is
- * to exceed; and the upper bound of the gain of its control, the same algorithm with one part spoiled.
+ * Checks that every algorithm learns: a small model from scratch on a small task, over five seeds. Reports the mean
+ * reward on held-out tasks at the end (its baseline is the reward before training), the lower 95 % bound of the gain
+ * (its baseline is the margin that it must exceed), and the upper bound of the gain of a control: the same algorithm
+ * with one part broken.
  */
 export const learning: readonly Benchmark[] = catalogue.map((entry) => {
   const name = `learning/${entry.form ?? entry.id}`;
@@ -57,7 +58,7 @@ async function outcome(
   { algorithm, seed }: { readonly algorithm: AlgorithmDefinition; readonly seed: number },
 ): Promise<Outcome> {
   const output = await mkdtemp(join(tmpdir(), "lyceum-bench-learning-"));
-  // So small a model gains nothing from more threads.
+  // A model this small gains nothing from more threads.
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   const rewards: number[] = [];
   try {

@@ -8,7 +8,7 @@ import { peakMemory } from "./peak-memory.ts";
 const rank = 16;
 const adam = { learningRate: 1e-4, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 };
 
-/** A LoRA step of the 135M shape: its speed against the machine's own matrix products, and its memory. */
+/** Measures a LoRA step of the 135M shape: its speed relative to the machine's matrix products, and its memory. */
 export const loraStep: Benchmark = {
   prefix: "lora-step",
   run: async () => {
@@ -36,7 +36,7 @@ async function measureStep(sequences: number, length: number): Promise<{ seconds
   return { seconds, ceiling: Math.max(before, await productCeiling()) };
 }
 
-/** Seconds of one forward, backward and optimizer step. */
+/** Measures the seconds of one forward, backward and optimizer step. */
 export async function timeLoraStep(
   backend: Awaited<ReturnType<typeof createOnnxBackend>>,
   options: { readonly sequences: number; readonly length: number; readonly runs: number },
@@ -53,7 +53,7 @@ export async function timeLoraStep(
   });
 }
 
-/** Loss on every token, so that nothing is left out of the step. */
+/** A datum with a loss on every token, so that the step includes all work. */
 export function syntheticDatum(length: number, row: number): Datum {
   const ids = Int32Array.from({ length: length + 1 }, (_, i) => (i * 7919 + row * 104_729) % 49_152);
   return {

@@ -4,7 +4,7 @@ import { Graph } from "../trainers/backends/onnx/graph/graph.ts";
 import { matrixProduct } from "../trainers/backends/onnx/graph/linear.ts";
 import { reduceMax } from "../trainers/backends/onnx/graph/reduction.ts";
 
-/** The best of several square products from 1024 to 4096 on every core, in floating-point operations a second. */
+/** Returns the best rate of several square matrix products, from 1024 to 4096, on every core, in FLOP per second. */
 export async function productCeiling(): Promise<number> {
   let best = 0;
   for (const size of [1024, 1536, 2048, 3072, 4096]) {
@@ -21,8 +21,8 @@ export async function productCeiling(): Promise<number> {
 }
 
 /**
- * Bytes a second that every core together reads from memory: one pass over half a gigabyte, reduced to its greatest
- * values by rows, many times larger than any cache.
+ * Returns the bytes per second that all cores together read from memory. It reduces half a gigabyte, many times larger
+ * than any cache, to the maxima of its rows in one pass.
  */
 export async function readCeiling(): Promise<number> {
   const rows = 256;
@@ -36,7 +36,7 @@ export async function readCeiling(): Promise<number> {
   return (4 * rows * columns) / seconds;
 }
 
-/** The least seconds of several runs, after one that is not counted. */
+/** Returns the lowest seconds of several runs, after one uncounted run. */
 export async function fastest(runs: number, run: () => Promise<unknown>): Promise<number> {
   await run();
   let best = Number.POSITIVE_INFINITY;

@@ -18,8 +18,8 @@ import { view } from "./view.ts";
 import { viewRuns } from "./view-runs.ts";
 
 /*
- * Every benchmark, one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`, one object a line:
- * name, value, unit, and the baseline that the figure is held against where there is one.
+ * Runs every benchmark and prints one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`,
+ * prints one object per line: name, value, unit, and the figure's baseline if it has one.
  */
 const benchmarks = [
   ...rollout,
@@ -44,7 +44,7 @@ const benchmarks = [
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
 const only = values.only ?? "";
 
-// Those whose name begins so, else those that may have a figure of that name.
+// Benchmarks whose prefix begins with the text. If there are none, those that may have a figure of that name.
 const named = benchmarks.filter(({ prefix }) => prefix.startsWith(only));
 const chosen = named.length > 0 ? named : benchmarks.filter(({ prefix }) => only.startsWith(prefix));
 for (const benchmark of chosen) {

@@ -20,22 +20,22 @@ export const model135m: ModelSource & { readonly type: "scratch" } = {
   },
 };
 
-/** Values in the linear layers of one block, and in the embedding matrix that is also the head. */
+/** Number of values in the linear layers of one block, and in the embedding matrix, which is also the head. */
 const attention = 576 * (576 + 2 * 192) + 576 * 576;
 const feedForward = 3 * 576 * 1536;
 const head = 49_152 * 576;
 const layers = 30;
 
-/** Values in the adapters of one block, for each of their ranks: inputs and outputs of all seven layers. */
+/** Number of values in the adapters of one block per rank: inputs and outputs of all seven layers. */
 const adapted = 576 + 576 + 2 * (576 + 192) + 576 + 576 + 3 * (576 + 1536);
 
-/** Bytes of an adapter on every linear layer, in float32. */
+/** Returns the bytes of an adapter on every linear layer, in float32. */
 export function adapterBytes(rank: number): number {
   return 4 * layers * rank * adapted;
 }
 
 /**
- * Floating-point operations of the matrix products that a LoRA step needs: frozen weights forward and by input;
+ * Returns the floating-point operations of the matrix products in a LoRA step: frozen weights forward and by input;
  * adapters forward, by input and by weight; causal attention, half of the square, forward and backward.
  */
 export function loraStepFlops(options: {
@@ -54,5 +54,5 @@ export function loraStepFlops(options: {
 /** Bytes of weights that decoding one token reads: every linear layer and the head, in float32. */
 export const decodedWeightBytes: number = 4 * (layers * (attention + feedForward) + head);
 
-/** Bytes of keys and values that one token of context adds to what decoding reads. */
+/** Bytes of keys and values that one token of context adds to the reads of decoding. */
 export const cacheBytesPerToken: number = 4 * layers * 2 * 192;

@@ -1,7 +1,9 @@
 import { createSandbox, type Sandbox, type SandboxChoice } from "../sandbox/index.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 
-/** A sandbox for Python; undefined, with a line on standard error, if this machine has none of that kind. */
+/**
+ * Opens a sandbox for Python. Returns undefined, with a line on standard error, if this machine has none of that kind.
+ */
 export async function openHere(backend: SandboxChoice, workers?: number): Promise<Sandbox | undefined> {
   try {
     return await createSandbox({ backend, language: "python", ...(workers === undefined ? {} : { workers }) });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 
 const report = "process.on('exit', () => console.log('peak-rss', process.resourceUsage().maxRSS))";
 
-/** The greatest resident memory, in bytes, of a process that runs one module to its end. */
+/** Returns the peak resident memory, in bytes, of a process that runs one module to its end. */
 export async function peakMemory(module: URL, args: readonly string[] = []): Promise<number> {
   const preload = `data:text/javascript,${encodeURIComponent(report)}`;
   const child = spawn(process.execPath, ["--import", preload, module.pathname, ...args], {

@@ -18,20 +18,21 @@ const source = { ...model135m, config: { ...model135m.config, num_hidden_layers:
 interface StepTime {
   readonly rollout: number;
   readonly update: number;
-  /** Of all threads, over both: what other work on the machine moves least. */
+  /** Processor time of all threads, over both. Other work on the machine affects it least. */
   readonly processor: number;
 }
 
 /**
- * What PPO's critic costs as a head on the policy: steps of PPO over steps of GRPO at equal tokens, on 12 layers of the
- * 135M shape with LoRA, four episodes of 128 tokens of which 32 are sampled; of PPO too where the sampler tells no
- * values, so that a pass finds them. One step of each in turn, because a machine's speed drifts, and of each the fastest.
+ * Measures the cost of PPO's critic as a head on the policy: steps of PPO relative to steps of GRPO with equal tokens.
+ * It uses 12 layers of the 135M shape with LoRA, and four episodes of 128 tokens, of which 32 are sampled. It also
+ * measures PPO with a sampler that returns no values, so that a separate pass computes them. The variants alternate
+ * step by step because a machine's speed drifts, and the fastest step of each counts.
  */
 export const ppoStep: Benchmark = {
   prefix: "ppo-step",
   run: async () => {
     await using backend = await createOnnxBackend({ device: "cpu" });
-    // Held open, so that all runs share its weights.
+    // Kept open so that all runs share its weights.
     await backend.openModel({ source, trainable: { type: "frozen" } });
     const output = await mkdtemp(join(tmpdir(), "lyceum-bench-ppo-"));
     const open = (id: string, change: Change) =>
@@ -94,7 +95,7 @@ const withoutValues: Change = (model) => ({
   },
 });
 
-/** The backend with that shape for every model, some methods of which are replaced. */
+/** Wraps the backend: every model has that shape, and some of its methods are replaced. */
 function changed(backend: TrainingBackend, change: Change): TrainingBackend {
   return new Proxy(backend, {
     get: (target, key) =>
@@ -118,7 +119,7 @@ function bound(target: object, key: PropertyKey): unknown {
   return typeof value === "function" ? value.bind(target) : value;
 }
 
-/** The steps of a run, made as they are asked for. */
+/** Yields the steps of a run. Each step runs when it is requested. */
 async function* steps(options: {
   readonly id: string;
   readonly backend: TrainingBackend;
@@ -155,7 +156,7 @@ async function next(run: AsyncGenerator<StepEvent, void, undefined>): Promise<St
 
 let played = 0;
 
-/** A prompt of many tokens, and a reward that says nothing, but another one to each episode. */
+/** An environment with a long prompt and an uninformative reward that differs between episodes. */
 const guessing = defineEnvironment<number>({
   id: "guessing",
   tasks: Array.from({ length: 100 }, (_, index) => index),

@@ -18,10 +18,10 @@ const helper =
   "def aux(values):\n    counts = {}\n    for value in values:\n        counts[value] = 0\n    return counts";
 
 /**
- * Tokens of the prompts of turn 2 on all of CoopHumanEval, by what a later prompt shows: the mean over both agents, in
- * the mode `level_feedback`. Turn 1 answers with a stand-in: aux with a helper of five lines, main with the problem's
- * own beginning and an empty body. `PROMPT_TOKENS_MODEL` is the folder of a model with a chat template,
- * `PROMPT_TOKENS_DATA` a file of CoopHumanEval (by default, the hub's).
+ * Counts the prompt tokens of turn 2 on all of CoopHumanEval, by what a later prompt shows: the mean over both agents,
+ * in the mode `level_feedback`. Placeholder answers are used for turn 1: aux gives a helper of five lines, and main
+ * gives the problem's own beginning with an empty body. `PROMPT_TOKENS_MODEL` is the folder of a model with a chat
+ * template. `PROMPT_TOKENS_DATA` is a file of CoopHumanEval (from the Hugging Face hub by default).
  */
 export const promptTokens: Benchmark = { prefix: "prompt-tokens", run };
 

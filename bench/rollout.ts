@@ -15,7 +15,7 @@ const turns = 10;
 const warmUpEpisodes = 2_000;
 const episodes = 10_000;
 
-/** What the rollout loop itself costs, and whether it leaves the event loop alive. */
+/** Measures the overhead of the rollout loop and its effect on the event loop. */
 export const benchmarks: readonly Benchmark[] = [{ prefix: "rollout", run }];
 
 async function run(): Promise<BenchmarkResult[]> {
@@ -39,7 +39,7 @@ async function run(): Promise<BenchmarkResult[]> {
   }
 }
 
-/** Plays a no-op environment with a no-op policy, trace written, and returns the milliseconds that it took. */
+/** Plays a no-op environment with a no-op policy, writes the trace, and returns the elapsed milliseconds. */
 async function play(options: {
   readonly episodes: number;
   readonly concurrency: number;
@@ -49,7 +49,7 @@ async function play(options: {
     "tasks",
     Array.from({ length: options.episodes / 8 }, (_, index) => index),
   );
-  // Hashing a task costs once, when it is first asked for, and is no part of the loop.
+  // A task is hashed once, when it is first read. This is not part of the loop.
   for (let index = 0; index < options.episodes / 8; index++) await tasks.get(index);
   const started = performance.now();
   await using trace = await createTraceWriter({ path: options.trace });

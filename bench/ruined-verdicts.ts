@@ -14,13 +14,13 @@ const row = {
 };
 const canary = "def solve(x):\n    print(x)\n    return 1000 + 234\n";
 
-/** What a judge makes of an attack, and of right code after it. */
+/** The verdict of a judge on an attack, and on correct code after it. */
 type Verdict = "fails" | "passes" | "unscored" | "next one fails";
 type Judge = (code: string) => Promise<Verdict>;
 
 /**
- * Attacks on what runs them that pass, are not scored, or spoil the verdict of what comes next, in any sandbox that runs
- * here, beside how many do in the original HumanEval harness. A table of all of them goes to standard error.
+ * Counts attacks that pass, are not scored, or spoil the verdict on the next code, in each sandbox that runs here. The
+ * baseline is their number in the original HumanEval harness. Prints a table of all of them to standard error.
  */
 export const ruinedVerdicts: Benchmark = {
   prefix: "sandbox/ruined-verdicts",
@@ -52,7 +52,7 @@ async function judgeAll(judge: Judge): Promise<ReadonlyMap<string, Verdict>> {
   return verdicts;
 }
 
-/** In a harness of its own, which checks the canary next. */
+/** Judges an attack in its own harness, which then checks the canary. */
 async function judgedByHumanEval(environment: string, code: string): Promise<Verdict> {
   const checks = [code, canary].map((completion) => ({ task_id: row.task_id, completion }));
   const results = await checkContained({ environment, problems: [row], checks, timeout: 3 });

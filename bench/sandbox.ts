@@ -29,7 +29,7 @@ const pythonCalls = calls("sort_third", (value) => ({ int: String(value) }));
 const pythonJudge: ExecuteTask = { kind: "judge", tests: asserts, exports: ["sort_third"] };
 const javascriptCalls = calls("sortThird", (value) => ({ float: String(value) }));
 
-/** A figure: what runs where, and how many times the reference it is asked to be. */
+/** A figure: what runs where, and its target as a multiple of the reference. */
 interface Case {
   readonly name: string;
   readonly backend: SandboxChoice;
@@ -49,8 +49,8 @@ const cases: readonly Case[] = [
 const rounds = 3;
 
 /**
- * Executions a second of a short function with five tests, beside those of a manager and a forked process for each
- * check (`forked-harness.py`), which is what the HumanEval harness does. Sandboxes that do not run here are left out.
+ * Measures executions per second of a short function with five tests. The reference is a manager and a forked process
+ * for each check (`forked-harness.py`), as in the HumanEval harness. Sandboxes that do not run here are skipped.
  */
 export const sandbox: Benchmark = {
   prefix: "sandbox",
@@ -61,7 +61,7 @@ export const sandbox: Benchmark = {
       if (opened === undefined) continue;
       await opened.warmUp();
       let [reference, rate, p99] = [0, 0, Number.POSITIVE_INFINITY];
-      // By turns, and the best of each: the machine is not equally fast at all times.
+      // The cases alternate and the best of each counts, because the machine's speed varies.
       for (let round = 0; round < rounds; round++) {
         reference = Math.max(reference, await referenceRate());
         const measured = await measure(opened, language, task);

@@ -1,7 +1,7 @@
 import { addRewards, deriveSeed } from "../src/entry-points/contract.ts";
 import { createRandom, type EnvironmentDefinition, type Episode, scored } from "../src/index.ts";
 
-/** An environment whose episodes, once a group is complete, get one another's rewards in random order. */
+/** Wraps an environment: when a group is complete, its rewards are randomly permuted among its episodes. */
 export function shuffledRewards(environment: EnvironmentDefinition, seed: number): EnvironmentDefinition {
   return {
     ...environment,

@@ -15,14 +15,14 @@ const judgeMs = 40;
 interface Outcome {
   /** The mean reward on held-out tasks at the end. */
   readonly reward: number;
-  /** Of the steps after the first, which compiles the graphs. */
+  /** Milliseconds of the steps after the first, which compiles the graphs. */
   readonly msPerStep: number;
 }
 
 /**
- * What playing ahead (`rollout.maxStaleness: 1`) saves and costs, with the synchronous run as each figure's baseline:
- * GRPO on a small task over three seeds, the milliseconds of a step and the held-out reward at the end; where a judge
- * takes 40 ms for each answer, and where nothing is waited for.
+ * Measures what sampling ahead (`rollout.maxStaleness: 1`) saves and costs. The baseline of each figure is the
+ * synchronous run. GRPO trains on a small task over three seeds. The figures are the milliseconds per step and the
+ * held-out reward at the end, with a judge that takes 40 ms per answer, and without any waiting.
  */
 export const staleness: Benchmark = {
   prefix: "staleness",
@@ -63,7 +63,7 @@ async function play(options: {
 }): Promise<Outcome> {
   const { seed, waitMs, maxStaleness } = options;
   const output = await mkdtemp(join(tmpdir(), "lyceum-bench-staleness-"));
-  // So small a model gains nothing from more threads.
+  // A model this small gains nothing from more threads.
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   const judge = async (right: boolean): Promise<number> => {
     if (waitMs > 0) await setTimeout(waitMs);

@@ -3,8 +3,8 @@ import { folderSource } from "../src/reports/viewer/folder-source.ts";
 import { serveView } from "../src/reports/viewer/server.ts";
 
 /*
- * Serves the folder that it is given, and says where; then its resident memory, in megabytes, whenever it is asked. The
- * page itself is no part of what is measured. A request waits for a long log as long as one of `lyceum view` does.
+ * Serves the given folder and prints its address. Then prints its resident memory, in megabytes, whenever it is asked.
+ * The page itself is not measured. A request waits for a long log as long as in `lyceum view`.
  */
 const server = await serveView({
   source: folderSource(process.argv[2]!, { patienceMs: 400 }),

@@ -15,12 +15,12 @@ const runs = Number(process.env.VIEW_RUNS ?? 10_000);
 const tasks = 100;
 const steps = 50;
 
-/** Episodes of an evaluation that was killed. */
+/** Number of episodes of a killed evaluation. */
 const played = 40;
 
 /**
- * What it takes until the viewer, in a process of its own, lists many runs for the first time, and again: runs of which
- * every fifth is a training, and evaluations that were killed, which have no summary.
+ * Measures how long the viewer, in its own process, takes to list many runs for the first time, and again. Every fifth
+ * run is a training. The others are killed evaluations, which have no summary.
  */
 export const viewRuns: Benchmark = { prefix: "view-runs", run };
 
@@ -109,7 +109,7 @@ function writeEvaluation(folder: string, place: number): void {
   for (const file of [files.tasks, files.index, files.episodes, files.failures]) writeFileSync(file, "");
 }
 
-/** One line a task, and the lock of a process that is gone. The transcripts are as long as they say, and empty. */
+/** Writes one line per task, and the lock of an ended process. The transcripts have the stated length and are empty. */
 function writeKilledEvaluation(folder: string, place: number): void {
   const files = runFolder(folder);
   const startedAt = new Date(1.7e12 + place * 60_000).toISOString();
@@ -129,7 +129,7 @@ function writeKilledEvaluation(folder: string, place: number): void {
   writeFileSync(files.index, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
   for (const file of [files.episodes, files.failures]) writeFileSync(file, "");
   truncateSync(files.episodes, 10_000 * played);
-  // Above the highest number that a process may have.
+  // Above the highest possible process id.
   writeFileSync(files.lock, JSON.stringify({ id: "one", pid: 2 ** 22 + 1, host: hostname() }));
 }
 

@@ -12,7 +12,10 @@ import { type Written, writeLargeLog, writeLargeTrace } from "./large-log.ts";
 /** Megabytes of transcripts. */
 const size = Number(process.env.VIEW_LOG_MB ?? 200);
 
-/** What it takes until the viewer, in a process of its own, shows a large log for the first time, and then a part of it. */
+/**
+ * Measures how long the viewer, in its own process, takes to show a large log for the first time, and then a part of
+ * it.
+ */
 export const view: Benchmark = { prefix: "view", run };
 
 async function run(): Promise<BenchmarkResult[]> {
@@ -26,7 +29,7 @@ async function run(): Promise<BenchmarkResult[]> {
     await mkdir(trace);
     const traced = await writeLargeTrace(trace, size * 1e6);
     results.push(...written("trace", traced), ...(await measure("trace-", trace, traced.episodes)));
-    // As one from elsewhere: all of it has to be read, while what is read is shown.
+    // As for a run from another machine: the whole trace is read while the part read so far is shown.
     await rm(traceIndexPath(join(trace, "trace.jsonl")));
     results.push(...(await measure("trace-without-index-", trace, traced.episodes)));
     return results;
@@ -63,7 +66,7 @@ async function measure(prefix: string, folder: string, episodes: number): Promis
       const answer = await get<T>(query);
       return [result(name, performance.now() - started, "ms"), answer];
     };
-    // What a browser asks for to show the run: its figures and its episodes, until it has all of them.
+    // The requests of a browser that shows the run: its figures and its episodes, until it has all of them.
     const started = performance.now();
     await get("run?run=.");
     let page = await get<EpisodePage>("episodes?run=.&limit=100");
