@@ -6,9 +6,9 @@ import { parseArgs } from "node:util";
 import { importImage } from "./import-image.ts";
 
 /*
- * Makes the image of the Docker sandbox from this Debian machine's own package archive, where no image registry is in
- * reach: `node scripts/build-debian-image.ts [--image NAME] [package ...]`, by default Python and NumPy. The image has
- * no shell and no package manager. Elsewhere build sandbox/docker/Dockerfile.
+ * Builds the image of the Docker sandbox from this Debian machine's own package archive, if no image registry is
+ * available: `node scripts/build-debian-image.ts [--image NAME] [package ...]`. The default packages are Python and
+ * NumPy. The image has no shell and no package manager. On other machines, build sandbox/docker/Dockerfile.
  */
 const { values, positionals } = parseArgs({
   options: { image: { type: "string", default: "lyceum-sandbox" } },
@@ -37,7 +37,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The packages and all that they depend on, without what is of use to a shell only. */
+/** Returns the packages and all their dependencies, without those that only a shell needs. */
 function needed(packages: readonly string[]): string[] {
   const only = ["recommends", "suggests", "conflicts", "breaks", "replaces", "enhances"].map((kind) => `--no-${kind}`);
   const tree = execFileSync("apt-cache", ["depends", "--recurse", "--important", ...only, ...packages], {
@@ -46,7 +46,7 @@ function needed(packages: readonly string[]): string[] {
   });
   const unwanted = /^(<|dpkg$|tar$|debconf|cdebconf|perl|install-info|media-types$|mailcap$)|:i386$/;
   const real = tree.split("\n").filter((line) => /^\S/.test(line) && !unwanted.test(line));
-  // Without names that other packages provide.
+  // Without virtual names, which other packages provide.
   const shown = spawnSync("apt-cache", ["show", "--no-all-versions", ...new Set(real)], {
     encoding: "utf8",
     maxBuffer: 2 ** 26,
@@ -54,7 +54,7 @@ function needed(packages: readonly string[]): string[] {
   return [...shown.stdout.matchAll(/^Package: (.+)$/gm)].map(([, name]) => name!);
 }
 
-/** What update-alternatives does when packages are installed: the libraries of linear algebra lie one folder down. */
+/** Does the work of update-alternatives after an installation: the linear algebra libraries are in a subfolder. */
 function linkAlternatives(root: string): void {
   for (const library of globSync(join(root, "usr/lib/*/{blas,lapack}/*.so.3"))) {
     const kind = library.split("/").at(-2)!;

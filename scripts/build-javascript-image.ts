@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 import { importImage } from "./import-image.ts";
 
 /*
- * Makes the image of the Docker sandbox for JavaScript and TypeScript from this machine's own Node, the libraries that
- * it is linked with and the installed isolated-vm, where no image registry is in reach (Linux only). The image has no
- * shell. Elsewhere build sandbox/docker/javascript/Dockerfile.
+ * Builds the image of the Docker sandbox for JavaScript and TypeScript from this machine's own Node, its linked
+ * libraries and the installed isolated-vm, if no image registry is available (Linux only). The image has no shell. On
+ * other machines, build sandbox/docker/javascript/Dockerfile.
  */
 const image = "lyceum-sandbox-javascript";
 const root = mkdtempSync(join(tmpdir(), "lyceum-image-"));
@@ -36,7 +36,7 @@ function copy(from: string, to: string): void {
   cpSync(from, to, { recursive: true, dereference: true });
 }
 
-/** Takes the symbols from a program, where the machine has the means: it is a third smaller then. */
+/** Strips the symbols of a program, if the machine has the tool for it. The program is then a third smaller. */
 function strip(file: string): void {
   try {
     execFileSync("strip", [file]);

@@ -6,7 +6,7 @@ import { sharedStyle } from "../src/reports/training/shared-style.ts";
 
 const require = createRequire(import.meta.url);
 
-/** What the page's script contains beside our own: their licences ask to go with it. */
+/** The packages that the page's script bundles. Their licences must be included. */
 const contained = ["preact", "uplot"];
 
 /** Builds the viewer's page, `page.js` and `page.css`, into a folder. */
@@ -25,7 +25,7 @@ export async function buildPage(folder: string): Promise<void> {
   await writeFile(join(folder, "page.css"), [plot, sharedStyle, page].join("\n"));
 }
 
-/** The licences, as a comment. */
+/** Returns the licences as a comment. */
 async function licenses(): Promise<string> {
   const texts = contained.map(async (name) => {
     const folder = dirname(require.resolve(`${name}/package.json`));

@@ -1,7 +1,7 @@
 import { copyFileSync, globSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-// Copies what the compiler leaves behind: the files of a folder whose names end so, at the same places in another.
+// Copies files that the compiler ignores: the files of a folder with a given name ending, to the same paths in another.
 const [from, to, ending] = process.argv.slice(2);
 if (from === undefined || to === undefined || ending === undefined) {
   throw new Error("Usage: copy-files.ts FROM TO ENDING");

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 
 /*
- * For `node --import`: makes "lyceum" and its subpaths mean the sources of this repository instead of what was last
- * built, so that examples and documents run as they stand.
+ * For `node --import`: resolves "lyceum" and its subpaths to the sources of this repository instead of the last build,
+ * so that examples and documents run unchanged.
  */
 const root = new URL("../", import.meta.url);
 const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { pipeline } from "node:stream/promises";
 
-/** Makes a Docker image of a folder, as its root. */
+/** Creates a Docker image with a folder as its root. */
 export async function importImage(root: string, image: string): Promise<void> {
   const tar = spawn("tar", ["-C", root, "--owner=0", "--group=0", "--numeric-owner", "-c", "."], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -7,7 +7,7 @@ import { metricSeries } from "../src/reports/training/metric-series.ts";
 import { metricsFileName, readMetrics } from "../src/reports/training/metrics-file.ts";
 import { runRecord } from "../src/reports/training/run-record.ts";
 
-/** The report's colours, for a picture that stands alone. */
+/** The report's colours, for a stand-alone picture. */
 const style = `
   :root { color-scheme: light dark; --page: #fff; --soft: #5c6573; --grid: #eceef2; --s0: #2563eb; --s1: #c2620a; }
   @media (prefers-color-scheme: dark) {

@@ -6,7 +6,7 @@ import type { OldKey } from "../src/cli/migrate/old-key.ts";
 import { comlrlNames, mrlmNames, type PythonName } from "../src/cli/migrate/python-names.ts";
 import { trainerSections } from "../src/cli/migrate/trainer-sections.ts";
 
-/** The lines of docs/migrate.md, from the tables that `lyceum migrate` and the overrides go by. */
+/** Returns the lines of docs/migrate.md, from the tables that `lyceum migrate` and the overrides use. */
 export function migrationPage(): string[] {
   return [
     "MRLM, CoMLRL and LLM_Collab (LLM_Collaboration_with_MARL, LLM_Collab_Code_Generation, LLM_Collab_Code_Completion and",
@@ -126,7 +126,7 @@ function nameTable(rows: readonly PythonName[]): string[] {
   ];
 }
 
-/** Several keys, each as code. */
+/** Formats several keys, each as code. */
 function codes(text: string): string {
   return text.replaceAll(/[a-zA-Z]+(\.[a-zA-Z0-9]+)+|^[a-z]+$|(?<=, or |^)environments?\b/g, (key) => `\`${key}\``);
 }

@@ -4,7 +4,7 @@ import { runConfigSchema } from "../src/cli/run-config.ts";
 import { type ConfigKey, configReference } from "../src/core/config/index.ts";
 import { migrationPage } from "./migration-page.ts";
 
-/** The documents that are written from the sources: Markdown by path from the repository's root. */
+/** Returns the documents that are generated from the sources: Markdown by path from the repository's root. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
   return {
     "docs/configuration.md": await configurationPage(),
@@ -32,7 +32,7 @@ async function configurationPage(): Promise<string> {
   ]);
 }
 
-/** Keys without a dot belong to no section. */
+/** Returns the section of a key. Keys without a dot belong to no section. */
 function sectionOf(key: string): string {
   return key.includes(".") ? key.slice(0, key.indexOf(".")) : "";
 }
@@ -54,12 +54,12 @@ function sectionText(section: string, keys: readonly ConfigKey[]): string[] {
   ];
 }
 
-/** The case that a key belongs to, such as `algorithm.id: grpo`. */
+/** Returns the case of a key, such as `algorithm.id: grpo`. */
 function caseOf({ when }: ConfigKey): string {
   return `${when?.key}: ${when?.value}`;
 }
 
-/** Keys that mean the same in three cases or more, each as the list of its occurrences. */
+/** Returns keys with the same meaning in at least three cases, each as the list of its occurrences. */
 function sharedKeys(keys: readonly ConfigKey[]): ConfigKey[][] {
   const byMeaning = new Map<string, ConfigKey[]>();
   for (const key of keys) {
@@ -79,7 +79,7 @@ function sharedTable(shared: readonly (readonly ConfigKey[])[]): string[] {
   return ["| key | value | default | | in |", "|---|---|---|---|---|", ...rows];
 }
 
-/** One default, or the most frequent one and those that differ from it. */
+/** Returns the only default, or the most frequent one and those that differ from it. */
 function defaults(occurrences: readonly ConfigKey[]): string {
   const byText = new Map<string, string[]>();
   for (const key of occurrences) {
@@ -106,7 +106,7 @@ function valueText({ default: value }: ConfigKey): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A text that stays within its cell. */
+/** Escapes a text for a table cell. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }

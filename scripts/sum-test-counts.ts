@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /*
- * Adds up the JSON reports of several runs of the test runner, given as arguments, and prints the counts as the runner
- * does after a single one.
+ * Sums the JSON reports of several test runs, given as arguments, and prints the counts in the format of a single run.
  */
 interface Report {
   readonly numPassedTests: number;
