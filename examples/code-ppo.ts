@@ -1,6 +1,7 @@
 /*
- * A small coder practises by PPO: functions in JavaScript, tests that it never sees, and a second try after it heard
- * which visible test failed. Model and problems are downloaded from the Hugging Face hub unless they are in its cache.
+ * PPO on code with a small model. The model writes JavaScript functions, never sees the hidden tests, and gets a second
+ * attempt after it learns which visible test failed. The model and the problems are downloaded from the Hugging Face
+ * hub unless they are in its cache.
  *
  *   npm run example examples/code-ppo.ts [steps] [folder]
  */

@@ -1,6 +1,6 @@
 /*
- * An environment of your own: spell a word backwards. It is played by a script and by its own expert, and checked
- * against the laws of environments.
+ * A custom environment: spell a word backwards. A script and the environment's own expert play it. Then
+ * `checkEnvironment` checks it against the rules of environments.
  *
  *   npm run example examples/custom-environment.ts
  */

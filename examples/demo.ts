@@ -1,7 +1,7 @@
 /*
- * A language model learns two-digit addition from nothing, in a minute or two on two cores: a byte-level model with
- * random weights, supervised fine-tuning on worked problems, then GRPO, which sees only whether its answers are
- * right. Prints the share of 500 held-out problems that are answered correctly, before and after each.
+ * Trains a language model on two-digit addition from scratch, in a minute or two on two cores: a byte-level model with
+ * random weights, supervised fine-tuning on worked problems, then GRPO, whose only signal is whether the answers are
+ * right. Prints the share of 500 held-out problems that are answered correctly, before and after each stage.
  *
  *   npm run demo [-- --seed 2] [-- --output folder]
  */
@@ -18,7 +18,7 @@ import { type TrainingConfigInput, train } from "lyceum/trainers";
 const problems = 500;
 const heldOut = `test[:${problems}]`;
 
-/** Shares of held-out problems answered correctly, from 0 to 1, and the seconds that each stage took. */
+/** Shares of correctly answered held-out problems, from 0 to 1, and the seconds of each stage. */
 export interface DemoResult {
   readonly untrained: number;
   readonly sft: number;
@@ -27,12 +27,12 @@ export interface DemoResult {
   readonly seconds: number;
 }
 
-/** Additions such as `37+70=`, answered by the bare number. */
+/** Creates additions such as `37+70=`, whose answer is the number alone. */
 export function additions(): EnvironmentDefinition {
   return mathEnvironment({ tasks: "arithmetic", operations: ["addition"], digits: 2, answerOnly: true });
 }
 
-/** The supervised stage: a model from scratch imitates worked problems for `steps` batches. */
+/** Returns the config of the supervised stage: a new model imitates worked problems for `steps` batches. */
 export function sftConfig(seed: number, steps: number): TrainingConfigInput {
   return {
     seed,
@@ -56,7 +56,7 @@ export function sftConfig(seed: number, steps: number): TrainingConfigInput {
   };
 }
 
-/** The reinforcement stage: groups of answers to each problem, rewarded where they are right. */
+/** Returns the config of the GRPO stage: groups of answers to each problem, with a reward for correct ones. */
 export function grpoConfig(seed: number, model: string, steps: number): TrainingConfigInput {
   return {
     seed,
@@ -69,13 +69,13 @@ export function grpoConfig(seed: number, model: string, steps: number): Training
   };
 }
 
-/** Both stages, the second from the weights of the first. `events` sees what happens. */
+/** Runs both stages. The second starts from the weights of the first. `events` can observe the training events. */
 export async function runDemo(options: {
   readonly seed: number;
   readonly output: string;
   readonly sftSteps?: number;
   readonly grpoSteps?: number;
-  /** What GRPO learns from, where it is something else than the additions themselves. */
+  /** The environment that rewards GRPO, if it is not the additions themselves. */
   readonly rewardedBy?: EnvironmentDefinition;
   readonly events?: (events: AsyncIterable<TrainingEvent>, folder: string) => AsyncIterable<TrainingEvent>;
 }): Promise<DemoResult> {
@@ -112,7 +112,7 @@ if (import.meta.main) {
   else console.log(`Learning curves: ${join(folder, "sft", "report.html")}, ${join(folder, "grpo", "report.html")}`);
 }
 
-/** Records a stage, shows it in the terminal, and hands its events on. */
+/** Records a stage, shows it in the terminal, and passes its events on. */
 async function* shown(events: AsyncIterable<TrainingEvent>, folder: string): AsyncIterable<TrainingEvent> {
   const seen: TrainingEvent[] = [];
   const recorded = recordRun(events, { folder });

@@ -1,6 +1,6 @@
 /*
- * DPO from a file of preferences: one object a line, with a prompt, the answer that is preferred and one that is not.
- * This file prefers small letters to capitals, and a model from scratch learns to.
+ * DPO from a file of preferences. Each line is one object with a prompt, the chosen answer and the rejected answer. In
+ * this file, the chosen answers are in lowercase and the rejected ones in capitals. A model from scratch learns this.
  *
  *   npm run example examples/dpo-preferences.ts [folder]
  */

@@ -1,6 +1,5 @@
 /*
- * A program that trains what a config file says, as `lyceum train` does: a place to begin where the command is not
- * enough.
+ * Trains from a config file, as `lyceum train` does. Start from this program if the command is not enough.
  *
  *   npm run example examples/from-config.ts examples/arithmetic-sft.yaml [folder]
  */
@@ -18,7 +17,7 @@ const { environment: named, ...config } = parse(await readFile(path, "utf8"));
 const { id, ...environmentOptions } = named;
 
 await using backend = await createOnnxBackend({ device: config.model.device ?? "auto" });
-// What is wrong in the file is an error that names each key: the environment checks its options, train all else.
+// Invalid config values raise an error that names each key. The environment checks its options, train checks the rest.
 const environment = environments.create(id, environmentOptions);
 const events = train({ config, environment, environmentOptions, backend, output });
 const color = process.stdout.hasColors?.() ?? false;

@@ -1,6 +1,7 @@
 /*
- * A small model practises problems that the program makes up, arithmetic to equations, by GRPO: eight answers to each,
- * compared with one another. The model is downloaded from the Hugging Face hub unless it is in its cache.
+ * GRPO on generated mathematics problems, from arithmetic to equations, with a small model. Each problem gets eight
+ * answers, which are compared with each other. The model is downloaded from the Hugging Face hub unless it is in its
+ * cache.
  *
  *   npm run example examples/math-grpo.ts [steps] [folder]
  */

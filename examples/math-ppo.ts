@@ -1,5 +1,5 @@
 /*
- * A small model practises GSM8K's word problems by PPO, with a critic that is a model of its own. Model and problems are
+ * PPO on GSM8K's word problems with a small model. The critic is a separate model. The model and the problems are
  * downloaded from the Hugging Face hub unless they are in its cache.
  *
  *   npm run example examples/math-ppo.ts [steps] [folder]

@@ -1,6 +1,7 @@
 /*
- * An environment of several turns: guess a number between 1 and 100, told each time whether it is higher or lower.
- * What an episode remembers is its state. The player here is a program; a model would be asked in the same way.
+ * An environment with several turns: guess a number between 1 and 100. Each answer says if the number is higher or
+ * lower. The state stores what an episode must remember. The player here is a program. A model can play in the same
+ * way.
  *
  *   npm run example examples/multi-turn.ts
  */
@@ -31,7 +32,7 @@ const environment = defineEnvironment<number, { guesses: number[] }>({
   },
 });
 
-/** Halves what is left with each guess. */
+/** Halves the remaining range with each guess. */
 const bisection: Policy = scriptedPolicy(
   ({ messages }) => {
     let low = 1;

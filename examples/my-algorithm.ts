@@ -1,13 +1,15 @@
 /*
- * An algorithm of your own, in a file that a config names: `algorithm: ./my-algorithm.ts`. This one learns the best
- * answers of each group and no others, as expert iteration does.
+ * A custom algorithm in a file that a config names: `algorithm: ./my-algorithm.ts`. It learns only from the best
+ * answers of each group, as in expert iteration.
  *
  *   npm run example src/cli/main.ts train --config examples/my-algorithm.yaml
  */
 import { type AdvantageEstimator, type AlgorithmDefinition, defineAlgorithm, groupAdvantages } from "lyceum/trainers";
 import { z } from "zod";
 
-/** 1 for what earned the most, at least `least`, and 0 for the rest. */
+/**
+ * Gives advantage 1 to the answers with the group's highest reward if that is at least `least`, and 0 to all others.
+ */
 function bestOnly(least: number): AdvantageEstimator {
   return {
     id: "best-only",

@@ -1,5 +1,5 @@
-// An opponent to measure self-play by: it makes a random legal move in tic-tac-toe and Kuhn poker. A config names it
-// scripted:examples/random-player.ts.
+// An opponent for measuring self-play. It makes a random legal move in tic-tac-toe and Kuhn poker. Configs refer to it
+// as scripted:examples/random-player.ts.
 import { type ActRequest, createRandom, textOf } from "lyceum";
 
 export default function randomMove({ messages, seed }: ActRequest): string {

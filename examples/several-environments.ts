@@ -1,7 +1,7 @@
 /*
- * One model practises code, mathematics and tools in one run, in shares of two, one and one: every step has tasks of each,
- * and metrics tell them apart. Model and MBPP's problems are downloaded from the Hugging Face hub unless they are in its
- * cache.
+ * Trains one model on code, mathematics and tools in one run, with shares of two, one and one. Every step has tasks of
+ * each environment, and metrics are reported per environment. The model and MBPP's problems are downloaded from the
+ * Hugging Face hub unless they are in its cache.
  *
  *   npm run example examples/several-environments.ts [steps] [folder]
  */

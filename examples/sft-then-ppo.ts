@@ -1,5 +1,5 @@
 /*
- * Two stages: a model from scratch imitates an expert for a while, then goes on by PPO from what that left.
+ * Two stages: a model from scratch imitates an expert, then PPO continues from the resulting weights.
  *
  *   npm run example examples/sft-then-ppo.ts [folder]
  */
@@ -10,7 +10,7 @@ import { recordRun, showTraining } from "lyceum/reports";
 import { type TrainingConfigInput, train } from "lyceum/trainers";
 
 const output = process.argv[2] ?? "runs/sft-then-ppo";
-// 3+4= is answered by 7.
+// The answer to 3+4= is 7.
 const environment = mathEnvironment({ tasks: "arithmetic", operations: ["addition"], digits: 1, answerOnly: true });
 
 const shared = { seed: 1, sampling: { maxTokens: 4 }, evaluation: { split: "test", limit: 100 } } as const;

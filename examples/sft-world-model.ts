@@ -1,6 +1,7 @@
 /*
- * A model learns an environment as well as an expert: with `observationWeight` it predicts what the environment answers
- * too. Here a walker goes left or right on a line, and the environment says where that leads.
+ * A model learns to predict the environment as well as the expert's actions: with `observationWeight`, it also trains
+ * on the environment's observations. Here a walker goes left or right on a line, and the environment says where it
+ * arrives.
  *
  *   npm run example examples/sft-world-model.ts [folder]
  */

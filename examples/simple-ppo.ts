@@ -1,6 +1,6 @@
 /*
- * PPO in its smallest form: a model from scratch is paid the share of digits in what it writes, and a value head
- * on it learns what to expect.
+ * A minimal PPO run. The reward of a model from scratch is the share of digits in its text. A value head on the model
+ * learns to predict it.
  *
  *   npm run example examples/simple-ppo.ts [folder]
  */

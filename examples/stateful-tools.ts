@@ -1,4 +1,4 @@
-// A shop with two tools that share a cart; stateful-tools.yaml trains a model in it.
+// A shop with two tools that share a cart. stateful-tools.yaml trains a model in it.
 import { callMessage, defineEnvironment, type EnvironmentDefinition } from "lyceum";
 import { z } from "zod";
 

@@ -1,6 +1,6 @@
 /*
- * A small model learns by PPO to call a calculator and to answer with what it says. Tasks are made by the program; the
- * model is downloaded from the Hugging Face hub unless it is in its cache.
+ * PPO on tool use: a small model learns to call a calculator and to answer with its result. The program generates the
+ * tasks. The model is downloaded from the Hugging Face hub unless it is in its cache.
  *
  *   npm run example examples/tool-use-ppo.ts [steps] [folder]
  */

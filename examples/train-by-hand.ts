@@ -1,6 +1,7 @@
 /*
- * The training loop written out, for those who want to change it: play, compare, update. A small model from scratch
- * imitates an expert at first and then practises by itself (GRPO). What differs is who plays and what is minimised.
+ * The training loop, written out for those who want to change it: play, compare, update. A small model from scratch
+ * first imitates an expert, then learns from its own answers (GRPO). Only the policy and the loss differ between the
+ * stages.
  *
  *   npm run example examples/train-by-hand.ts
  */
@@ -25,7 +26,7 @@ const sampling = { temperature: 1, maxTokens: 4 };
 const imitate: Loss = { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" };
 const reinforce: Loss = { terms: [{ type: "ppo", clipLow: 0.2, clipHigh: 0.2 }], aggregation: "token-mean" };
 
-// So small a model gains nothing from more threads.
+// A model this small gains nothing from more threads.
 await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
 const model = await backend.openModel({
   source: {
@@ -62,7 +63,7 @@ for (let step = 1; step <= 100; step++) {
       seed: step,
     }),
   );
-  // An advantage is a reward compared with those of the same group; imitation needs none.
+  // An advantage compares a reward with the other rewards of its group. Imitation needs none.
   const samples = groups.flatMap((group) =>
     imitating ? imitationSamples(group) : groupSamples(group, { estimator: groupZScore }),
   );

@@ -1,6 +1,6 @@
 /*
- * The training loop that `lyceum train` runs, called from a program with an environment of its own: a small model from
- * scratch learns to write four letters backwards. Supervised fine-tuning first, then GRPO from what that gave.
+ * Runs the training loop of `lyceum train` from a program, with a custom environment. A small model from scratch learns
+ * to write four letters backwards: supervised fine-tuning first, then GRPO from the resulting weights.
  *
  *   npm run example examples/train-from-code.ts [folder]
  */
@@ -17,7 +17,7 @@ const backwards = (word: string): string => [...word].reverse().join("");
 
 const environment = defineEnvironment({
   id: "backwards",
-  // A quarter of the words is held out, by hash: a model that is right about those has learned more than a list.
+  // A quarter of the words is held out, by hash. A model that is right on those has not just memorised a list.
   tasks: (split) => words.filter((word) => contentHash(word) < "4" === (split === "test")),
   reset: ({ task }) => task,
   step: ({ task, text }) => ({ reward: text === backwards(task) ? 1 : 0 }),
@@ -40,7 +40,7 @@ const stages: Record<string, TrainingConfigInput> = {
   },
 };
 
-// So small a model gains nothing from more threads.
+// A model this small gains nothing from more threads.
 await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
 for (const [name, config] of Object.entries(stages)) {
   const folder = `${output}/${name}`;

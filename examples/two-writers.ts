@@ -1,7 +1,7 @@
 /*
- * Two agents learn to summarise posts together by MAGRPO, from a data set, a prompt for each and a reward function: the
- * second is to write three times as much as the first. Model and posts are downloaded from the Hugging Face hub unless
- * they are in its cache.
+ * Trains two agents with MAGRPO to summarise posts together, from a data set, a prompt for each agent and a reward
+ * function. The second agent should write three times as much as the first. The model and the posts are downloaded from
+ * the Hugging Face hub unless they are in its cache.
  *
  *   npm run example examples/two-writers.ts [steps] [folder]
  */
@@ -31,7 +31,7 @@ const events = train({
   output,
   config: {
     algorithm: { id: "magrpo", groupSize: 4 },
-    // An adapter for each agent, over one model.
+    // An adapter for each agent, over one base model.
     model: { path: "Qwen/Qwen2.5-0.5B-Instruct", adapter: { type: "lora", rank: 16, alpha: 32 } },
     sampling: { temperature: 0.7, maxTokens: 256 },
     training: { steps: Number(steps), batchSize: 1, learningRate: 2e-5 },
