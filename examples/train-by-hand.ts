@@ -34,7 +34,7 @@ const model = await backend.openModel({
     seed,
     config: {
       model_type: "llama",
-      vocab_size: 263, // what the byte tokenizer knows
+      vocab_size: 263, // the byte tokenizer's vocabulary
       hidden_size: 64,
       intermediate_size: 256,
       num_hidden_layers: 2,
