@@ -6,7 +6,7 @@ import type { ExecuteRequest, ExecuteResult, Language } from "./execution.ts";
 export interface Sandbox extends AsyncDisposable {
   readonly info: SandboxInfo;
   /**
-   * Runs a request and resolves with the observations, whatever the code does. Rejects with `sandbox.request` if the
+   * Runs a request and resolves with the observations. Errors of the code are observations too. Rejects with `sandbox.request` if the
    * request cannot be run (an unsupported language, a missing entry), and with `sandbox.closed` after closing.
    */
   execute(request: ExecuteRequest): Promise<ExecuteResult>;

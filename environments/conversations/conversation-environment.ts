@@ -14,7 +14,7 @@ interface Replay {
   readonly same: number;
 }
 
-/** Replays the messages to the assistant, whatever the agent answers. */
+/** Replays the messages to the assistant. The agent's answers do not change them. */
 export class ConversationEnvironment implements Environment<ConversationTask> {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;

@@ -1,4 +1,4 @@
-"""Loads code that nobody has vouched for, and calls its functions, for whatever runner holds the process.
+"""Loads untrusted code and calls its functions. The runner of each sandbox imports it.
 
 `load` once, then `call` once per case; `Objects` serves the stand-ins of a judge. Everything goes in and comes out as
 JSON text. What an answer says is only what was observed: code in the same process can forge any of it.

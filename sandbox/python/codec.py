@@ -1,6 +1,6 @@
 """Plain values, as sandbox/plain-value.ts defines them: Python values to JSON text and back.
 
-Runs beside code that nobody has vouched for, so everything it uses is bound before that code is loaded, types are
+Runs in one process with untrusted code, so everything it uses is bound before that code is loaded, types are
 compared exactly, and no method that the code could define is ever called. Python 3.8 and newer.
 """
 

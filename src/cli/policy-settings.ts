@@ -132,7 +132,7 @@ export function recordedPolicy(settings: PolicySettings): PolicySpecification {
   return answering === undefined ? name : { model, ...(name === model ? {} : { name }), ...answering };
 }
 
-/** Returns the parsed name of a policy. A model with a base URL is a model on a server, whatever its name. */
+/** Returns the parsed name of a policy. A model with a base URL is a model on a server. Its name is not parsed. */
 export function policyNameOf({ model, baseUrl }: PolicySettings): PolicyName {
   return baseUrl === undefined ? parsePolicyName(model) : { kind: "server", url: baseUrl, model };
 }

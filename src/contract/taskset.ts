@@ -1,4 +1,4 @@
-/** A task with its identifiers. Tasks with equal content have equal hashes, whatever their source. */
+/** A task with its identifiers. The hash depends on the content only, not on the source. */
 export interface TaskEntry<Task = unknown> {
   readonly index: number;
   /** The name within the taskset: the data's own id if it has one, else the index. */

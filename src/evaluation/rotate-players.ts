@@ -1,18 +1,21 @@
 import type { AgentId } from "../contract/action.ts";
 import type { Policy } from "../contract/policy.ts";
 
-/** Returns the index of the player for the agent with index `seat`. It increases by one with each member. */
-export function playerOfAgent(seat: number, options: { readonly member: number; readonly players: number }): number {
-  return (seat + options.member) % options.players;
+/** Returns which player plays an agent in the sample with index `member`. Both are indices. */
+export function playerOfAgent(agent: number, options: { readonly member: number; readonly players: number }): number {
+  return (agent + options.member) % options.players;
 }
 
 /** One policy for all agents, or one per agent by name. */
 type Player = Policy | Readonly<Record<AgentId, Policy>>;
 
-/** Rotates players between agents: player i plays agent i in member 0, player i + 1 plays agent i in member 1, ... */
+/** Rotates players between agents: player i plays agent i in sample 0, player i + 1 plays agent i in sample 1, ... */
 export function rotatePlayers(agents: readonly AgentId[], players: readonly Player[]): Record<AgentId, Policy> {
   return Object.fromEntries(
-    agents.map((agent, seat) => [agent, rotated(seat, { policies: players.map((player) => policyOf(player, agent)) })]),
+    agents.map((agent, index) => [
+      agent,
+      rotated(index, { policies: players.map((player) => policyOf(player, agent)) }),
+    ]),
   );
 }
 
@@ -22,8 +25,8 @@ function policyOf(player: Player, agent: AgentId): Policy {
     : (player as Record<AgentId, Policy>)[agent]!;
 }
 
-/** The policy of an agent. It calls the policy of the player that the request's member determines. */
-function rotated(seat: number, { policies }: { readonly policies: readonly Policy[] }): Policy {
+/** Returns the policy of an agent. It calls the policy of the player that plays the agent in the request's sample. */
+function rotated(agent: number, { policies }: { readonly policies: readonly Policy[] }): Policy {
   const [first, ...others] = policies as readonly [Policy, ...Policy[]];
   const batching = policies.filter((policy) => policy.flush !== undefined);
   return {
@@ -32,7 +35,7 @@ function rotated(seat: number, { policies }: { readonly policies: readonly Polic
     accepts: first.accepts.filter((type) => others.every((policy) => policy.accepts.includes(type))),
     act: (request) => {
       const member = request.episode?.member ?? 0;
-      return policies[playerOfAgent(seat, { member, players: policies.length })]!.act(request);
+      return policies[playerOfAgent(agent, { member, players: policies.length })]!.act(request);
     },
     ...(batching.length === 0 ? {} : { flush: () => batching.forEach((policy) => void policy.flush!()) }),
   };

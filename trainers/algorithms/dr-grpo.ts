@@ -12,7 +12,7 @@ const settings = z.strictObject({
 
 /**
  * Dr. GRPO (Liu et al. 2025, https://arxiv.org/abs/2503.20783): GRPO without its two biases. Advantages are not divided
- * by the group's standard deviation. Each token has the same weight, whatever the length of its completion.
+ * by the group's standard deviation. Tokens of long and short completions have the same weight.
  */
 export const drGrpo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
   id: "dr-grpo",

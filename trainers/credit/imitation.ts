@@ -5,7 +5,7 @@ import type { Credit } from "./credit.ts";
 import { agentsOf } from "./trajectory.ts";
 
 /**
- * Imitates every episode that did not fail, whatever its reward. `actions` is the weight of the agent's messages
+ * Imitates every episode that did not fail. Rewards are not read. `actions` is the weight of the agent's messages
  * (behavioural cloning). `observations` is the weight of the environment's messages (a world model). The first prompt
  * is never predicted.
  */

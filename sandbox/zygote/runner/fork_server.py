@@ -107,7 +107,7 @@ def _offer_to_the_oom_killer(pid):
 
 
 def _sweep(uid):
-    """Kills and reaps whatever is left of the child's children; says how many there were."""
+    """Kills and reaps all remaining children of the child. Returns their number."""
     swept = 0
     while True:
         try:

@@ -87,8 +87,8 @@ function isKnown(key: string, set: ReadonlyMap<string, Json>, keys: readonly Con
 }
 
 /**
- * Returns a pattern for a known key. `agents.models.*.path` matches any name. A list is one value here, whatever its
- * items contain.
+ * Returns a pattern for a known key. `agents.models.*.path` matches any name. A list is one value here.
+ * Its items are not searched.
  */
 function pattern(known: string): RegExp {
   const [list] = known.split("[]") as [string];

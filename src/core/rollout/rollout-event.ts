@@ -12,7 +12,7 @@ export interface EpisodeStartEvent {
   readonly task: Episode["task"];
 }
 
-/** Sent after an episode has ended, whatever its status. It does not yet include the rewards of `scoreGroup`. */
+/** Sent after an episode has ended, with any status. It does not yet include the rewards of `scoreGroup`. */
 export interface EpisodeEndEvent {
   readonly type: "episode-end";
   readonly group: number;

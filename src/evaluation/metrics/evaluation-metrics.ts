@@ -13,8 +13,8 @@ export type MeasuredRun = Pick<EvaluationManifest, "k" | "spec" | "correct"> & {
 };
 
 /**
- * Returns the metrics of tasks by name, the most informative first. Each task has the same weight, whatever its number
- * of episodes. Tasks without a score are excluded.
+ * Returns the metrics of tasks by name, the most informative first. All tasks have the same weight, also
+ * if their numbers of episodes differ. Tasks without a score are excluded.
  */
 export function evaluationMetrics(
   results: readonly TaskResult[],

@@ -20,13 +20,12 @@ export function matchScore(entry: EpisodeEntry, { agents, rotated }: Seats): num
   return own > other ? 1 : own < other ? 0 : 0.5;
 }
 
-/** Returns the agent that the model of `agent` plays in a member, if models rotate between agents. */
+/** Returns the agent that the model of `agent` plays in the sample `member`, if models rotate between agents. */
 export function agentOfModel(
   agent: string,
   options: { readonly agents: readonly string[]; readonly member: number },
 ): string {
   const { agents, member } = options;
   const player = agents.indexOf(agent);
-  const seats = agents.length;
-  return agents.find((_, seat) => playerOfAgent(seat, { member, players: seats }) === player)!;
+  return agents.find((_, index) => playerOfAgent(index, { member, players: agents.length }) === player)!;
 }

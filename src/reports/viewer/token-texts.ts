@@ -23,7 +23,7 @@ export async function tokenTexts(
   return texts;
 }
 
-/** The model in an agent's seat: where seats rotate, in member m that of the agent m places on. */
+/** Returns the model that plays an agent. If models rotate, this depends on the episode's `member`. */
 export function modelOfAgent(
   agent: string,
   { member, identity }: Pick<Episode, "member"> & Pick<EvaluationManifest, "identity">,

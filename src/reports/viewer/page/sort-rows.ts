@@ -1,4 +1,4 @@
-/** What a row is sorted by; rows without it come last, whatever the direction. */
+/** The value to sort a row by. Rows without a value come last in both directions. */
 export type SortValue = number | string | undefined;
 
 /** Rows in the order of a value; equal ones stay in the order in which they were. */
