@@ -1,4 +1,4 @@
-"""What a rewritten test asks while it runs, so that it does not pass because nothing was compared."""
+"""Checks that rewritten tests call while they run. A test in which nothing was compared does not pass."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ _TESTING = ("assert_allclose", "assert_array_equal", "assert_equal", "assert_alm
 
 
 class Ended(RuntimeError):
-    """A StopIteration of the candidate's call: it ends no iteration of the test, which may expect it nevertheless."""
+    """A StopIteration of a candidate's call. It ends no iteration of the test. The test may still expect it."""
 
 
 class AsyncEnded(RuntimeError):
@@ -24,7 +24,7 @@ _ends = {StopIteration: Ended, StopAsyncIteration: AsyncEnded}
 
 
 class Checks:
-    """Of one judge. `is_stand_in` says whether a value is an object of the candidate's."""
+    """The checks of one judge. `is_stand_in` returns whether a value is an object of the candidate."""
 
     def __init__(self, is_stand_in):
         self._is_stand_in = is_stand_in
@@ -40,7 +40,7 @@ class Checks:
 
     @contextlib.contextmanager
     def test(self):
-        """A test, or one within it. Raises AssertionError if all of its asserts stand in loops that had no items."""
+        """Runs a test, which may be nested. Raises AssertionError if all its asserts are in loops without items."""
         before = self._asserted
         self._is_new = True
         self._asserted = self._looped = False
@@ -51,7 +51,7 @@ class Checks:
         self._looped = False
 
     def gave(self, value, arguments=None, is_item=False):
-        """The candidate gave a value, by a call with these arguments or as an item of something."""
+        """Records a value of the candidate: the result of a call with these arguments, or an item of a result."""
         if self._is_new:
             # The values of the previous test may still be in use until there is a newer one.
             self._is_new = False
@@ -77,7 +77,7 @@ class Checks:
         self._looped = True
 
     def items(self, iterable, operands):
-        """The items of a loop. If there are none, what it indexes must have none either."""
+        """Returns the items of a loop. If there are none, the values that the loop indexes must be empty too."""
         if self._size(iterable) > 0:
             return iterable
         return self._checked(iter(iterable), lambda: (iterable, *operands()))

@@ -3,8 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a folder and those above it, as far as they are missing. Resolves to the first one that was made. Rejects with
- * the reason of the system: a recursive `mkdir` of Node says ENOENT for most reasons, such as a read-only file system.
+ * Creates a folder and its missing parents. Resolves to the first folder that was created. Rejects with the error of
+ * the system. Node's recursive `mkdir` reports ENOENT for most errors, such as a read-only file system.
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   try {
@@ -13,7 +13,7 @@ export async function makeFolder(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     let missing = resolve(path);
     while (!existsSync(dirname(missing))) missing = dirname(missing);
-    // Rejects with the true reason, unless that has just gone.
+    // Rejects with the system's error, unless its cause has just disappeared.
     await mkdir(missing);
     await mkdir(path, { recursive: true });
     return missing;
