@@ -20,7 +20,10 @@ const listed = 20;
 
 /** Runs `lyceum compare`: prints a comparison of two evaluations or two trainings. */
 export async function compareCommand(args: CompareArguments, output: { write(text: string): unknown }): Promise<void> {
-  const trainings = [args.first, args.second].filter((folder) => existsSync(join(folder, metricsFileName)));
+  const folders = [args.first, args.second];
+  const missing = folders.find((folder) => !existsSync(folder));
+  if (missing !== undefined) throw absent(missing);
+  const trainings = folders.filter((folder) => existsSync(join(folder, metricsFileName)));
   if (trainings.length === 1) throw unlike(trainings[0]!);
   if (trainings.length === 2) {
     const compared = await compareTrainings(args.first, args.second);
@@ -47,6 +50,14 @@ function compareText({ first, second, differences, shared, metrics, changed }: C
     ...(changed.length > listed ? [`  and ${changed.length - listed} more; --json prints all`] : []),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function absent(folder: string): LyceumError {
+  return new LyceumError({
+    code: "data.not-found",
+    message: `There is no folder ${folder}.`,
+    hint: "Name the folders of two trainings or of two evaluations.",
+  });
 }
 
 function unlike(training: string): LyceumError {

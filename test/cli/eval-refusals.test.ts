@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openCatalog } from "../../src/cli/catalog.ts";
@@ -64,11 +65,16 @@ it.each([
   ["eval debate -m nowhere.yaml -o OUT", "There is no config file nowhere.yaml"],
   ["eval debate -m demonstration --opponent nowhere.json -o OUT", "There is no config file nowhere.json"],
   ["eval -e ENV -o OUT", "--model"],
-  ["compare nowhere here", "There is no nowhere"],
+  ["compare nowhere here", "There is no folder nowhere"],
+  ["compare TRAINING nowhere", "There is no folder nowhere"],
   ["rescore nowhere -o OUT", "There is no nowhere"],
 ])("%j is refused, and nothing is begun", async (words, text) => {
   const folder = await evalFolder();
-  const filled = words.replace("OUT", join(folder, "a")).replace("ENV", join(folder, "uneven.ts"));
+  const filled = words
+    .replace("OUT", join(folder, "a"))
+    .replace("ENV", join(folder, "uneven.ts"))
+    .replace("TRAINING", folder);
+  await writeFile(join(folder, "metrics.jsonl"), "");
   const error = (await thrownBy(filled)) as Error;
   expect(error.message).toContain(text);
   expect(exitCodeOf(error)).toBe(2);
