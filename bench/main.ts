@@ -7,6 +7,7 @@ import { environmentSteps } from "./environments.ts";
 import { evaluation } from "./evaluate.ts";
 import { falsePasses } from "./false-passes.ts";
 import { learning } from "./learning.ts";
+import { longEpisode } from "./long-episode.ts";
 import { loraStep } from "./lora-step.ts";
 import { ppoStep } from "./ppo-step.ts";
 import { promptTokens } from "./prompt-tokens.ts";
@@ -23,6 +24,7 @@ import { viewRuns } from "./view-runs.ts";
  */
 const benchmarks = [
   ...rollout,
+  longEpisode,
   environmentSteps,
   evaluation,
   sandbox,

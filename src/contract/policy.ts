@@ -2,6 +2,7 @@ import type { Action, AgentId } from "./action.ts";
 import type { Message, PartType, ToolSpec } from "./message.ts";
 import type { SamplingSettings } from "./sampler.ts";
 import type { TaskEntry } from "./taskset.ts";
+import type { TokenPrefix } from "./token-prefix.ts";
 import type { TokenSupport } from "./token-support.ts";
 
 /** A request for one action of an agent. */
@@ -43,16 +44,21 @@ export interface EpisodeContext {
  * The tokens up to and including an agent's last action, and the number of the request's messages that they contain.
  */
 export interface PreviousTokens {
-  readonly ids: readonly number[];
+  readonly ids: TokenPrefix;
   readonly messageCount: number;
 }
 
 /** The exact tokens of an action. */
 export interface ActTokens {
-  /** The exact prompt of the model. */
-  readonly promptIds: readonly number[];
-  /** True if `promptIds` begins with the request's `previous.ids`. False begins a new training sequence. */
+  /**
+   * True if the model's prompt was the request's `previous.ids` followed by `newPromptIds`. False if it was
+   * `newPromptIds` alone, which begins a new training sequence.
+   */
   readonly extendsPrevious: boolean;
+  /** The prompt without the tokens of `previous.ids`, so that the tokens of a turn do not contain those before it. */
+  readonly newPromptIds: readonly number[];
+  /** The number of tokens of the prompt that the model read. The loop rejects tokens that do not add up to it. */
+  readonly promptLength: number;
   /** The sampled ids, including the end-of-turn token if it was sampled. */
   readonly completionIds: readonly number[];
   /** One logprob per completion id, under the distribution that it was sampled from. */

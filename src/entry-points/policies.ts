@@ -1,5 +1,6 @@
 export type { ActTokens, EpisodeContext, PreviousTokens, TokenLogprob, TokenUsage } from "../contract/policy.ts";
 export { defaultSampling, type Sample, type SampleRequest, type Sampler } from "../contract/sampler.ts";
+export { TokenPrefix } from "../contract/token-prefix.ts";
 export type { TokenSupport } from "../contract/token-support.ts";
 export type { OpenAICompatibleOptions } from "../core/policy/openai-compatible/openai-compatible-policy.ts";
 export { replayPolicy } from "../core/policy/replay-policy.ts";

@@ -1,11 +1,11 @@
 import { LyceumError } from "../../contract/errors/index.ts";
-import type { ActRequest } from "../../contract/policy.ts";
+import type { ActRequest, ActTokens } from "../../contract/policy.ts";
 import type { Renderer } from "../tokens/renderer.ts";
 
-/** The exact prompt of a request. `extendsPrevious` is true if it continues the tokens of the agent's earlier turns. */
+/** The exact prompt of a request, and its part of the action's tokens. */
 export interface RenderedPrompt {
   readonly promptIds: readonly number[];
-  readonly extendsPrevious: boolean;
+  readonly tokens: Pick<ActTokens, "extendsPrevious" | "newPromptIds" | "promptLength">;
 }
 
 /**
@@ -15,14 +15,19 @@ export interface RenderedPrompt {
 export function renderPrompt(renderer: Renderer, request: ActRequest): RenderedPrompt {
   const { messages, previous } = request;
   const tools = request.tools === undefined ? {} : { tools: request.tools };
-  const extension =
-    previous === undefined
-      ? "broken"
-      : renderer.extend({ ids: previous.ids, messages, messageCount: previous.messageCount, ...tools });
-  if (previous === undefined || extension === "broken") {
-    return { promptIds: renderer.start({ messages, ...tools }), extendsPrevious: false };
+  if (previous !== undefined) {
+    const ids = previous.ids.toArray();
+    const newPromptIds = renderer.extend({ ids, messages, messageCount: previous.messageCount, ...tools });
+    if (newPromptIds !== "broken") {
+      for (const id of newPromptIds) ids.push(id);
+      return { promptIds: ids, tokens: { extendsPrevious: true, newPromptIds, promptLength: ids.length } };
+    }
   }
-  return { promptIds: previous.ids.concat(extension), extendsPrevious: true };
+  const promptIds = renderer.start({ messages, ...tools });
+  return {
+    promptIds,
+    tokens: { extendsPrevious: false, newPromptIds: promptIds, promptLength: promptIds.length },
+  };
 }
 
 /**

@@ -70,12 +70,10 @@ function replayedTokens({ record, turn }: RecordedTurn, { previous }: ActRequest
   const sampled = { completionIds, logprobs, ...(supports === undefined ? {} : { supports }), weightsVersion };
   const prompt = node.parent === null ? undefined : record.nodes[node.parent]!.tokens;
   if (node.tokens === undefined || prompt === undefined) return undefined;
-  if (prompt.startsSequence) {
-    return { promptIds: prompt.ids, extendsPrevious: false, ...sampled };
-  }
-  if (previous === undefined) return undefined;
-  const promptIds = previous.ids.concat(prompt.ids);
-  return { promptIds, extendsPrevious: true, ...sampled };
+  const { ids: newPromptIds, startsSequence } = prompt;
+  if (!startsSequence && previous === undefined) return undefined;
+  const promptLength = newPromptIds.length + (startsSequence ? 0 : previous!.ids.length);
+  return { extendsPrevious: !startsSequence, newPromptIds, promptLength, ...sampled };
 }
 
 function unrecorded({ agent, seed, episode }: ActRequest, tasks: ReadonlySet<string>): LyceumError {

@@ -151,7 +151,7 @@ function actResult(options: {
   return {
     action: renderer.parse({ ids, finish, ...(stopString === undefined ? {} : { stopString }) }),
     tokens: {
-      ...prompt,
+      ...prompt.tokens,
       completionIds: ids,
       logprobs,
       ...(supports === undefined ? {} : { supports }),

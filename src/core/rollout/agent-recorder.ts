@@ -7,6 +7,7 @@ import { messageProblem } from "../../contract/message-problem.ts";
 import type { ActResult, ActTokens, Policy, PreviousTokens } from "../../contract/policy.ts";
 import { addRewards, isReward, type Reward, rewardText, scored, type UnscoredReward } from "../../contract/reward.ts";
 import { isTruncated, type SamplingSettings } from "../../contract/sampler.ts";
+import { TokenPrefix } from "../../contract/token-prefix.ts";
 import { contractError } from "../environment/environment-error.ts";
 import { observationProblem } from "./contract-problem.ts";
 
@@ -16,14 +17,13 @@ const finishes: readonly unknown[] = ["stop", "length", "tool-calls", "error"] s
 export class AgentRecorder {
   readonly agent: AgentId;
   readonly policy: Policy;
-  /** The conversation so far, oldest message first. */
-  messages: readonly Message[] = [];
   tools: readonly ToolSpec[] | undefined;
   previous: PreviousTokens | undefined;
   sampledTokens = 0;
   terminated = false;
   truncated = false;
   readonly #environment: string;
+  #messages: Message[] = [];
   readonly #nodes: MessageNode[] = [];
   readonly #turns: AgentTurn[] = [];
   /** The parent of the next message's node. */
@@ -40,7 +40,7 @@ export class AgentRecorder {
   /** Returns an independent copy of the record so far. */
   copy(): AgentRecorder {
     const copy = new AgentRecorder({ agent: this.agent, policy: this.policy, environment: this.#environment });
-    copy.messages = this.messages;
+    copy.#messages = [...this.#messages];
     copy.tools = this.tools;
     copy.previous = this.previous;
     copy.sampledTokens = this.sampledTokens;
@@ -51,6 +51,11 @@ export class AgentRecorder {
     copy.#tip = this.#tip;
     copy.#early = this.#early;
     return copy;
+  }
+
+  /** Returns the conversation so far, oldest message first, as a list that later turns do not change. */
+  conversation(): readonly Message[] {
+    return [...this.#messages];
   }
 
   /** The nodes of the conversation, oldest first. */
@@ -83,10 +88,13 @@ export class AgentRecorder {
     if (context === "replace") {
       this.#tip = null;
       this.previous = undefined;
+      this.#messages = [];
     }
-    this.messages = context === "replace" ? [...messages] : [...this.messages, ...messages];
     this.tools = observation.tools;
-    for (const message of messages) this.#addNode(message, turn);
+    for (const message of messages) {
+      this.#messages.push(message);
+      this.#addNode(message, turn);
+    }
   }
 
   /**
@@ -99,19 +107,16 @@ export class AgentRecorder {
     const sampledTokens = tokens?.completionIds?.length ?? usage?.completionTokens ?? 0;
     if (!(sampledTokens >= 0)) throw this.#unlikely(`${sampledTokens} sampled tokens`);
     const { turn } = options;
-    if (tokens !== undefined) this.#addPromptTokens(tokens);
+    const prompt = tokens === undefined ? undefined : this.#addPromptTokens(tokens);
     const node = this.#addNode(
       action.message,
       turn,
       tokens === undefined ? undefined : this.#sampledTokens(tokens, options.sampling),
     );
-    this.messages = [...this.messages, action.message];
+    this.#messages.push(action.message);
     this.#turns.push({ turn, node, finish: action.finish, ...actionDetails(result) });
     this.sampledTokens += sampledTokens;
-    this.previous =
-      tokens === undefined
-        ? undefined
-        : { ids: tokens.promptIds.concat(tokens.completionIds), messageCount: this.messages.length };
+    this.previous = prompt && { ids: prompt.append(tokens!.completionIds), messageCount: this.#messages.length };
   }
 
   /** Adds a reward to the last action. A reward before the first action only counts in the sum. */
@@ -167,17 +172,22 @@ export class AgentRecorder {
     return id;
   }
 
-  /** Assigns the tokens of the prompt since the last action to the last message of the observation. */
-  #addPromptTokens(tokens: ActTokens): void {
-    const { promptIds, completionIds, logprobs, extendsPrevious } = tokens;
-    if (![promptIds, completionIds, logprobs].every(Array.isArray)) throw this.#unlikely("tokens that are not lists");
-    const previousIds = this.previous?.ids;
-    if (extendsPrevious && (previousIds === undefined || !startsWith(promptIds, previousIds))) {
-      throw this.#unlikely("a prompt that does not begin with the tokens that it claims to extend");
+  /**
+   * Assigns the tokens of the prompt since the last action to the last message of the observation. Returns the whole
+   * prompt.
+   */
+  #addPromptTokens(tokens: ActTokens): TokenPrefix {
+    const { newPromptIds: ids, promptLength, completionIds, logprobs, extendsPrevious } = tokens;
+    if (![ids, completionIds, logprobs].every(Array.isArray)) throw this.#unlikely("tokens that are not lists");
+    const previous = extendsPrevious ? this.previous?.ids : TokenPrefix.empty;
+    if (previous === undefined) throw this.#unlikely("a prompt that extends earlier tokens, but there are none");
+    const prompt = previous.append(ids);
+    if (prompt.length !== promptLength) {
+      throw this.#unlikely(`a prompt of ${promptLength} tokens, of which it names ${prompt.length}`);
     }
-    const ids = extendsPrevious ? promptIds.slice(previousIds!.length) : promptIds;
     const last = this.#nodes.length - 1;
     this.#nodes[last] = { ...this.#nodes[last]!, tokens: { ids, mask: 0, startsSequence: !extendsPrevious } };
+    return prompt;
   }
 
   #sampledTokens(tokens: ActTokens, asked: SamplingSettings): NodeTokens {
@@ -268,10 +278,4 @@ function actionDetails({
 
 function sum(first: Reward | undefined, second: Reward): Reward {
   return first === undefined ? second : addRewards(first, second);
-}
-
-function startsWith(ids: readonly number[], beginning: readonly number[]): boolean {
-  if (ids.length < beginning.length) return false;
-  for (let i = 0; i < beginning.length; i++) if (ids[i] !== beginning[i]) return false;
-  return true;
 }

@@ -48,13 +48,13 @@ export function askPolicy<Task>(
 function actRequest<Task>({ settings, place, recorder, turn, signal }: Asked<Task>): ActRequest {
   const { limits, sampling, pool } = settings;
   const { entry, group, member, seed } = place;
-  const { agent, policy, messages, previous } = recorder;
+  const { agent, policy, previous } = recorder;
   const { spec } = pool.factory;
   const room = limits.tokens - recorder.sampledTokens;
   const tools = recorder.tools ?? spec.tools;
   return {
     agent,
-    messages,
+    messages: recorder.conversation(),
     sampling: room < sampling.maxTokens ? { ...sampling, maxTokens: room } : sampling,
     seed: deriveSeed(seed, entry.hash, member, agent, turn),
     episode: { task: entry, seed: resetSeed(place), member, turn },

@@ -76,12 +76,12 @@ export class PolicyTable {
   }
 
   async #ask(seat: AgentRecorder, turn: number, signal: AbortSignal): Promise<ActResult> {
-    const { agent, policy, messages, previous } = seat;
+    const { agent, policy, previous } = seat;
     const tools = seat.tools ?? this.#spec.tools;
     try {
       return await policy.act({
         agent,
-        messages,
+        messages: seat.conversation(),
         sampling: this.#sampling,
         seed: deriveSeed(this.#seed, "seat", agent, turn),
         episode: { task: this.#entry, seed: this.#seed, member: 0, turn },

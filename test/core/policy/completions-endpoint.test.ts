@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textMessage } from "../../../src/contract/message.ts";
 import { defaultSampling } from "../../../src/contract/sampler.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import {
   type OpenAICompatibleOptions,
   openAICompatiblePolicy,
@@ -138,12 +139,13 @@ describe("what comes back", () => {
       body: { prompt_token_ids: [1, 5, 6] },
     });
     const { server, policy } = await subject(answer, { tokenIds: true });
-    const previous = { ids: [1, 5], messageCount: 1 };
+    const previous = { ids: TokenPrefix.empty.append([1, 5]), messageCount: 1 };
     const { tokens, logprobs } = await policy.act({ ...asked, previous });
     expect(server.requests[0]!.body).toMatchObject({ logprobs: 1, return_token_ids: true });
     expect(tokens).toEqual({
-      promptIds: [1, 5, 6],
       extendsPrevious: true,
+      newPromptIds: [6],
+      promptLength: 3,
       completionIds: [9, 2],
       logprobs: [-0.25, 0],
       weightsVersion: 0,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { ActRequest } from "../../../src/contract/policy.ts";
 import { defaultSampling } from "../../../src/contract/sampler.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import {
   type OpenAICompatibleOptions,
   openAICompatiblePolicy,
@@ -287,8 +288,9 @@ describe("what comes back", () => {
     const { result, body } = await answered(withIds, { tokenIds: true });
     expect(body).toMatchObject({ logprobs: true, return_token_ids: true });
     expect(result.tokens).toStrictEqual({
-      promptIds: [1, 5, 6],
       extendsPrevious: false,
+      newPromptIds: [1, 5, 6],
+      promptLength: 3,
       completionIds: [9, 2],
       logprobs: [-0.25, 0],
       weightsVersion: 0,
@@ -297,15 +299,19 @@ describe("what comes back", () => {
   });
 
   test("extends the tokens of earlier turns exactly where its prompt begins with them", async () => {
-    for (const [ids, extendsPrevious] of [
-      [[1, 5], true],
-      [[1, 5, 6], true],
-      [[1, 6], false],
-      [[1, 5, 6, 7], false],
+    for (const [ids, newPromptIds] of [
+      [[1, 5], [6]],
+      [[1, 5, 6], []],
+      [[1, 6], undefined],
+      [[1, 5, 6, 7], undefined],
     ] as const) {
-      const previous = { ids, messageCount: 1 };
+      const previous = { ids: TokenPrefix.empty.append(ids), messageCount: 1 };
       const { result } = await answered(withIds, { tokenIds: true }, { previous });
-      expect(result.tokens).toMatchObject({ extendsPrevious });
+      expect(result.tokens).toMatchObject({
+        extendsPrevious: newPromptIds !== undefined,
+        newPromptIds: newPromptIds ?? [1, 5, 6],
+        promptLength: 3,
+      });
     }
   });
 

@@ -95,6 +95,8 @@ export function describeAnyPolicy(
         expect(["stop", "length", "tool-calls"]).toContain(action.finish);
         expect(action).toEqual(answers[0]!.action);
         expect(tokens).toEqual(answers[0]!.tokens);
+        if (tokens === undefined) continue;
+        expect(tokens).toMatchObject({ extendsPrevious: false, promptLength: tokens.newPromptIds.length });
       }
     });
 

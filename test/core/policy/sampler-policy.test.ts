@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { textMessage, textOf } from "../../../src/contract/message.ts";
 import type { ActRequest } from "../../../src/contract/policy.ts";
 import type { Sampler } from "../../../src/contract/sampler.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
@@ -70,14 +71,15 @@ describe("batching", () => {
       const sample = samples.find((candidate) => candidate.request === place)!;
       const { action, tokens, usage } = results[index]!;
       expect(tokens).toEqual({
-        promptIds: renderer.start({ messages: [textMessage("user", `prompt ${seed}`)] }),
         extendsPrevious: false,
+        newPromptIds: renderer.start({ messages: [textMessage("user", `prompt ${seed}`)] }),
+        promptLength: expect.any(Number),
         completionIds: sample.ids,
         logprobs: sample.logprobs,
         weightsVersion: 7,
       });
       expect(textOf(action.message)).toBe(decodeCharacters(sample.ids));
-      expect(usage).toEqual({ promptTokens: tokens!.promptIds.length, completionTokens: sample.ids.length });
+      expect(usage).toEqual({ promptTokens: tokens!.promptLength, completionTokens: sample.ids.length });
     }
   });
 
@@ -109,16 +111,24 @@ describe("batching", () => {
   test("continues earlier tokens, or begins again if the template breaks", async () => {
     const messages = [textMessage("user", "a"), textMessage("assistant", "b"), textMessage("user", "c")];
     const ids = [...renderer.start({ messages: messages.slice(0, 1) }), 106];
-    const asked = request("", { messages, previous: { ids, messageCount: 2 } });
-    const act = (breaks: boolean) =>
-      samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer: characterRenderer(() => breaks) }).act(
-        asked,
-      );
-    const extended = (await act(false)).tokens!;
-    expect(extended.extendsPrevious).toBe(true);
-    expect(extended.promptIds.slice(0, ids.length)).toEqual(ids);
-    expect(extended.promptIds[ids.length]).toBe(0);
-    expect((await act(true)).tokens).toMatchObject({ extendsPrevious: false, promptIds: renderer.start({ messages }) });
+    const asked = request("", { messages, previous: { ids: TokenPrefix.empty.append(ids), messageCount: 2 } });
+    const act = async (breaks: boolean) => {
+      const sampler = seededSampler();
+      const renderer = characterRenderer(() => breaks);
+      const { tokens } = await samplerPolicy({ name: "model", sampler: () => sampler, renderer }).act(asked);
+      return { tokens: tokens!, promptIds: sampler.batches[0]!.requests[0]!.promptIds };
+    };
+    const extended = await act(false);
+    expect(extended.tokens).toMatchObject({ extendsPrevious: true, promptLength: extended.promptIds.length });
+    expect(extended.tokens.newPromptIds[0]).toBe(0);
+    expect(extended.promptIds).toEqual([...ids, ...extended.tokens.newPromptIds]);
+    const begun = await act(true);
+    expect(begun.promptIds).toEqual(renderer.start({ messages }));
+    expect(begun.tokens).toMatchObject({
+      extendsPrevious: false,
+      newPromptIds: begun.promptIds,
+      promptLength: begun.promptIds.length,
+    });
   });
 });
 

@@ -23,7 +23,14 @@ function policy(): Policy & { readonly asked: ActRequest[]; readonly calls: stri
       asked.push(given);
       return {
         action: { message: textMessage("assistant", "!"), finish: "stop" },
-        tokens: { promptIds: [1], extendsPrevious: false, completionIds: [2], logprobs: [-1], weightsVersion: 0 },
+        tokens: {
+          extendsPrevious: false,
+          newPromptIds: [1],
+          promptLength: 1,
+          completionIds: [2],
+          logprobs: [-1],
+          weightsVersion: 0,
+        },
       };
     },
     flush() {

@@ -156,7 +156,8 @@ describe("plain JavaScript", () => {
       {
         action: { message: textMessage("assistant", "yes"), finish: "stop" },
         tokens: {
-          promptIds: Int32Array.of(1),
+          newPromptIds: Int32Array.of(1),
+          promptLength: 1,
           completionIds: Int32Array.of(2),
           logprobs: Float32Array.of(0),
           extendsPrevious: false,

@@ -88,7 +88,14 @@ describe("what goes wrong in one branch", () => {
       "policy.failed",
       async () => ({
         action: { message: textMessage("assistant", "x"), finish: "stop" },
-        tokens: { promptIds: [1], extendsPrevious: false, completionIds: [2, 3], logprobs: [0], weightsVersion: 0 },
+        tokens: {
+          extendsPrevious: false,
+          newPromptIds: [1],
+          promptLength: 1,
+          completionIds: [2, 3],
+          logprobs: [0],
+          weightsVersion: 0,
+        },
       }),
     ],
   ];

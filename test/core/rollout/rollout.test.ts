@@ -5,6 +5,7 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { ActRequest, ActTokens, Policy } from "../../../src/contract/policy.ts";
 import { unscored } from "../../../src/contract/reward.ts";
+import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
@@ -14,6 +15,8 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import type { RolloutEvent } from "../../../src/core/rollout/rollout-event.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
+import { characterRenderer } from "./character-renderer.ts";
+import { seededSampler } from "./seeded-sampler.ts";
 import { countingWorld, forever, numbers, observe, oneTask, world, worth } from "./worlds.ts";
 
 const yes = scriptedPolicy(() => "yes");
@@ -155,8 +158,9 @@ describe("failures are data", () => {
     async () => ({
       action: { message: textMessage("assistant", "x"), finish: "stop" },
       tokens: {
-        promptIds: [1],
         extendsPrevious: false,
+        newPromptIds: [1],
+        promptLength: 1,
         completionIds: [2],
         logprobs: [0],
         weightsVersion: 0,
@@ -175,6 +179,8 @@ describe("failures are data", () => {
       async () => ({ action: { message: textMessage("assistant", "half"), finish: "error" } }),
     ],
     ["says that it goes on where nothing was before", "policy.failed", withTokens({ extendsPrevious: true })],
+    ["read a longer prompt than it names", "policy.failed", withTokens({ promptLength: 2 })],
+    ["gives no length of its prompt", "policy.failed", withTokens({ promptLength: undefined as never })],
     ["gives fewer log-probabilities than tokens", "policy.failed", withTokens({ completionIds: [2, 3] })],
     ["gives a value and no more with one token", "policy.failed", withTokens({ values: [0.5] })],
     ["gives a NaN value", "policy.failed", withTokens({ values: [0.5, Number.NaN] })],
@@ -186,6 +192,22 @@ describe("failures are data", () => {
     const policy: Policy = { specificationVersion: "v1", name: "broken", accepts: ["text"], act };
     const episode = await rolloutEpisode({ environment, task: await oneTask(), policies: policy, seed: 0 });
     expect(episode).toMatchObject({ status: "failed", error: { code }, turns: 0 });
+  });
+
+  test("a policy that returns its whole prompt as new tokens fails in its second turn", async () => {
+    const policy = samplerPolicy({ name: "model", sampler: seededSampler, renderer: characterRenderer() });
+    const act: Policy["act"] = async (request) => {
+      const { tokens, ...result } = await policy.act(request);
+      const newPromptIds = [...(request.previous?.ids.toArray() ?? []), ...tokens!.newPromptIds];
+      return { ...result, tokens: { ...tokens!, newPromptIds } };
+    };
+    const episode = await rolloutEpisode({
+      environment: countingWorld(3),
+      task: await oneTask(),
+      policies: { ...policy, act },
+      seed: 0,
+    });
+    expect(episode).toMatchObject({ status: "failed", turns: 1, error: { code: "policy.failed" } });
   });
 
   test("an action that is an error is recorded in the trace and not played", async () => {

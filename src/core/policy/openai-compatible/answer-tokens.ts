@@ -44,10 +44,12 @@ export function answerTokens(
   if (!promptIds || !ids || !tokensAreSampled) {
     return { logprobs: sampled.map((token, index) => (ids ? { ...token, id: ids[index]! } : token)) };
   }
+  const extendsPrevious = previous?.ids.isStartOf(promptIds) ?? false;
   return {
     tokens: {
-      promptIds,
-      extendsPrevious: previous !== undefined && startsWith(promptIds, previous.ids),
+      extendsPrevious,
+      newPromptIds: extendsPrevious ? promptIds.slice(previous!.ids.length) : promptIds,
+      promptLength: promptIds.length,
       completionIds: ids,
       logprobs: sampled.map(({ logprob }) => logprob),
       weightsVersion: 0,
@@ -67,8 +69,4 @@ function checkComplete(
   // has a text too.
   const length = sampled.reduce((sum, token) => sum + token.text.length, 0);
   if (length < text.length) throw malformed(`${missing}, whose tokens make ${length} of ${text.length} characters`);
-}
-
-function startsWith(ids: readonly number[], beginning: readonly number[]): boolean {
-  return ids.length >= beginning.length && beginning.every((id, index) => ids[index] === id);
 }

@@ -1,0 +1,45 @@
+/**
+ * The token ids of a conversation so far. A prefix never changes: `append` returns a longer one that shares the ids of
+ * this one. A turn so costs only its own tokens, and two continuations of one prefix do not copy it.
+ */
+export class TokenPrefix {
+  /** The prefix without tokens. */
+  static readonly empty: TokenPrefix = new TokenPrefix(undefined, []);
+  /** The number of token ids. */
+  readonly length: number;
+  readonly #before: TokenPrefix | undefined;
+  readonly #last: readonly number[];
+
+  private constructor(before: TokenPrefix | undefined, last: readonly number[]) {
+    this.length = (before?.length ?? 0) + last.length;
+    this.#before = before;
+    this.#last = last;
+  }
+
+  /** Returns the prefix that continues this one with `ids`. It keeps the array, which must not change afterwards. */
+  append(ids: readonly number[]): TokenPrefix {
+    return new TokenPrefix(this, ids);
+  }
+
+  /** Returns a new array of all ids, followed by `more`. Takes time in proportion to their number. */
+  toArray(more: readonly number[] = []): number[] {
+    const all = new Array<number>(this.length + more.length);
+    for (let i = 0; i < more.length; i++) all[this.length + i] = more[i]!;
+    for (let prefix: TokenPrefix | undefined = this; prefix !== undefined; prefix = prefix.#before) {
+      const last = prefix.#last;
+      const start = prefix.length - last.length;
+      for (let i = 0; i < last.length; i++) all[start + i] = last[i]!;
+    }
+    return all;
+  }
+
+  /** True if `ids` begins with this prefix. */
+  isStartOf(ids: readonly number[]): boolean {
+    if (ids.length < this.length) return false;
+    for (let prefix: TokenPrefix | undefined = this; prefix !== undefined; prefix = prefix.#before) {
+      const start = prefix.length - prefix.#last.length;
+      if (!prefix.#last.every((id, index) => ids[start + index] === id)) return false;
+    }
+    return true;
+  }
+}
