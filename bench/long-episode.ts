@@ -72,7 +72,13 @@ const preparedPolicy: Policy = {
 };
 
 function timedFactory(times: number[]): EnvironmentFactory<number> {
-  const spec = { id: "timed", agents: ["agent"], maxTurns: turns, rewardRange: [0, turns], deterministic: true } as const;
+  const spec = {
+    id: "timed",
+    agents: ["agent"],
+    maxTurns: turns,
+    rewardRange: [0, turns],
+    deterministic: true,
+  } as const;
   const create = async (): Promise<Environment<number>> => ({
     specificationVersion: "v1",
     spec,
