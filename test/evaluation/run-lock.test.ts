@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -94,6 +94,25 @@ describe("the lock of a run", () => {
       await locks[0]!.value[Symbol.asyncDispose]();
       expect(await readdir(folder)).toEqual([]);
     }
+  });
+
+  test("removes what processes left that were killed while they took it, and nothing else", async () => {
+    const folder = await temporaryFolder();
+    const { pid, end } = await otherProcess();
+    const running = JSON.stringify({ id: "x", pid: process.pid, host: hostname() });
+    const ended = JSON.stringify({ id: "x", pid, host: hostname() });
+    await end();
+    const left = [`run.lock.${crypto.randomUUID()}`, "run.lock.0123456789ab", `run.lock.${crypto.randomUUID()}`];
+    await writeFile(join(folder, left[0]!), ended);
+    await writeFile(join(folder, left[1]!), ended);
+    await writeFile(join(folder, left[2]!), "");
+    await utimes(join(folder, left[2]!), 0, 0);
+    const kept = [`run.lock.${crypto.randomUUID()}`, `run.lock.${crypto.randomUUID()}`, "run.lock.txt"];
+    await writeFile(join(folder, kept[0]!), running);
+    await writeFile(join(folder, kept[1]!), "{");
+    await writeFile(join(folder, kept[2]!), ended);
+    await using _lock = await lockRun(folder);
+    expect((await readdir(folder)).sort()).toEqual(["run.lock", ...kept].sort());
   });
 
   test("that another process has taken over is not released", async () => {

@@ -1,7 +1,7 @@
 import { constants, readFileSync, statSync } from "node:fs";
-import { copyFile, link, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { copyFile, link, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { writeFailed } from "../../contract/errors/write-failed.ts";
@@ -103,29 +103,51 @@ async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
   // The file is written first and then linked, so that no reader ever sees a part of a lock.
   const own = `${lock}.${id}`;
   let made: string | undefined;
-  const takenLock = (): AsyncDisposable => ({
-    [Symbol.asyncDispose]: async () => {
-      await release(lock, text);
-      await removeEmpty(folder, made);
-    },
-  });
+  const takenLock = async (): Promise<AsyncDisposable> => {
+    await removeLeftovers(lock);
+    return {
+      [Symbol.asyncDispose]: async () => {
+        await release(lock, text);
+        await removeEmpty(folder, made);
+      },
+    };
+  };
   try {
     made = await makeFolder(folder);
     await writeFile(own, text);
     let found: string | undefined;
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt > 0) await setTimeout(waitMs);
-      if (await linkFile(own, lock)) return takenLock();
+      if (await linkFile(own, lock)) return await takenLock();
       found = await readFile(lock, "utf8").catch(() => undefined);
       if (found === undefined) continue;
       if (isAlive(tryParseJson<LockOwner>(found))) break;
-      if (await takeOver(lock, { own, dead: found })) return takenLock();
+      if (await takeOver(lock, { own, dead: found })) return await takenLock();
     }
     throw busy(wanted, found);
   } catch (error) {
     throw writeFailed({ path: folder, cause: error, what: `The folder ${folder}` });
   } finally {
     await rm(own, { force: true }).catch(() => undefined);
+  }
+}
+
+/** The end of the name of a file that exists only while a lock is taken: an id, or a part of a hash. */
+const suffix = /^([0-9a-f]{12}|[0-9a-f-]{36})$/;
+
+/** A file that is not a complete lock may still be being written if it is younger than this. */
+const writtenMs = 60_000;
+
+/** Removes the files of processes that were killed while they took the lock. Never fails. */
+async function removeLeftovers(lock: string): Promise<void> {
+  const prefix = `${basename(lock)}.`;
+  const names = await readdir(dirname(lock)).catch(() => []);
+  for (const name of names.filter((name) => name.startsWith(prefix) && suffix.test(name.slice(prefix.length)))) {
+    const path = join(dirname(lock), name);
+    const owner = readLock(path);
+    const age = async (): Promise<number> => Date.now() - (await stat(path)).mtimeMs;
+    const isLeft = owner === undefined ? (await age().catch(() => 0)) > writtenMs : !isAlive(owner);
+    if (isLeft) await rm(path, { force: true }).catch(() => undefined);
   }
 }
 
