@@ -15,6 +15,8 @@ export interface CodeBlock {
   readonly code: string;
   /** The file that it says it is: `// name.ts` or `# name.yaml` in its first line. */
   readonly file: string | undefined;
+  /** Why no test runs it: the comment `<!-- not run: REASON -->` in the line above. */
+  readonly notRun: string | undefined;
 }
 
 /** The documents whose blocks are run. Environments' READMEs have tests of their own. */
@@ -37,7 +39,9 @@ export async function codeBlocks(document: string): Promise<CodeBlock[]> {
     const prose = before.replaceAll(/^```[\s\S]*?^```$/gm, "").split("\n");
     const heading = prose.findLast((row) => /^#+ /.test(row))?.replace(/^#+ /, "") ?? "";
     if (language === "") throw new Error(`${document}:${line}: a code block without a language`);
-    return { document, heading, line, language, code, file: /^(?:\/\/|#) (\S+\.(?:ts|yaml))\n/.exec(code)?.[1] };
+    const file = /^(?:\/\/|#) (\S+\.(?:ts|yaml))\n/.exec(code)?.[1];
+    const notRun = /<!-- not run: (.+) -->\n$/.exec(before)?.[1];
+    return { document, heading, line, language, code, file, notRun };
   });
 }
 

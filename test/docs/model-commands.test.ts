@@ -8,19 +8,12 @@ import { trainedWorld } from "../cli/trained-world.ts";
 import { repository } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
-import { type ShellCommand, shellCommands } from "./shell-commands.ts";
+import { modelKeys, modelOptions, type ShellCommand, shellCommands, takesModel } from "./shell-commands.ts";
 
 /**
  * Every command of the documents that takes a model is run with what a LoRA run left in the place of each model that it
  * names. What may play several agents is run again with what a run of a team left. Commands are found by their options, so that a new one is run too.
  */
-const modelOptions = ["--model", "-m", "--opponent", "--judge", "--model_name"];
-const modelKeys = /^(model|model\.path|agents\.policies\.\w+)=/;
-
-/** What is left out, and why. */
-const leftOut: readonly (readonly [words: RegExp, why: string])[] = [
-  [/ -M baseUrl=| -m served\.yaml/, "its options are those of a server's model, and no trained model has them"],
-];
 
 /** The agents of what a command plays in: a team needs a model for each. The two files stand for any of one's own. */
 const agentsOf: Readonly<Record<string, readonly string[]>> = {
@@ -36,16 +29,9 @@ const agentsOf: Readonly<Record<string, readonly string[]>> = {
   conversations: ["agent"],
 };
 
-const commands = (await shellCommands()).filter(({ lyceum: words }) => words !== undefined && takesModel(words));
-const run = commands.filter(({ text }) => leftOut.every(([words]) => !words.test(text)));
-
-function takesModel(words: readonly string[]): boolean {
-  return (
-    words[0] === "export" ||
-    words.some((word) => modelOptions.includes(word)) ||
-    (words[0] === "train" && words.some((word) => modelKeys.test(word)))
-  );
-}
+const run = (await shellCommands()).filter(
+  ({ lyceum: words, block }) => words !== undefined && block.notRun === undefined && takesModel(words),
+);
 
 /** What a kind of run left: whole, and by agent. */
 interface Trained {
@@ -233,12 +219,4 @@ describe.each(Object.entries(kinds))("with what %s left", (kind, trained) => {
         : await runInProcess(words, { folder });
     expect(result.code, `${words.join(" ")}\n${result.stderr}`).toBe(0);
   });
-});
-
-test("each reason to leave a command out is still needed", () => {
-  for (const [words] of leftOut)
-    expect(
-      commands.some(({ text }) => words.test(text)),
-      String(words),
-    ).toBe(true);
 });

@@ -1,3 +1,7 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { repository } from "../examples/run-program.ts";
 import { blocksOf, type CodeBlock } from "./code-blocks.ts";
 
 /** A line of a shell block. */
@@ -36,4 +40,62 @@ function lyceumOf(words: readonly string[]): readonly string[] | undefined {
   if (words[0] === "npx" && words[1] === "lyceum") return words.slice(2);
   if (words.slice(0, 4).join(" ") === "npm run lyceum --") return words.slice(4);
   return undefined;
+}
+
+/** The test that runs a command, or what else does. */
+export type Runner =
+  /** A step of `.ci/run`. */
+  | "ci"
+  /** The command names files of the test suite. */
+  | "suite"
+  /** `test/package`: what a new user does with the packed file. */
+  | "package"
+  /** `test/interop/round-trip.test.ts` */
+  | "interop"
+  /** `model-commands.test.ts`: with the models that trainings left. */
+  | "models"
+  /** `shell-documents.test.ts`: as the document has it. */
+  | "document";
+
+const tutorial = (await blocksOf("sh")).filter(({ document }) => document === "docs/tutorial.md").flatMap(commandsOf);
+const ci = (await readFile(join(repository, ".ci/run"), "utf8")).split("\n");
+
+/** Who runs a command; undefined if nobody does. */
+export function runnerOf(command: ShellCommand): Runner | undefined {
+  const { block, text, words, lyceum } = command;
+  if (block.notRun !== undefined) return undefined;
+  if (block.document === "docs/install.md" || repeatsTutorial(block)) return "package";
+  if (ci.some((line) => line.startsWith(`step ${text} `) || new RegExp(`^(step|tests \\w+) ${text}$`).test(line)))
+    return "ci";
+  const [program, ...rest] = words.filter((word) => !/^[A-Z_]+=/.test(word));
+  if (program === "npm" && rest[0] === "test" && rest[1] === "--") {
+    return rest.slice(2).every((file) => existsSync(join(repository, file))) ? "suite" : undefined;
+  }
+  if (block.document === "docs/round-trip.md" && block.heading === "One agent") return "interop";
+  if (lyceum === undefined) return undefined;
+  return takesModel(lyceum) && block.document !== "docs/round-trip.md" ? "models" : "document";
+}
+
+/** True if the tutorial has the commands of a block in the same order. */
+export function repeatsTutorial(block: CodeBlock): boolean {
+  let next = 0;
+  for (const { text } of commandsOf(block)) {
+    next = tutorial.findIndex((command, index) => index >= next && command.text === text) + 1;
+    if (next === 0) return false;
+  }
+  return true;
+}
+
+/** Options of `lyceum` that take a model. */
+export const modelOptions: readonly string[] = ["--model", "-m", "--opponent", "--judge", "--model_name"];
+/** Keys of a config that take a model. */
+export const modelKeys: RegExp = /^(model|model\.path|agents\.policies\.\w+)=/;
+
+/** True if a command needs a model that someone trained or published. */
+export function takesModel(words: readonly string[]): boolean {
+  return (
+    words[0] === "export" ||
+    words.some((word) => modelOptions.includes(word)) ||
+    (words[0] === "train" && words.some((word) => modelKeys.test(word)))
+  );
 }

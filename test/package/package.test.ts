@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { environments } from "../../environments/index.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 import { codeBlocks } from "../docs/code-blocks.ts";
+import { runCommand } from "../docs/run-command.ts";
+import { commandsOf, repeatsTutorial } from "../docs/shell-commands.ts";
 import { repository } from "../examples/run-program.ts";
 import { runTutorial } from "./run-tutorial.ts";
 
@@ -239,6 +241,17 @@ describe("the installed package", () => {
     expect(stderr).toBe("");
     expect(stdout).toMatch(/\nstep 20\/20 .*[\s\S]*\ncompleted at step 20 /);
     expect(await readdir(join(project, "runs/backwards/model"))).toContain("model.safetensors");
+  });
+
+  it("checks the types of these programs with the settings of the install page", async () => {
+    const blocks = await codeBlocks("docs/install.md");
+    await writeFile(join(project, "tsconfig.json"), blocks.find(({ language }) => language === "json")!.code);
+    const own = blocks.filter(
+      (block) => block.language === "sh" && block.notRun === undefined && !repeatsTutorial(block),
+    );
+    const commands = own.flatMap(commandsOf).map(({ text }) => text);
+    expect(commands.at(-1)).toBe("npx tsc");
+    for (const command of commands) await runCommand(command, { cwd: project, environment });
   });
 
   it("has types that a strict program compiles against", async () => {
