@@ -29,6 +29,11 @@ export interface EnvironmentSpec {
 /**
  * The messages that an agent receives before it acts: only those since its last action. The rollout loop adds the
  * agent's own message. `append` adds to the conversation. `replace` starts a new one.
+ *
+ * @example
+ * import { type Observation, textMessage } from "lyceum";
+ * const first: Observation = { messages: [textMessage("user", "What is 2 + 2?")], context: "append" };
+ * first.messages.length; // => 1
  */
 export interface Observation {
   readonly messages: readonly Message[];
@@ -37,7 +42,14 @@ export interface Observation {
   readonly info?: Json;
 }
 
-/** One observation for each agent that must act now, and for no other. Empty if the episode has ended. */
+/**
+ * One observation for each agent that must act now, and for no other. Empty if the episode has ended.
+ *
+ * @example
+ * import { type Observations, textMessage } from "lyceum";
+ * const whiteMoves: Observations = { white: { messages: [textMessage("user", "Your move.")], context: "append" } };
+ * Object.keys(whiteMoves); // => ["white"]
+ */
 export type Observations = Readonly<Record<AgentId, Observation>>;
 
 /**
@@ -50,7 +62,17 @@ export interface AgentStep {
   readonly truncated: boolean;
 }
 
-/** The result of a step. `agents` has an entry for each agent that acted, and can have entries for other agents. */
+/**
+ * The result of a step. `agents` has an entry for each agent that acted, and can have entries for other agents.
+ *
+ * @example
+ * import { scored, type StepResult } from "lyceum";
+ * const last: StepResult = {
+ *   observations: {},
+ *   agents: { agent: { reward: scored(1), terminated: true, truncated: false } },
+ * };
+ * Object.keys(last.observations); // => []
+ */
 export interface StepResult {
   readonly observations: Observations;
   readonly agents: Readonly<Record<AgentId, AgentStep>>;
@@ -68,6 +90,15 @@ export interface StepResult {
  * All randomness must derive from `seed`.
  *
  * The rollout loop calls `reset`, then `step` until there are no more observations, then `reset` again or `close`.
+ *
+ * @example
+ * import { defineEnvironment, type Environment, textMessage } from "lyceum";
+ * const definition = defineEnvironment({ id: "echo", tasks: ["a"], reset: ({ task }) => task, step: () => ({ reward: 1 }) });
+ * const environment: Environment<string> = await definition.create();
+ * await environment.reset({ task: "a", seed: 1 });
+ * const { agents } = await environment.step({ agent: { message: textMessage("assistant", "a"), finish: "stop" } });
+ * agents.agent?.terminated; // => true
+ * await environment.close();
  */
 export interface Environment<Task = unknown> {
   readonly specificationVersion: "v1";
@@ -82,7 +113,15 @@ export interface Environment<Task = unknown> {
   close(): Promise<void>;
 }
 
-/** Creates instances of an environment, as many as a rollout needs. */
+/**
+ * Creates instances of an environment, as many as a rollout needs.
+ *
+ * @example
+ * import type { EnvironmentFactory } from "lyceum";
+ * import { numberGuessingEnvironment } from "lyceum/environments";
+ * const isSingleAgent = ({ spec }: EnvironmentFactory): boolean => spec.agents.length === 1;
+ * isSingleAgent(numberGuessingEnvironment()); // => true
+ */
 export interface EnvironmentFactory<Task = unknown> {
   readonly specificationVersion: "v1";
   readonly spec: EnvironmentSpec;
@@ -100,10 +139,23 @@ export interface EnvironmentFactory<Task = unknown> {
 /**
  * The actions of an expert, turn by turn, for supervised training and tests. Each turn has a text for each agent that
  * acts, or a message if it calls tools.
+ *
+ * @example
+ * import type { Demonstration } from "lyceum";
+ * const expert: Demonstration = [{ agent: "5" }, { agent: "7" }];
+ * expert.length; // => 2
  */
 export type Demonstration = readonly Readonly<Record<AgentId, string | Message>>[];
 
-/** An environment with its tasks. Registries contain definitions, configs name them and packages export them. */
+/**
+ * An environment with its tasks. Registries contain definitions, configs name them and packages export them.
+ *
+ * @example
+ * import type { EnvironmentDefinition } from "lyceum";
+ * import { mathEnvironment } from "lyceum/environments";
+ * const environment: EnvironmentDefinition = mathEnvironment({ tasks: "arithmetic" });
+ * environment.splits.includes("test"); // => true
+ */
 export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactory<Task> {
   /** The names of the splits, such as `["train", "test"]`. */
   readonly splits: readonly string[];

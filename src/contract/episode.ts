@@ -12,7 +12,18 @@ import type { TokenSupport } from "./token-support.ts";
  */
 export type EpisodeStatus = "completed" | "truncated" | "failed" | "aborted";
 
-/** One run of an environment on one task. An error in the episode is recorded here and does not stop other episodes. */
+/**
+ * One run of an environment on one task. An error in the episode is recorded here and does not stop other episodes.
+ *
+ * @example
+ * import { type Episode, rolloutEpisode, scriptedPolicy } from "lyceum";
+ * import { mathEnvironment } from "lyceum/environments";
+ * const environment = mathEnvironment({ tasks: "arithmetic" });
+ * const task = await (await environment.tasks("test")).get(0);
+ * const episode: Episode = await rolloutEpisode({ environment, policies: scriptedPolicy(["no"]), task, seed: 1 });
+ * episode.status; // => "completed"
+ * episode.turns; // => 1
+ */
 export interface Episode {
   /** Unique within a rollout and reproducible. Derived from the task hash, `member` and the seed. */
   readonly id: string;
@@ -103,7 +114,15 @@ export interface AgentTurn {
   readonly logprobs?: ActResult["logprobs"];
 }
 
-/** The episodes of one task, in order of `member`. */
+/**
+ * The episodes of one task, in order of `member`.
+ *
+ * @example
+ * import type { Group } from "lyceum";
+ * // The share of correct episodes.
+ * const accuracy = ({ episodes }: Group): number =>
+ *   episodes.filter(({ correct }) => correct === true).length / episodes.length;
+ */
 export interface Group {
   readonly task: Episode["task"];
   readonly episodes: readonly Episode[];

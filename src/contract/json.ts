@@ -1,4 +1,11 @@
-/** A value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
+/**
+ * A value that survives `JSON.parse(JSON.stringify(value))` unchanged.
+ *
+ * @example
+ * import type { Json } from "lyceum";
+ * const info: Json = { attempts: 2, notes: ["too long"] };
+ * JSON.parse(JSON.stringify(info)); // => { attempts: 2, notes: ["too long"] }
+ */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** A JSON object. */

@@ -3,7 +3,17 @@ import type { Json } from "./json.ts";
 /** The author of a message. Environments write as `system`, `user` or `tool`, policies as `assistant`. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
-/** A part of a message. A rollout checks before it starts that its policies accept the part types. */
+/**
+ * A part of a message. A rollout checks before it starts that its policies accept the part types.
+ *
+ * @example
+ * import { type Part, textOf } from "lyceum";
+ * const content: Part[] = [
+ *   { type: "reasoning", text: "Two and two." },
+ *   { type: "text", text: "4" },
+ * ];
+ * textOf({ role: "assistant", content }); // => "4"
+ */
 export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
@@ -12,21 +22,46 @@ export type Part =
 /** The types of parts. */
 export type PartType = Part["type"];
 
-/** A tool call of an assistant. `arguments` is parsed JSON. */
+/**
+ * A tool call of an assistant. `arguments` is parsed JSON.
+ *
+ * @example
+ * import type { ToolCall } from "lyceum";
+ * const call: ToolCall = { id: "call_0", name: "add", arguments: { a: 2, b: 2 } };
+ * call.arguments; // => { a: 2, b: 2 }
+ */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: Json;
 }
 
-/** The description of a tool for a model, with a JSON Schema of its arguments. */
+/**
+ * The description of a tool for a model, with a JSON Schema of its arguments.
+ *
+ * @example
+ * import type { ToolSpec } from "lyceum";
+ * const look: ToolSpec = {
+ *   name: "look",
+ *   description: "Describes the room.",
+ *   parameters: { type: "object", properties: {} },
+ * };
+ * look.name; // => "look"
+ */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
   readonly parameters: Json;
 }
 
-/** One message of a conversation. */
+/**
+ * One message of a conversation.
+ *
+ * @example
+ * import { type Message, textOf } from "lyceum";
+ * const question: Message = { role: "user", content: [{ type: "text", text: "What is 2 + 2?" }] };
+ * textOf(question); // => "What is 2 + 2?"
+ */
 export interface Message {
   readonly role: Role;
   readonly content: readonly Part[];
@@ -44,12 +79,24 @@ export function servedRole({ role, toolCallId }: Message): Role {
   return role === "tool" && toolCallId === undefined ? "user" : role;
 }
 
-/** Creates a message with one text part. */
+/**
+ * Creates a message with one text part.
+ *
+ * @example
+ * import { textMessage } from "lyceum";
+ * textMessage("user", "Hi").content; // => [{ type: "text", text: "Hi" }]
+ */
 export function textMessage(role: Role, text: string): Message {
   return { role, content: [{ type: "text", text }] };
 }
 
-/** Returns the joined text parts of a message, without reasoning and images. */
+/**
+ * Returns the joined text parts of a message, without reasoning and images.
+ *
+ * @example
+ * import { textMessage, textOf } from "lyceum";
+ * textOf(textMessage("user", "Hi")); // => "Hi"
+ */
 export function textOf(message: Message): string {
   let text = "";
   for (const part of message.content) if (part.type === "text") text += part.text;

@@ -5,7 +5,15 @@ import type { TaskEntry } from "./taskset.ts";
 import type { TokenPrefix } from "./token-prefix.ts";
 import type { TokenSupport } from "./token-support.ts";
 
-/** A request for one action of an agent. */
+/**
+ * A request for one action of an agent.
+ *
+ * @example
+ * import { type ActRequest, textMessage, textOf } from "lyceum";
+ * const question = ({ messages }: ActRequest): string => textOf(messages.at(-1)!);
+ * const messages = [textMessage("user", "What is 2 + 2?")];
+ * question({ agent: "agent", messages, sampling: { temperature: 1, maxTokens: 8 }, seed: 1 }); // => "What is 2 + 2?"
+ */
 export interface ActRequest {
   readonly agent: AgentId;
   /** The whole conversation from this agent's view, oldest message first. The last message is not the agent's own. */
@@ -79,7 +87,17 @@ export interface ActTokens {
   readonly weightsVersion: number;
 }
 
-/** The answer of a policy. */
+/**
+ * The answer of a policy.
+ *
+ * @example
+ * import { type ActResult, textMessage } from "lyceum";
+ * const result: ActResult = {
+ *   action: { message: textMessage("assistant", "4"), finish: "stop" },
+ *   usage: { promptTokens: 12, completionTokens: 2 },
+ * };
+ * result.action.finish; // => "stop"
+ */
 export interface ActResult {
   readonly action: Action;
   /** Present only for policies with access to tokens. */
@@ -116,6 +134,19 @@ export interface TokenLogprob {
 /**
  * Chooses actions: a model in training, a model behind a server, a script, a person. It has no state of an episode. The
  * loop passes it the whole conversation each time.
+ *
+ * @example
+ * import { type Policy, textMessage, textOf } from "lyceum";
+ * // Repeats the last message.
+ * const echo: Policy = {
+ *   specificationVersion: "v1",
+ *   name: "echo",
+ *   accepts: ["text"],
+ *   act: async ({ messages }) => ({
+ *     action: { message: textMessage("assistant", textOf(messages.at(-1)!)), finish: "stop" },
+ *   }),
+ * };
+ * echo.name; // => "echo"
  */
 export interface Policy {
   readonly specificationVersion: "v1";

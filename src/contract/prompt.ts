@@ -1,6 +1,14 @@
 import { type Message, textMessage } from "./message.ts";
 
-/** A prompt of an environment: a text (as a user message), one message, or several messages. */
+/**
+ * A prompt of an environment: a text (as a user message), one message, or several messages.
+ *
+ * @example
+ * import { type Prompt, textMessage } from "lyceum";
+ * const short: Prompt = "What is 2 + 2?";
+ * const long: Prompt = [textMessage("system", "Answer with a number."), textMessage("user", short)];
+ * long.length; // => 2
+ */
 export type Prompt = string | Message | readonly Message[];
 
 /** Converts a prompt to messages. A text becomes a user message. */

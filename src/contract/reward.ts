@@ -5,6 +5,13 @@ import type { ErrorData } from "./errors/index.ts";
  * The reward of an agent's action. `unscored` means that the infrastructure failed to score it, such as a worker that
  * died or a judge that did not answer. Baselines and means exclude unscored rewards and never count them as 0. A
  * failure of the agent's own output, such as code that times out, is scored.
+ *
+ * @example
+ * import { type Reward, scored, unscored } from "lyceum";
+ * const rewardOf = (tests: { readonly passed: number } | undefined): Reward =>
+ *   tests === undefined ? unscored("The sandbox did not answer.") : scored(tests.passed);
+ * rewardOf({ passed: 0.5 }).status; // => "scored"
+ * rewardOf(undefined).status; // => "unscored"
  */
 export type Reward = ScoredReward | UnscoredReward;
 
@@ -26,12 +33,25 @@ export interface UnscoredReward {
   readonly error?: ErrorData;
 }
 
-/** Creates a scored reward. The default components are `{ reward: value }`. */
+/**
+ * Creates a scored reward. The default components are `{ reward: value }`.
+ *
+ * @example
+ * import { scored } from "lyceum";
+ * scored(0.5).components; // => { reward: 0.5 }
+ * scored(0.75, { correct: 0.5, brief: 0.25 }).value; // => 0.75
+ */
 export function scored(value: number, components?: Readonly<Record<string, number>>): ScoredReward {
   return { status: "scored", value, components: components ?? { reward: value } };
 }
 
-/** Creates an unscored reward. */
+/**
+ * Creates an unscored reward.
+ *
+ * @example
+ * import { unscored } from "lyceum";
+ * unscored("The judge did not answer."); // => { status: "unscored", reason: "The judge did not answer." }
+ */
 export function unscored(reason: string, error?: ErrorData): UnscoredReward {
   return { status: "unscored", reason, ...(error === undefined ? {} : { error }) };
 }

@@ -1,6 +1,13 @@
 import type { TokenSupport } from "./token-support.ts";
 
-/** The settings of sampling. Training uses temperature 1 without top-k, top-p and min-p by default. */
+/**
+ * The settings of sampling. Training uses temperature 1 without top-k, top-p and min-p by default.
+ *
+ * @example
+ * import type { SamplingSettings } from "lyceum";
+ * const greedy: SamplingSettings = { temperature: 0, maxTokens: 64, stop: ["\n"] };
+ * greedy.temperature; // => 0
+ */
 export interface SamplingSettings {
   /** 0 means greedy. */
   readonly temperature: number;

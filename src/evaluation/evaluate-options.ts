@@ -7,7 +7,23 @@ import type { SamplingSettings } from "../contract/sampler.ts";
 import type { RolloutLimits } from "../core/rollout/rollout-limits.ts";
 import type { EvaluationIdentity, TokenPrice } from "./log/manifest.ts";
 
-/** The options of {@link evaluate}. */
+/**
+ * The options of {@link evaluate}.
+ *
+ * @example
+ * import { type EvaluateOptions, scriptedPolicy } from "lyceum";
+ * import { mathEnvironment } from "lyceum/environments";
+ * const options: EvaluateOptions = {
+ *   environment: mathEnvironment({ tasks: "arithmetic" }),
+ *   policies: scriptedPolicy(["12"]),
+ *   split: "test[:50]",
+ *   samples: 4,
+ *   k: [1, 4],
+ *   folder: "runs/guess",
+ *   existing: "resume",
+ * };
+ * options.k; // => [1, 4]
+ */
 export interface EvaluateOptions<Task = unknown> {
   /** The name of the benchmark. The environment's id by default. */
   readonly name?: string;

@@ -31,6 +31,17 @@ import { planTasks, type TaskPlan } from "./task-plan.ts";
  * disk. Passes on the errors of the taskset. After the last event, throws `policy.unauthorized` if a server rejected
  * the API key of a policy or a judge, because it would reject all other requests too, and `aborted` if the signal
  * aborted.
+ *
+ * @example
+ * import { evaluate, scriptedPolicy } from "lyceum";
+ * import { mathEnvironment } from "lyceum/environments";
+ * const environment = mathEnvironment({ tasks: "arithmetic" });
+ * const policies = scriptedPolicy(({ seed }) => String(seed % 100));
+ * let episodes = 0;
+ * for await (const event of evaluate({ environment, policies, limit: 5, samples: 2, folder: "runs/guess" })) {
+ *   if (event.type === "end") episodes = event.summary.counts.episodes;
+ * }
+ * episodes; // => 10
  */
 export async function* evaluate<Task>(
   options: EvaluateOptions<Task>,

@@ -5,6 +5,11 @@ const brand = Symbol.for("lyceum.error");
 /**
  * The kinds of errors. The part before the dot names the area that throws it. Each code is described here before it is
  * used.
+ *
+ * @example
+ * import type { ErrorCode } from "lyceum";
+ * const worthRetrying: readonly ErrorCode[] = ["data.unavailable", "policy.unavailable", "timeout"];
+ * worthRetrying.includes("timeout"); // => true
  */
 export type ErrorCode =
   /** A configuration file or value does not match the schema. */
@@ -102,6 +107,11 @@ export interface LyceumErrorOptions {
 /**
  * The error that Lyceum throws. `code` distinguishes the kinds of errors. Use `LyceumError.isInstance` instead of
  * `instanceof`, which fails if two copies of the package are loaded.
+ *
+ * @example
+ * import { loadTaskset, LyceumError } from "lyceum";
+ * const error = await loadTaskset({ source: "./no-such-file.jsonl" }).catch((thrown: unknown) => thrown);
+ * LyceumError.isInstance(error) && error.code; // => "data.not-found"
  */
 export class LyceumError extends Error {
   readonly code: ErrorCode;

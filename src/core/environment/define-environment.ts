@@ -21,10 +21,23 @@ import {
 import { type AfterCalls, type CallRecord, ToolSteps } from "./tool-steps.ts";
 import { validatedDefinition } from "./validated-definition.ts";
 
-/** The result of `reset`: the first prompt, with the state of the episode if there is one. */
+/**
+ * The result of `reset`: the first prompt, with the state of the episode if there is one.
+ *
+ * @example
+ * import type { ResetOutcome } from "lyceum";
+ * const first: ResetOutcome<{ secret: number }> = { messages: "Guess a number from 1 to 9.", state: { secret: 4 } };
+ * first.state.secret; // => 4
+ */
 export type ResetOutcome<State> = Prompt | { readonly messages: Prompt; readonly state: State };
 
-/** The context of `step`. `turn` counts from 0. */
+/**
+ * The context of `step`. `turn` counts from 0.
+ *
+ * @example
+ * import type { StepContext } from "lyceum";
+ * const isRight = ({ task, text }: StepContext<{ answer: string }, undefined>): boolean => text.trim() === task.answer;
+ */
 export interface StepContext<Task, State, Opened = undefined> {
   readonly task: Task;
   readonly state: State;
@@ -40,7 +53,14 @@ export interface StepContext<Task, State, Opened = undefined> {
   readonly signal?: AbortSignal;
 }
 
-/** The result of `step`. */
+/**
+ * The result of `step`.
+ *
+ * @example
+ * import type { StepOutcome } from "lyceum";
+ * const wrong: StepOutcome<undefined> = { components: { correct: 0, polite: 0.1 }, reply: "No. Try again." };
+ * wrong.reply; // => "No. Try again."
+ */
 export interface StepOutcome<State> {
   /** The reward of this action. Absent if it is not known yet. */
   readonly reward?: number | Reward;
@@ -120,6 +140,21 @@ const defaultToolTurns = 10;
  * Throws `config.invalid` for tools that cannot be used. Throws `environment.contract` if a function is missing or a
  * key is unknown. `tasks` throws `data.out-of-range` for an unknown split. If `reset` or `step` throws or returns an
  * invalid value, only the current episode fails.
+ *
+ * @example
+ * import { defineEnvironment } from "lyceum";
+ * export const environment = defineEnvironment({
+ *   id: "guess",
+ *   tasks: [{ secret: 3 }, { secret: 8 }],
+ *   maxTurns: 4,
+ *   reset: () => "Guess a number from 1 to 9.",
+ *   step: ({ task, text }) => {
+ *     if (Number(text) === task.secret) return { reward: 1 };
+ *     return { reward: 0, reply: Number(text) < task.secret ? "Higher." : "Lower." };
+ *   },
+ *   demonstrate: ({ secret }) => String(secret),
+ * });
+ * environment.spec.maxTurns; // => 4
  */
 export function defineEnvironment<
   Task,

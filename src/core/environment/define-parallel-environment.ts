@@ -12,7 +12,14 @@ import { validatedParallelDefinition } from "./validated-definition.ts";
 /** The prompts of the agents that act next. */
 export type Prompts<Agent extends string> = Readonly<Partial<Record<Agent, Prompt>>>;
 
-/** The context of `reset`. Draw all random choices from `random`: its seed depends on the task and the rollout. */
+/**
+ * The context of `reset`. Draw all random choices from `random`: its seed depends on the task and the rollout.
+ *
+ * @example
+ * import { createRandom, type ResetContext } from "lyceum";
+ * const prompt = ({ task, random }: ResetContext<string[]>): string => random.shuffle(task).join(" ");
+ * prompt({ task: ["one"], random: createRandom(1), opened: undefined }); // => "one"
+ */
 export interface ResetContext<Task, Opened = undefined> {
   readonly task: Task;
   readonly random: Random;
@@ -141,6 +148,18 @@ export interface ParallelDefinition<
  *
  * Throws `environment.contract` if a function is missing or a key is unknown. `tasks` throws `data.out-of-range` for an
  * unknown split. If `reset` or `step` throws or returns an invalid value, only the current episode fails.
+ *
+ * @example
+ * import { defineParallelEnvironment } from "lyceum";
+ * // Both players earn if they say the same colour.
+ * export const environment = defineParallelEnvironment({
+ *   id: "same-colour",
+ *   agents: ["left", "right"],
+ *   tasks: ["red or blue?", "green or black?"],
+ *   reset: ({ task }) => ({ left: task, right: task }),
+ *   step: ({ texts }) => ({ reward: texts.left === texts.right ? 1 : 0 }),
+ * });
+ * environment.spec.agents; // => ["left", "right"]
  */
 export function defineParallelEnvironment<
   const Agent extends string,

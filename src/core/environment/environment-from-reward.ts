@@ -65,6 +65,16 @@ export interface TeamDefinition<Agent extends string, Task> extends RewardDefini
 /**
  * Creates an environment of one turn from a data set, a prompt (or one prompt function per agent) and a reward
  * function. If the function throws or returns `unscored(reason)`, the episode is unscored.
+ *
+ * @example
+ * import { environmentFromReward } from "lyceum";
+ * export const environment = environmentFromReward({
+ *   tasks: [{ question: "2 + 2", answer: 4 }],
+ *   prompt: ({ question }) => `What is ${question}? Answer with a number.`,
+ *   reward: ({ task, text }) => (Number(text) === task.answer ? 1 : 0),
+ *   demonstrate: ({ answer }) => String(answer),
+ * });
+ * environment.spec.rewardRange; // => [0, 1]
  */
 export function environmentFromReward<Task>(definition: AnswerDefinition<Task>): EnvironmentDefinition<Task>;
 export function environmentFromReward<Task, const Agent extends string>(

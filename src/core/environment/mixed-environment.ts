@@ -37,6 +37,15 @@ export interface MixedTask {
  * All environments must have the same agents. A task id begins with the name of its environment and a slash. `partOf`
  * returns the environment of a task id. Throws `config.invalid` for an empty list, for agents or names that do not fit,
  * and for weights that are not positive.
+ *
+ * @example
+ * import { mixedEnvironment } from "lyceum";
+ * import { mathEnvironment, numberGuessingEnvironment } from "lyceum/environments";
+ * export const environment = mixedEnvironment([
+ *   { environment: mathEnvironment({ tasks: "arithmetic" }), weight: 3 },
+ *   { environment: numberGuessingEnvironment() },
+ * ]);
+ * environment.spec.id; // => "math+number-guessing"
  */
 export function mixedEnvironment(
   parts: readonly MixedPart[],

@@ -5,7 +5,20 @@ import type { Policy } from "../../contract/policy.ts";
 import { schemaProblems } from "../config/schema-problem.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
 
-/** A named environment and the options that it is created from. */
+/**
+ * A named environment and the options that it is created from.
+ *
+ * @example
+ * import { type EnvironmentEntry, environmentFromReward } from "lyceum";
+ * import { z } from "zod";
+ * export const entry: EnvironmentEntry = {
+ *   id: "say",
+ *   description: "Say a word.",
+ *   options: z.object({ word: z.string().default("yes") }),
+ *   create: ({ word }) => environmentFromReward({ tasks: [word], prompt: (task) => `Say "${task}".`, reward: () => 1 }),
+ * };
+ * entry.create({ word: "no" }).spec.id; // => "reward"
+ */
 export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
   readonly id: string;
   readonly description: string;
@@ -46,7 +59,25 @@ export interface EnvironmentRegistry {
   create(id: string, options?: unknown): EnvironmentDefinition;
 }
 
-/** Returns the entry unchanged. Infers the type of `create`'s options from their schema. */
+/**
+ * Returns the entry unchanged. Infers the type of `create`'s options from their schema.
+ *
+ * @example
+ * import { environmentEntry, environmentFromReward } from "lyceum";
+ * import { z } from "zod";
+ * export const entry = environmentEntry({
+ *   id: "say",
+ *   description: "Say a word a number of times.",
+ *   options: z.object({ times: z.int().min(1).default(2) }),
+ *   create: ({ times }) =>
+ *     environmentFromReward({
+ *       tasks: ["yes", "no"],
+ *       prompt: (word) => `Say "${word}" ${times} times.`,
+ *       reward: ({ task, text }) => (text.split(task).length - 1 === times ? 1 : 0),
+ *     }),
+ * });
+ * entry.options.parse({}); // => { times: 2 }
+ */
 export function environmentEntry<Options extends z.ZodObject>(
   entry: EnvironmentEntry<Options>,
 ): EnvironmentEntry<Options> {

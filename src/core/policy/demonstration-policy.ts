@@ -11,6 +11,15 @@ import { renderPrompt } from "./render-prompt.ts";
  * tokens, as if a model had sampled them with certainty (log-probabilities 0, weights version 0), so supervised
  * training can use an ordinary rollout. Rejects with `policy.unsupported-input` if the environment has no
  * demonstration.
+ *
+ * @example
+ * import { collectGroups, demonstrationPolicy, rollout } from "lyceum";
+ * import { mathEnvironment } from "lyceum/environments";
+ * const environment = mathEnvironment({ tasks: "arithmetic" });
+ * const tasks = await environment.tasks("test[:2]");
+ * const policies = demonstrationPolicy({ environment });
+ * const groups = await collectGroups(rollout({ environment, tasks, policies, seed: 1 }));
+ * groups.map(({ episodes }) => episodes[0]?.agents.agent?.reward.status); // => ["scored", "scored"]
  */
 export function demonstrationPolicy<Task>(options: {
   readonly environment: Pick<EnvironmentDefinition<Task>, "spec" | "demonstrate">;

@@ -9,6 +9,15 @@ export type ScriptedAnswer = string | Message | Action;
 /**
  * Creates a policy that answers from a script. A list contains the answers of turns 0, 1, ... for every task and agent.
  * A function computes the answer. Rejects with `policy.failed` if the list is too short. It returns no tokens.
+ *
+ * @example
+ * import { scriptedPolicy, textOf } from "lyceum";
+ * const twoTurns = scriptedPolicy(["5", "7"], { name: "fixed" });
+ * const seeded = scriptedPolicy(({ seed }) => String(seed % 10));
+ * const sampling = { temperature: 1, maxTokens: 8 };
+ * const { action } = await seeded.act({ agent: "agent", messages: [], sampling, seed: 24 });
+ * textOf(action.message); // => "4"
+ * twoTurns.name; // => "fixed"
  */
 export function scriptedPolicy(
   script: readonly ScriptedAnswer[] | ((request: ActRequest) => ScriptedAnswer | Promise<ScriptedAnswer>),

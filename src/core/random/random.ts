@@ -1,4 +1,11 @@
-/** A stream of random numbers that depends only on its seed. */
+/**
+ * A stream of random numbers that depends only on its seed.
+ *
+ * @example
+ * import { createRandom, type Random } from "lyceum";
+ * const deal = (random: Random): string[] => random.shuffle(["king", "queen", "jack"]).slice(0, 2);
+ * deal(createRandom(1)).length; // => 2
+ */
 export interface Random {
   /** Returns a number in [0, 1) with 53 random bits. */
   next(): number;
@@ -16,6 +23,11 @@ export interface Random {
  * Creates a stream from any finite seed. Equal seeds give equal streams. Different seeds give unrelated streams. Uses
  * xoshiro128** (Blackman and Vigna 2018, https://arxiv.org/abs/1805.01407) with a state that is filled from all 64 bits
  * of the seed.
+ *
+ * @example
+ * import { createRandom } from "lyceum";
+ * const dice = (seed: number): number => createRandom(seed).integer(1, 6);
+ * dice(7) === dice(7); // => true
  */
 export function createRandom(seed: number): Random {
   const state = initialState(seed);

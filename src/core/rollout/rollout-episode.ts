@@ -8,6 +8,14 @@ import { scoreGroup } from "./score-group.ts";
  * Plays one episode of a task. `member` (0 by default) is the index of the episode in its group. The same seed, task
  * and member give the same episode as {@link rollout}. Rejects only if options are invalid or the trace cannot be
  * written. All other errors, including an abort, are recorded in the episode.
+ *
+ * @example
+ * import { demonstrationPolicy, rolloutEpisode } from "lyceum";
+ * import { numberGuessingEnvironment } from "lyceum/environments";
+ * const environment = numberGuessingEnvironment();
+ * const task = await (await environment.tasks("test")).get(0);
+ * const episode = await rolloutEpisode({ environment, policies: demonstrationPolicy({ environment }), task, seed: 1 });
+ * episode.agents.agent?.terminated; // => true
  */
 export async function rolloutEpisode<Task>(
   options: PlayOptions<Task> & { readonly task: TaskEntry<Task>; readonly member?: number },

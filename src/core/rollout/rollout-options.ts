@@ -35,7 +35,23 @@ export interface PlannedTask<Task> extends TaskEntry<Task> {
   readonly members?: readonly number[];
 }
 
-/** The options of {@link rollout}. */
+/**
+ * The options of {@link rollout}.
+ *
+ * @example
+ * import { type RolloutOptions, scriptedPolicy } from "lyceum";
+ * import { mathEnvironment } from "lyceum/environments";
+ * const environment = mathEnvironment({ tasks: "arithmetic" });
+ * const options: RolloutOptions<unknown> = {
+ *   environment,
+ *   tasks: await environment.tasks("test[:2]"),
+ *   policies: scriptedPolicy(["12"]),
+ *   groupSize: 8,
+ *   seed: 1,
+ *   limits: { turns: 3 },
+ * };
+ * options.groupSize; // => 8
+ */
 export interface RolloutOptions<Task> extends PlayOptions<Task> {
   /** A taskset, which is played completely (until the consumer stops, if unbounded), or tasks in the order to play. */
   readonly tasks: Taskset<Task> | Iterable<PlannedTask<Task>> | AsyncIterable<PlannedTask<Task>>;

@@ -11,6 +11,17 @@ import { RolloutRun } from "./rollout-run.ts";
  * Errors in an episode are recorded in the episode. The iteration throws `aborted` after the signal aborted, after it
  * has yielded the interrupted episodes with status `aborted`. It passes on the errors of the taskset and the trace.
  * Invalid options throw immediately.
+ *
+ * @example
+ * import { rollout, scriptedPolicy } from "lyceum";
+ * import { mathEnvironment } from "lyceum/environments";
+ * const environment = mathEnvironment({ tasks: "arithmetic" });
+ * const tasks = await environment.tasks("test[:3]");
+ * const ended: string[] = [];
+ * for await (const event of rollout({ environment, tasks, policies: scriptedPolicy(["12"]), seed: 1 })) {
+ *   if (event.type === "episode-end") ended.push(event.episode.status);
+ * }
+ * ended; // => ["completed", "completed", "completed"]
  */
 export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<RolloutEvent, void, undefined> {
   const concurrency = checkCount("concurrency", options.concurrency ?? 64, mostAtOnce);

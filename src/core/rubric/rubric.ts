@@ -24,6 +24,14 @@ export interface Rubric<Context> {
  * Creates a rubric. Its reward is the sum of the criteria's scores times their weights. Throws `config.invalid` if
  * there are no criteria, two of them have the same name, a weight is not finite, a range is invalid or a limit is not
  * positive.
+ *
+ * @example
+ * import { rubric } from "lyceum";
+ * const reward = rubric<{ readonly text: string }>([
+ *   { name: "polite", score: ({ text }) => (text.includes("please") ? 1 : 0), weight: 0.2 },
+ *   { name: "brief", score: ({ text }) => (text.length < 40 ? 1 : 0) },
+ * ]);
+ * await reward.score({ text: "Tea, please." }); // => { status: "scored", value: 1.2, components: { polite: 0.2, brief: 1 } }
  */
 export function rubric<Context extends object>(criteria: readonly Criterion<Context>[]): Rubric<Context> {
   const resolved = criteria.map(resolve);

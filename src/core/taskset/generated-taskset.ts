@@ -26,6 +26,16 @@ const maximumDraws = 10_000;
 /**
  * Creates a taskset from a seeded generator. Tasks are generated on request. `get` throws `data.out-of-range` if 10,000
  * tasks in a row were rejected (by `accept`, or as duplicates with `distinct`).
+ *
+ * @example
+ * import { generatedTaskset } from "lyceum";
+ * const sums = generatedTaskset({
+ *   name: "sums",
+ *   seed: 1,
+ *   length: 100,
+ *   generate: (random) => ({ a: random.integer(1, 9), b: random.integer(1, 9) }),
+ * });
+ * (await sums.get(5)).task.a <= 9; // => true
  */
 export function generatedTaskset<Task>(options: GeneratedTasksetOptions<Task>): Taskset<Task> {
   const { name, length } = options;

@@ -31,6 +31,14 @@ export interface TasksetSpec<Row> {
 /**
  * Returns the rows of a file, a folder or a hub data set. A local path takes precedence over the hub. Throws
  * `data.not-found`, `data.malformed`, `data.unavailable`, or `data.out-of-range` for an unknown split.
+ *
+ * @example
+ * import { writeFile } from "node:fs/promises";
+ * import { loadTaskset } from "lyceum";
+ * await writeFile("words.jsonl", '{"word": "river"}\n{"word": "stone"}\n{"word": "cloud"}\n');
+ * const taskset = await loadTaskset<{ word: string }>({ source: "words.jsonl", split: "train[1:]" });
+ * taskset.length; // => 2
+ * (await taskset.get(0)).task.word; // => "stone"
  */
 export async function loadTaskset<Row = Record<string, unknown>>(
   spec: TasksetSpec<Row>,

@@ -7,6 +7,11 @@ export type DemonstratedCall = readonly [name: string, input?: { readonly [key: 
 /**
  * Creates an assistant message with tool calls, for demonstrations. `callMessage(["look"])` has one call,
  * `callMessage(["take", { item: "key" }], ["look"])` has two.
+ *
+ * @example
+ * import { callMessage } from "lyceum";
+ * const { toolCalls } = callMessage(["take", { item: "key" }], ["look"]);
+ * toolCalls?.map(({ name }) => name); // => ["take", "look"]
  */
 export function callMessage(...calls: readonly DemonstratedCall[]): Message {
   const toolCalls = calls.map(([name, input = {}], index) => ({ id: `call_${index}`, name, arguments: input }));

@@ -30,6 +30,12 @@ const connectMs = 30_000;
  * all episodes, so state that a server keeps between calls is shared between episodes. If the connection is lost, it
  * connects again once and repeats the call. If that fails too, the call rejects with `data.unavailable`. Rejects with
  * `config.invalid` if the package is not installed, and with `data.unavailable` if the server does not answer.
+ *
+ * @example
+ * import { mcpTools } from "lyceum";
+ * // The `open` of an environment whose tools are those of a server.
+ * export const open = () =>
+ *   mcpTools({ command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "docs"] });
  */
 export async function mcpTools(server: McpServer, options: { readonly signal?: AbortSignal } = {}): Promise<McpTools> {
   const client = await loadClient();

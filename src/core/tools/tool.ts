@@ -1,7 +1,22 @@
 import type { z } from "zod";
 import type { Random } from "../random/random.ts";
 
-/** The second argument of a tool's `execute`. */
+/**
+ * The second argument of a tool's `execute`.
+ *
+ * @example
+ * import { defineTool, type ToolContext } from "lyceum";
+ * // Counts its calls in the state of the episode, and rewards the first.
+ * export const look = defineTool({
+ *   description: "Describes the room.",
+ *   execute: (_, { state, reward }: ToolContext<{ looks: number }>) => {
+ *     state.looks += 1;
+ *     if (state.looks === 1) reward(0.1);
+ *     return "A door and a key.";
+ *   },
+ * });
+ * look.description; // => "Describes the room."
+ */
 // biome-ignore lint/suspicious/noExplicitAny: a tool that does not name its state works in every environment.
 export interface ToolContext<State = any, Task = any, Opened = any> {
   /** The episode's state. The tool may change it in place. */
@@ -36,6 +51,18 @@ export type ToolInput<Schema> = Schema extends z.ZodType ? z.output<Schema> : an
 /**
  * A function that a model can call, in the form of an AI SDK tool, so the result of the AI SDK's `tool()` is one. Its
  * name is its key in the record.
+ *
+ * @example
+ * import { defineEnvironment, type Tool } from "lyceum";
+ * const giveUp: Tool = { description: "Ends the episode.", execute: (_, { end }) => end() };
+ * const environment = defineEnvironment({
+ *   id: "quiz",
+ *   tasks: ["What is 17 * 23?"],
+ *   reset: ({ task }) => task,
+ *   tools: { give_up: giveUp },
+ *   step: ({ text }) => ({ reward: text.includes("391") ? 1 : 0 }),
+ * });
+ * environment.spec.tools?.map(({ name }) => name); // => ["give_up"]
  */
 // biome-ignore lint/suspicious/noExplicitAny: records hold tools of any input and state.
 export interface Tool<Schema = any, State = any, Task = any, Opened = any> {
@@ -63,6 +90,16 @@ export type ToolRecord = Readonly<Record<string, Tool>>;
 /**
  * Defines a tool outside of an environment, with its input typed by its schema. Type its state with `{ state }:
  * ToolContext<State>`. Whether the environment has such a state is not checked.
+ *
+ * @example
+ * import { defineTool } from "lyceum";
+ * import { z } from "zod";
+ * export const add = defineTool({
+ *   description: "Adds two numbers.",
+ *   inputSchema: z.object({ a: z.number(), b: z.number() }),
+ *   execute: ({ a, b }) => a + b,
+ * });
+ * add.description; // => "Adds two numbers."
  */
 // biome-ignore lint/suspicious/noExplicitAny: a tool that does not name its state works in every environment.
 export function defineTool<Schema, State = any, Task = any, Opened = any>(

@@ -1,7 +1,14 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { CorrectRule } from "../../contract/correct-rule.ts";
 
-/** `summary.json`: the results of an evaluation. All but `time` and `cost` depends on the episodes alone. */
+/**
+ * `summary.json`: the results of an evaluation. All but `time` and `cost` depends on the episodes alone.
+ *
+ * @example
+ * import type { EvaluationSummary } from "lyceum";
+ * const headline = ({ name, metrics }: EvaluationSummary): string =>
+ *   `${name}: reward ${metrics.reward?.value.toFixed(2)}, accuracy ${metrics.accuracy?.value.toFixed(2)}`;
+ */
 export interface EvaluationSummary {
   readonly format: "lyceum-evaluation-summary";
   readonly version: 1;

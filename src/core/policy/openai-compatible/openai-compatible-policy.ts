@@ -66,6 +66,15 @@ const endpoints = {
  * `policy.unauthorized` for a missing or wrong API key, `policy.prompt-too-long` for a prompt that does not fit the
  * context, and `policy.rejected` for other rejections. All of these make an episode unscored. Throws `config.invalid`
  * if options are invalid.
+ *
+ * @example
+ * import { openAICompatiblePolicy } from "lyceum";
+ * const policy = openAICompatiblePolicy({
+ *   baseUrl: "http://127.0.0.1:8000/v1",
+ *   model: "Qwen/Qwen3-0.6B",
+ *   extraBody: { chat_template_kwargs: { enable_thinking: false } },
+ * });
+ * policy.name; // => "Qwen/Qwen3-0.6B"
  */
 export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy {
   const { model, name = model, logprobs = false, tokenIds = false, extraBody = {} } = options;
