@@ -86,6 +86,7 @@ const withoutValues: Change = (model) => ({
   snapshot: async () => {
     const sampler = await model.snapshot();
     return {
+      specificationVersion: "v1",
       version: sampler.version,
       async *sample(requests, options) {
         for await (const { values: _, ...sample } of sampler.sample(requests, options)) yield sample;

@@ -4,6 +4,7 @@ import type { ExecuteRequest, ExecuteResult, Language } from "./execution.ts";
  * Runs code in isolation. One instance runs many executions at a time. Closing it ends every process that it started.
  */
 export interface Sandbox extends AsyncDisposable {
+  readonly specificationVersion: "v1";
   readonly info: SandboxInfo;
   /**
    * Runs a request and resolves with the observations. Errors of the code are observations too. Rejects with `sandbox.request` if the

@@ -1,3 +1,4 @@
+import { checkVersion } from "../../src/contract/specification-version.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import type { ExecuteRequest, ExecuteResult } from "../execution.ts";
 import { unreachedResult } from "../pool/requests.ts";
@@ -18,6 +19,7 @@ interface Shared {
  */
 export function deduplicated(sandbox: Sandbox, options: { readonly entries?: number } = {}): Sandbox {
   const { entries = 256 } = options;
+  checkVersion(`Sandbox "${sandbox.info.backend}"`, sandbox);
   /** Ordered by last use, oldest first. */
   const shared = new Map<string, Shared>();
 
@@ -60,6 +62,7 @@ export function deduplicated(sandbox: Sandbox, options: { readonly entries?: num
   };
 
   return {
+    specificationVersion: "v1",
     info: sandbox.info,
     execute,
     warmUp: (warming) => sandbox.warmUp(warming),

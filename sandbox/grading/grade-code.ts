@@ -1,5 +1,6 @@
 import { match } from "ts-pattern";
 import { type ErrorData, LyceumError } from "../../src/contract/errors/index.ts";
+import { checkVersion } from "../../src/contract/specification-version.ts";
 import { createRandom } from "../../src/core/random/random.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
@@ -50,6 +51,7 @@ export interface NoGrade {
 export async function gradeCode(options: GradeOptions): Promise<Grade> {
   const { sandbox, code, suite, seed = 0, signal } = options;
   signal?.throwIfAborted();
+  checkVersion(`Sandbox "${sandbox.info.backend}"`, sandbox);
   if (suite.tests.length === 0) {
     throw new LyceumError({
       code: "data.malformed",

@@ -55,6 +55,7 @@ interface Waiter {
  * (`infra_error`).
  */
 export class PooledSandbox implements Sandbox {
+  readonly specificationVersion = "v1";
   readonly info: SandboxInfo;
   readonly #start: StartWorker;
   readonly #options: Required<PoolOptions>;

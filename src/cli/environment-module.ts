@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { versionProblem } from "../contract/specification-version.ts";
 import { contractError } from "../core/environment/environment-error.ts";
 import type { EnvironmentEntry } from "../core/environment/registry.ts";
 
@@ -56,10 +57,9 @@ function checkedDefinition(value: unknown, name: string): EnvironmentDefinition 
     throw contractError({ environment: name, problem, rule });
   };
   if (!isFields(value)) return fail("is not an environment definition");
-  const { specificationVersion, spec, splits, tasks, create } = value;
-  if (specificationVersion !== "v1") {
-    return fail(`has specificationVersion ${JSON.stringify(specificationVersion) ?? "undefined"} instead of "v1"`);
-  }
+  const problem = versionProblem(value);
+  if (problem !== undefined) return fail(problem);
+  const { spec, splits, tasks, create } = value;
   if (!isFields(spec) || typeof spec.id !== "string" || !Array.isArray(spec.agents))
     return fail("has an incomplete spec");
   if (!Array.isArray(splits)) return fail("has no splits");

@@ -82,6 +82,7 @@ export interface SampleOptions {
 
 /** Samples tokens from fixed weights. */
 export interface Sampler {
+  readonly specificationVersion: "v1";
   /** The version of the weights. It increases by one with each optimizer step. */
   readonly version: number;
   /** Yields completions in the order in which they finish. Equal lists of requests give equal results. */

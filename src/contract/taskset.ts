@@ -34,6 +34,7 @@ export interface TaskEntry<Task = unknown> {
  * (await squares.get(12)).task; // => 144
  */
 export interface Taskset<Task = unknown> {
+  readonly specificationVersion: "v1";
   readonly name: string;
   readonly length: number | "unbounded";
   /** Returns the task at `index`, from 0. Throws `data.out-of-range` if `index` is beyond the end. */

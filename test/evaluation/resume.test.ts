@@ -125,6 +125,7 @@ describe("a resumed run", () => {
     const unbounded = {
       ...answers([]),
       tasks: async () => ({
+        specificationVersion: "v1" as const,
         name: "endless",
         length: "unbounded" as const,
         get: async () => {

@@ -33,6 +33,7 @@ export async function openAsOrdinaryUser(backend: "bubblewrap" | "isolated-vm"):
   });
   let number = 0;
   return {
+    specificationVersion: "v1",
     info: first.info,
     execute: (request) => {
       const answer = new Promise<ExecuteResult>((resolve) => waiting.set(++number, resolve));

@@ -14,6 +14,7 @@ export function scriptedSandbox(
   const requests: ExecuteRequest[] = [];
   const nothing = { text: "", bytes: 0, truncated: false };
   return {
+    specificationVersion: "v1",
     requests,
     info: { backend: "docker", languages: ["python", "javascript"], version: "0", packages: [] },
     execute: async (request) => {

@@ -40,6 +40,7 @@ async function heedful({ signal, seed }: ActRequest): Promise<void> {
 export function unreliableSamplerPolicy(seed: number): Policy {
   const random = createRandom(seed);
   const sampler: Sampler = {
+    specificationVersion: "v1",
     version: 1,
     sample: async function* (requests) {
       for (const [request, { settings }] of requests.entries()) {

@@ -305,6 +305,7 @@ class BigramModel implements Model {
 }
 
 class BigramSampler implements Sampler {
+  readonly specificationVersion = "v1";
   readonly version: number;
   readonly #table: Table;
   readonly #withValues: boolean;

@@ -52,6 +52,7 @@ async function trained(options: {
 
 function changedSampler(sampler: Sampler, change: Change): Sampler {
   return {
+    specificationVersion: "v1",
     version: sampler.version,
     async *sample(requests, options) {
       for await (const sample of sampler.sample(requests, options)) yield change(sample, sampler.version);

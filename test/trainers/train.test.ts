@@ -440,6 +440,7 @@ describe("bad input", () => {
     const [train, test] = [await letters.tasks("train"), await letters.tasks("test")];
     // After the tasks that are checked before the run begins.
     const endless: typeof train = {
+      specificationVersion: "v1",
       name: "endless",
       length: "unbounded",
       get: (index) => (index === 10_000 ? test.get(0) : train.get(index % 64)),

@@ -220,6 +220,7 @@ describe("a trace of truncated sampling", () => {
         snapshot: async () => {
           const sampler = await model.snapshot();
           return {
+            specificationVersion: "v1",
             version: sampler.version,
             async *sample(requests, options) {
               for await (const { supports: _, ...sample } of sampler.sample(requests, options)) yield sample;

@@ -4,6 +4,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
+import { checkVersion } from "../../src/contract/specification-version.ts";
 import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
@@ -147,6 +148,7 @@ export interface Progress {
  */
 export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const { environment, backend, output, signal, policies = {} } = options;
+  checkVersion(`Backend "${backend.capabilities.name}"`, backend);
   const known = options.algorithms ?? algorithms;
   const id: unknown = options.config.algorithm?.id;
   if (typeof id === "string") algorithmDefinition(id, known);

@@ -1,6 +1,7 @@
 import { describeValue } from "../../contract/describe-value.ts";
 import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { unknownNameError } from "../../contract/errors/index.ts";
+import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 import { memoryTaskset } from "../taskset/memory-taskset.ts";
 import { sliceTaskset } from "../taskset/slice-taskset.ts";
@@ -34,6 +35,7 @@ export function loadTasks<Task>(options: {
       }
       const tasks = typeof source === "function" ? await called(source, { id, name, loading }) : source;
       if (!isSource(tasks)) throw noTasks(id, { tasks, source });
+      if (isTaskset(tasks)) checkVersion(`Taskset "${tasks.name}" of environment "${id}"`, tasks);
       const taskset = isTaskset(tasks) ? tasks : memoryTaskset(`${id}/${name}`, tasks);
       return slice === undefined ? taskset : sliceTaskset(taskset, slice);
     },

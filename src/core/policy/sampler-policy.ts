@@ -1,6 +1,7 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { ActRequest, ActResult, Policy } from "../../contract/policy.ts";
 import type { Sample, Sampler, SamplingSettings } from "../../contract/sampler.ts";
+import { checkVersion } from "../../contract/specification-version.ts";
 import type { Renderer } from "../tokens/renderer.ts";
 import { fitCompletion, type RenderedPrompt, renderPrompt } from "./render-prompt.ts";
 
@@ -33,6 +34,7 @@ export function samplerPolicy(options: {
   readonly onTokens?: (count: number) => void;
 }): Policy {
   const { name, sampler, renderer, maxLength = Infinity, onTokens = () => undefined } = options;
+  checkVersion(`Renderer "${renderer.name}"`, renderer);
   let ordered: Pending[] = [];
   let unordered: Pending[] = [];
   const runUnordered = (): void => {
@@ -42,7 +44,7 @@ export function samplerPolicy(options: {
   };
   const run = (batch: readonly Pending[]): void => {
     const waiting = batch.filter(({ done }) => !done);
-    if (waiting.length > 0) void sampleBatch({ batch: waiting, sampler, renderer, onTokens });
+    if (waiting.length > 0) void sampleBatch({ name, batch: waiting, sampler, renderer, onTokens });
   };
   return {
     specificationVersion: "v1",
@@ -94,6 +96,7 @@ function watch(options: Omit<Pending, "done">): Pending {
 
 /** Samples one batch and answers its requests. Never rejects: an error goes to the requests without a sample. */
 async function sampleBatch(options: {
+  readonly name: string;
   readonly batch: readonly Pending[];
   readonly sampler: () => Sampler;
   readonly renderer: Renderer;
@@ -114,6 +117,7 @@ async function sampleBatch(options: {
   for (const { request } of batch) request.signal?.addEventListener("abort", onAbort, { once: true });
   try {
     const sampler = options.sampler();
+    checkVersion(`The sampler of policy "${options.name}"`, sampler);
     const requests = batch.map(({ request, prompt, settings }) => ({
       promptIds: prompt.promptIds,
       settings,

@@ -3,6 +3,7 @@ import type { EnvironmentFactory } from "../../contract/environment.ts";
 import { LyceumError, unknownNameError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { defaultSampling, type SamplingSettings } from "../../contract/sampler.ts";
+import { checkVersion } from "../../contract/specification-version.ts";
 import type { TaskEntry, Taskset } from "../../contract/taskset.ts";
 import { contractError } from "../environment/environment-error.ts";
 import type { TraceWriter } from "../trace/trace-writer.ts";
@@ -75,12 +76,14 @@ export interface RolloutOptions<Task> extends PlayOptions<Task> {
 /** Returns the shared settings of a rollout from its options. Throws if options are invalid. */
 export function runSettings<Task>(options: PlayOptions<Task>, pool: EnvironmentPool<Task>): RunSettings<Task> {
   const { spec } = pool.factory;
+  checkVersion(`Environment "${spec.id}"`, pool.factory);
   const problem = specProblem(spec);
   if (problem !== undefined) {
     const rule = "Its spec needs agents, each with a name of its own, and a maxTurns of 1 or more.";
     throw contractError({ environment: spec.id, problem, rule });
   }
   const policies = policiesByAgent(spec.agents, options.policies);
+  for (const policy of policies.values()) checkVersion(`Policy "${policy.name}"`, policy);
   const batches = [...policies.values()].some((policy) => policy.flush !== undefined);
   return {
     pool,

@@ -1,3 +1,4 @@
+import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 import { taskSeed } from "./episode-id.ts";
 import type { PlannedTask, RolloutOptions } from "./rollout-options.ts";
@@ -45,6 +46,7 @@ async function* taskEntries<Task>(
   signal: AbortSignal,
 ): AsyncGenerator<PlannedTask<Task>, void, undefined> {
   if (!isTaskset(tasks)) return yield* tasks;
+  checkVersion(`Taskset "${tasks.name}"`, tasks);
   const length = tasks.length === "unbounded" ? Infinity : tasks.length;
   for (let index = 0; index < length; index++) yield await tasks.get(index, { signal });
 }

@@ -21,6 +21,7 @@ export async function filterTaskset<Task>(
     kept.push(...indices.filter((_, i) => keep(read[i]!.task)));
   }
   return {
+    specificationVersion: "v1",
     name: taskset.name,
     length: kept.length,
     get: async (index, getOptions): Promise<TaskEntry<Task>> => {

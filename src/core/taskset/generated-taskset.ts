@@ -62,6 +62,7 @@ export function generatedTaskset<Task>(options: GeneratedTasksetOptions<Task>): 
   };
 
   return {
+    specificationVersion: "v1",
     name,
     length,
     get: async (index, getOptions) => {

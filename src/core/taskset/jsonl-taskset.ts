@@ -36,6 +36,7 @@ export async function jsonlTaskset<Row = unknown>(
   const length = files.reduce((sum, { index }) => sum + index.length, 0);
   const range = { name: options.name ?? basename(files[0]?.path ?? "empty"), length };
   return {
+    specificationVersion: "v1",
     ...range,
     get: async (position, getOptions) => {
       getOptions?.signal?.throwIfAborted();

@@ -11,6 +11,7 @@ export function mapTaskset<Row, Task>(
   name: string = taskset.name,
 ): Taskset<Task> {
   return {
+    specificationVersion: "v1",
     name,
     length: taskset.length,
     get: async (index, options) => {

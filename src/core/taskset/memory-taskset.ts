@@ -7,6 +7,7 @@ export function memoryTaskset<Task>(name: string, tasks: readonly Task[]): Tasks
   const entries: (TaskEntry<Task> | undefined)[] = new Array(copied.length);
   const range = { name, length: copied.length };
   return {
+    specificationVersion: "v1",
     ...range,
     get: async (index, options) => {
       options?.signal?.throwIfAborted();

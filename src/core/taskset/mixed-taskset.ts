@@ -46,6 +46,7 @@ export function mixedTaskset<Task>(
   );
   const range = { name, length: "unbounded" as const };
   return {
+    specificationVersion: "v1",
     ...range,
     get: async (index, getOptions) => {
       checkTaskIndex(range, index);

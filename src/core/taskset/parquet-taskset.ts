@@ -43,6 +43,7 @@ export async function parquetTaskset<Row = Record<string, unknown>>(
   const range = { name: options.name ?? basename(list[0] ?? "empty"), length };
   const readGroup = keepRecent(readRowGroup, 4);
   return {
+    specificationVersion: "v1",
     ...range,
     get: async (index, getOptions) => {
       getOptions?.signal?.throwIfAborted();

@@ -22,6 +22,7 @@ export function sliceTaskset<Task>(taskset: Taskset<Task>, slice: SplitSlice): T
   }
   const range = { name, length: end === "unbounded" ? end : end - start };
   return {
+    specificationVersion: "v1",
     ...range,
     get: async (index, options) => {
       checkTaskIndex(range, index);

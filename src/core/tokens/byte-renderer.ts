@@ -52,6 +52,7 @@ export function createByteRenderer(): Renderer {
   };
 
   return {
+    specificationVersion: "v1",
     name: "bytes",
     accepts,
     stopTokenIds: [endOfTurn],

@@ -56,6 +56,7 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
     renderProtected({ controlTokens, tokenizer, render: (mark) => template.render({ ...options, mark }) });
 
   return {
+    specificationVersion: "v1",
     name,
     accepts,
     stopTokenIds,

@@ -5,6 +5,7 @@ import type { Message, PartType, ToolSpec } from "../../contract/message.ts";
  * A model's template. Converts conversations to token ids and sampled ids to actions. Sampled ids are never re-encoded.
  */
 export interface Renderer {
+  readonly specificationVersion: "v1";
   readonly name: string;
   /** The part types that the template can express. */
   readonly accepts: readonly PartType[];

@@ -22,6 +22,7 @@ export function createTextRenderer(tokenizer: Tokenizer): Renderer {
     return marks.isUsed ? tokenizer.encodeMarked(text, marks) : tokenizer.encode(text);
   };
   return {
+    specificationVersion: "v1",
     name: "text",
     accepts,
     stopTokenIds: end === undefined ? [] : [end],

@@ -1,4 +1,5 @@
 import type { LyceumError } from "../../contract/errors/index.ts";
+import { versionProblem } from "../../contract/specification-version.ts";
 import { specProblem } from "../../core/rollout/contract-problem.ts";
 import { contentHash } from "../../core/taskset/content-hash.ts";
 import { checkDisjoint } from "../../core/taskset/disjoint.ts";
@@ -9,12 +10,13 @@ import type { DefinitionCase, Rule } from "../rule.ts";
 /** The rule that is checked before an environment is played. */
 export const specIsPlayable: Rule<DefinitionCase> = {
   name: "spec-is-playable",
-  hint: "Name agents and splits, and set maxTurns above 0 and rewardRange to [lowest, highest].",
-  check: ({ environment: { spec, splits } }) => {
+  hint: 'Set specificationVersion to "v1", name agents and splits, and set maxTurns above 0 and rewardRange to [lowest, highest].',
+  check: ({ environment }) => {
+    const { spec, splits } = environment;
     const [low, high] = spec.rewardRange ?? [];
     if (!(low! <= high!)) return `has the rewardRange [${low}, ${high}]`;
     if (splits.length === 0) return "has no splits";
-    return specProblem(spec);
+    return versionProblem(environment) ?? specProblem(spec);
   },
 };
 

@@ -89,6 +89,7 @@ describe("mixedTaskset", () => {
 
   it("takes infinite parts in order, and shuffles finite parts in each pass by the seed", async () => {
     const endless: Taskset = {
+      specificationVersion: "v1",
       name: "n",
       length: "unbounded",
       get: async (index) => ({ index, id: `${index}`, hash: `${index}`, task: index }),

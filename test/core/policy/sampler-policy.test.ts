@@ -38,6 +38,7 @@ describe("batching", () => {
   test("counts each token once, whether its sampler reports unfinished completions or not", async () => {
     for (const tells of [false, true]) {
       const sampler: Sampler = {
+        specificationVersion: "v1",
         version: 1,
         async *sample(requests, { onTokens } = {}) {
           if (tells) for (const count of [1, 3, 5]) onTokens?.(count);

@@ -12,6 +12,7 @@ export function characterRenderer(breaks: (messageCount: number) => boolean = ()
   const render = (messages: readonly Message[]): number[] =>
     messages.flatMap((message) => [role(message.role), ...encode(textOf(message)), endOfTurn]);
   return {
+    specificationVersion: "v1",
     name: "characters",
     accepts: ["text"],
     stopTokenIds: [endOfTurn],

@@ -556,6 +556,7 @@ describe("an abort", () => {
   test("reaches a taskset that hangs", async () => {
     const controller = new AbortController();
     const tasks = {
+      specificationVersion: "v1" as const,
       name: "slow",
       length: 3,
       get: () => {

@@ -11,6 +11,7 @@ export interface SampledBatch {
 export function seededSampler(version = 1): Sampler & { readonly batches: SampledBatch[] } {
   const batches: SampledBatch[] = [];
   return {
+    specificationVersion: "v1",
     version,
     batches,
     sample: async function* (requests) {

@@ -31,6 +31,7 @@ async function model(texts: readonly string[]): Promise<{ policy: Policy; tokeni
   const tokenizer = await loadTokenizer(folder.path);
   const prompts: number[][] = [];
   const sampler: Sampler = {
+    specificationVersion: "v1",
     version: 1,
     sample: async function* (requests) {
       for (const [request, { promptIds, stopTokenIds }] of requests.entries()) {

@@ -17,7 +17,7 @@ const path: EnvironmentDefinition<string> = {
   specificationVersion: "v1",
   spec: { id: "path", agents: ["agent"], maxTurns: 10, rewardRange: [0, 10], deterministic: true },
   splits: ["train"],
-  tasks: async () => ({ name: "path", length: 1, get: async () => taskEntry("north", 0) }),
+  tasks: async () => ({ specificationVersion: "v1", name: "path", length: 1, get: async () => taskEntry("north", 0) }),
   create: async () => walker(0),
 };
 

@@ -65,6 +65,7 @@ async function traces(changes: Changes, environment: EnvironmentDefinition = let
     snapshot: async (): Promise<Sampler> => {
       const sampler = await model.snapshot();
       return {
+        specificationVersion: "v1",
         version: sampler.version,
         sample: (requests, options) => {
           calls.push(requests);

@@ -59,7 +59,7 @@ export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promi
 }
 
 class OnnxBackend implements TrainingBackend {
-  readonly specificationVersion = "v1" as const;
+  readonly specificationVersion = "v1";
   readonly capabilities: Capabilities;
   readonly #client: EngineClient;
 

@@ -123,6 +123,7 @@ export class OnnxModel implements Model {
 }
 
 class OnnxSampler implements Sampler {
+  readonly specificationVersion = "v1";
   readonly version: number;
   readonly #client: EngineClient;
   readonly #id: number;

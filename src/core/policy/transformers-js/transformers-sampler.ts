@@ -15,6 +15,7 @@ export function transformersSampler(options: {
   readonly maxLength: number;
 }): Sampler {
   return {
+    specificationVersion: "v1",
     version: 0,
     sample: async function* (requests, { signal } = {}) {
       for (const [index, request] of requests.entries()) {
