@@ -5,12 +5,14 @@
  *
  *   npm run example examples/train-by-hand.ts
  */
-import { collectGroups, demonstrationPolicy, rollout } from "lyceum";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { collectGroups, demonstrationPolicy, evaluate, rollout } from "lyceum";
 import { mathEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
 import {
   createTaskOrder,
-  evaluatePolicy,
   groupSamples,
   groupZScore,
   imitationSamples,
@@ -21,6 +23,7 @@ import {
 } from "lyceum/trainers";
 
 const seed = 1;
+const output = await mkdtemp(join(tmpdir(), "train-by-hand-"));
 const environment = mathEnvironment({ tasks: "arithmetic", operations: ["addition"], digits: 1, answerOnly: true });
 const sampling = { temperature: 1, maxTokens: 4 };
 const imitate: Loss = { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" };
@@ -70,17 +73,20 @@ for (let step = 1; step <= 100; step++) {
   const updated = await updatePolicy({ model, samples, loss: imitating ? imitate : reinforce, optimizer });
   if (step % 10 !== 0) continue;
 
-  const { accuracy } = await evaluatePolicy({
+  let accuracy: number | undefined;
+  const evaluation = evaluate({
     environment,
-    spec: environment.spec,
-    tasks: await environment.tasks("test"),
+    split: "test",
     policies: actor.policy,
     sampling: { ...sampling, temperature: 0 },
     seed,
+    folder: join(output, `step-${step}`),
   });
+  for await (const event of evaluation) if (event.type === "end") accuracy = event.summary.metrics.accuracy?.value;
   const loss = updated["loss/total"]?.toFixed(3);
   const reward = rolloutMetrics(groups)["reward/mean"]?.toFixed(2);
   console.log(
     `step ${step} ${imitating ? "imitate" : "reinforce"}: loss ${loss}, reward ${reward}, held out ${accuracy?.toFixed(2)}`,
   );
 }
+console.log(`lyceum view ${output} shows the episodes of the evaluations`);

@@ -91,7 +91,6 @@ export {
   withKlPenalty,
 } from "./credit/index.ts";
 export type { PerToken, TrainingSample } from "./data/training-sample.ts";
-export { evaluatePolicy } from "./evaluation/evaluate-policy.ts";
 export type { Loss } from "./losses/loss.ts";
 export type { LossAggregation } from "./losses/loss-aggregation.ts";
 export type { SequenceLoss } from "./losses/sequence-loss.ts";

@@ -24,6 +24,8 @@ export interface EnvironmentSpec {
   readonly description?: string;
   /** True if the steps state whether the answer is correct (`StepResult.correct`), independent of the reward. */
   readonly statesCorrect?: boolean;
+  /** The specs of the environments that a mixture combines, by their names there. */
+  readonly environments?: Readonly<Record<string, EnvironmentSpec>>;
 }
 
 /**

@@ -98,7 +98,7 @@ export interface TrainingEvaluationEvent {
   /** The opponent of the model, if it did not play against itself. */
   readonly opponent?: string;
   /**
-   * The metrics: `reward/mean`, `accuracy` (the share of episodes with the highest reward), `episodes`,
+   * The metrics: `reward/mean`, `accuracy` (the share of scored episodes that are correct), `episodes/count`,
    * `episodes/unscored`, ...
    */
   readonly metrics: Readonly<Record<string, number>>;

@@ -1,15 +1,23 @@
+import type { AgentId } from "../contract/action.ts";
 import type { CorrectRule } from "../contract/correct-rule.ts";
 import type { EnvironmentSpec } from "../contract/environment.ts";
 import type { Episode } from "../contract/episode.ts";
+import { environmentName } from "../core/environment/environment-name.ts";
 
 /** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
 
 /**
- * Returns the default rule for correct episodes of an environment: its own statement, or else its highest reward.
- * Returns null if it states nothing and its rewards are unbounded.
+ * Returns the default rule for correct episodes of an environment: its own statement, or else its highest reward. For a
+ * mixture, it is the rule of each environment. Returns null if it states nothing and its rewards are unbounded.
  */
-export function defaultRule(spec: Pick<EnvironmentSpec, "statesCorrect" | "rewardRange">): CorrectRule | null {
+export function defaultRule(
+  spec: Pick<EnvironmentSpec, "statesCorrect" | "rewardRange" | "environments">,
+): CorrectRule | null {
+  if (spec.environments !== undefined) {
+    const rules = Object.entries(spec.environments).map(([name, inner]) => [name, defaultRule(inner)] as const);
+    return rules.every(([, rule]) => rule === null) ? null : { environments: Object.fromEntries(rules) };
+  }
   if (spec.statesCorrect === true) return { stated: true };
   const [, top] = spec.rewardRange;
   return Number.isFinite(top) ? { atLeast: top } : null;
@@ -19,20 +27,35 @@ export function defaultRule(spec: Pick<EnvironmentSpec, "statesCorrect" | "rewar
  * True if the environment, the benchmark or the user defines which episodes are correct. Otherwise `accuracy` is only
  * the share of episodes with the highest reward, and the mean reward is more informative.
  */
-export function definesCorrect(rule: CorrectRule | undefined): boolean {
-  return rule !== undefined && ("stated" in rule || rule.component !== undefined);
+export function definesCorrect(rule: CorrectRule | null | undefined): boolean {
+  if (rule === undefined || rule === null) return false;
+  if ("environments" in rule) return Object.values(rule.environments).every(definesCorrect);
+  return "stated" in rule || rule.component !== undefined;
 }
 
-/** True if an episode is correct. Null if it is unscored or there is no rule. */
-export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean | null {
+/**
+ * True if an episode is correct. Null if it is unscored or there is no rule. `evaluated` has the agents whose rewards
+ * decide, all by default. Every accuracy, of an evaluation and of a training, counts episodes by this function.
+ */
+export function isCorrect(
+  episode: Episode,
+  rule: CorrectRule | null,
+  evaluated?: ReadonlySet<AgentId>,
+): boolean | null {
   if (rule === null || isUnscored(episode)) return null;
+  if ("environments" in rule) {
+    const name = environmentName(episode.task.id, Object.keys(rule.environments));
+    return isCorrect(episode, name === undefined ? null : rule.environments[name]!, evaluated);
+  }
   if ("stated" in rule) return episode.correct === true && episode.status !== "failed";
   const { component, atLeast } = rule;
   // Agents that never acted, such as those without a part in the task, are ignored.
-  const acted = Object.values(episode.agents).filter(({ turns }) => turns.length > 0);
+  const acted = Object.entries(episode.agents).filter(
+    ([agent, { turns }]) => turns.length > 0 && evaluated?.has(agent) !== false,
+  );
   return (
     acted.length > 0 &&
-    acted.every(({ reward }) => {
+    acted.every(([, { reward }]) => {
       if (reward.status === "unscored") return false;
       const value = component === undefined ? reward.value : reward.components[component];
       return value !== undefined && value >= atLeast - rounding;

@@ -4,6 +4,8 @@ import type { EnvironmentDefinition } from "../contract/environment.ts";
 import type { Json } from "../contract/json.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { SamplingSettings } from "../contract/sampler.ts";
+import type { TaskEntry } from "../contract/taskset.ts";
+import type { EnvironmentPool } from "../core/rollout/environment-pool.ts";
 import type { RolloutLimits } from "../core/rollout/rollout-limits.ts";
 import type { EvaluationIdentity, TokenPrice } from "./log/manifest.ts";
 
@@ -38,6 +40,12 @@ export interface EvaluateOptions<Task = unknown> {
   readonly models?: Readonly<Record<AgentId, string>>;
   /** True if policies rotate between agents, as by `rotatePlayers`. `models` then has the names for member 0. */
   readonly rotated?: boolean;
+  /** The agents that are not evaluated: their rewards do not decide whether an episode is correct. None by default. */
+  readonly frozen?: readonly AgentId[];
+  /** The environment's open instances, which stay open. By default, instances are created and closed again. */
+  readonly pool?: EnvironmentPool<Task>;
+  /** The tasks to play, all of `split`. By default the environment loads them. */
+  readonly tasks?: readonly TaskEntry<Task>[];
   /**
    * A split or a slice of one, such as `test[:50]`. By default `test` if the environment has it, else its first split.
    */
@@ -75,5 +83,10 @@ export interface EvaluateOptions<Task = unknown> {
    * `retry-failed` plays the missing and the failed or unscored episodes.
    */
   readonly existing?: "refuse" | "resume" | "retry-failed";
+  /**
+   * True to go on if a server rejects an API key. The episodes are then unscored. By default the run stops, because the
+   * server would reject all other requests too.
+   */
+  readonly ignoreRefusedKeys?: boolean;
   readonly signal?: AbortSignal;
 }

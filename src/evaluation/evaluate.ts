@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Episode } from "../contract/episode.ts";
 import { type ErrorData, LyceumError } from "../contract/errors/index.ts";
-import type { Taskset } from "../contract/taskset.ts";
+import type { TaskEntry, Taskset } from "../contract/taskset.ts";
 import { replaceFile } from "../core/files/replace-file.ts";
 import { lockRun } from "../core/files/run-lock.ts";
 import { episodeId } from "../core/rollout/episode-id.ts";
@@ -12,7 +12,8 @@ import type { RolloutEvent } from "../core/rollout/rollout-event.ts";
 import { checkCount, mostAtOnce, type PlannedTask } from "../core/rollout/rollout-options.ts";
 import { taskCount } from "../core/taskset/task-count.ts";
 import type { EvaluateOptions } from "./evaluate-options.ts";
-import type { EvaluationEvent } from "./evaluation-event.ts";
+import { evaluatedAgents } from "./evaluated-agents.ts";
+import type { EpisodeLoggedEvent, EvaluationEvent } from "./evaluation-event.ts";
 import { checkSameRun, completeManifest, draftManifest } from "./evaluation-manifest.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
 import { openLogWriter } from "./log/log-writer.ts";
@@ -54,30 +55,34 @@ export async function* evaluate<Task>(
   const before = await existingRun(options);
   if (before !== undefined) checkSameRun(folder, before, draft);
   const waiting = signal === undefined ? {} : { signal };
-  const taskset = await environment.tasks(split, waiting);
+  const taskset = options.tasks === undefined ? await environment.tasks(split, waiting) : listed(split, options.tasks);
   const hint = "Say how many tasks to play, such as --limit 1000.";
   const count = taskCount(taskset, { split, limit: options.limit, hint });
   checkCount("The number of samples", samples, mostAtOnce);
   checkEpisodeCount({ what: "The evaluation", tasks: count, episodesPerTask: samples, keys: ["limit", "samples"] });
-  const plan = await planTasks({ folder, taskset, count, seed, ...waiting });
+  const plan = await planTasks({ folder, environment, taskset, count, seed, ...waiting });
   const startedAt = before?.startedAt ?? new Date().toISOString();
   const manifest = completeManifest(draft, { ...plan, startedAt });
   const files = runFolder(folder);
   await replaceFile(files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`);
 
-  const logged: EpisodeEntry[] = [];
-  const onEntry = (entry: EpisodeEntry): void => void logged.push(entry);
+  const logged: EpisodeLoggedEvent[] = [];
   let stopped: unknown;
   const warnings = new EpisodeWarnings(environment);
   {
-    await using log = await openLogWriter({ folder, correct: manifest.correct, onEntry });
+    await using log = await openLogWriter({
+      folder,
+      correct: manifest.correct,
+      evaluated: evaluatedAgents(manifest),
+      onEntry: (entry, episode) => void logged.push({ type: "episode", entry, episode }),
+    });
     const kept = await keptEntries(options);
     yield { type: "start", folder, manifest, played: [...kept.values()] };
     const wholeGroups = environment.scoreGroup !== undefined;
     const tasks = missingTasks({ plan, taskset, samples, wholeGroups, kept });
     const { sampling, limits, concurrency } = options;
     const events = rollout({
-      environment,
+      environment: options.pool ?? environment,
       policies,
       tasks,
       groupSize: samples,
@@ -91,12 +96,12 @@ export async function* evaluate<Task>(
     try {
       for await (const event of events) {
         if (event.type === "warning") yield event;
-        for (const entry of logged.splice(0)) yield { type: "episode", entry };
+        yield* logged.splice(0);
         for (const warning of warnings.of(endedEpisodes(event))) {
           yield { type: "warning", error: contractWarning(warning) };
         }
         const refused = endedEpisodes(event).map(refusedKey).find(Boolean);
-        if (refused === undefined) continue;
+        if (refused === undefined || options.ignoreRefusedKeys === true) continue;
         stopped = unauthorized(folder, refused);
         break;
       }
@@ -105,7 +110,7 @@ export async function* evaluate<Task>(
       stopped = error;
     }
     await log.close();
-    for (const entry of logged.splice(0)) yield { type: "episode", entry };
+    yield* logged.splice(0);
   }
   const summary = summarize({
     manifest,
@@ -116,6 +121,10 @@ export async function* evaluate<Task>(
   await replaceFile(files.summary, `${JSON.stringify(summary, undefined, 2)}\n`);
   yield { type: "end", summary };
   if (stopped !== undefined) throw stopped;
+}
+
+function listed<Task>(name: string, tasks: readonly TaskEntry<Task>[]): Taskset<Task> {
+  return { name, length: tasks.length, get: async (index) => tasks[index]! };
 }
 
 /** The episodes of an event. A `group-end` event has them again, with the rewards of the whole group. */

@@ -1,3 +1,4 @@
+import type { Episode } from "../contract/episode.ts";
 import type { ErrorData } from "../contract/errors/index.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
 import type { EvaluationManifest } from "./log/manifest.ts";
@@ -19,6 +20,7 @@ export interface EvaluationStartEvent {
 export interface EpisodeLoggedEvent {
   readonly type: "episode";
   readonly entry: EpisodeEntry;
+  readonly episode: Episode;
 }
 
 /** An error outside of episodes, such as an environment that could not be closed. */

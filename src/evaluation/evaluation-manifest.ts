@@ -67,6 +67,7 @@ function identityOf<Task>(options: EvaluateOptions<Task>, split: string): Evalua
     ...(modelOptions === undefined ? {} : { modelOptions }),
     ...(judge === undefined ? {} : { judge }),
     ...(options.rotated === true ? { rotated: true } : {}),
+    ...(options.frozen === undefined || options.frozen.length === 0 ? {} : { frozen: options.frozen }),
     environment: { name: options.environmentName ?? environment.spec.id, options: environmentOptions },
     environmentHash: environmentHash(environment, environmentOptions),
     split,

@@ -7,7 +7,8 @@ import { replaceFile } from "../core/files/replace-file.ts";
 import { lockRun } from "../core/files/run-lock.ts";
 import { episodeId } from "../core/rollout/episode-id.ts";
 import { dataFileError } from "../core/taskset/data-file-error.ts";
-import type { EvaluationEvent } from "./evaluation-event.ts";
+import { evaluatedAgents } from "./evaluated-agents.ts";
+import type { EpisodeLoggedEvent, EvaluationEvent } from "./evaluation-event.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
 import { openLogWriter } from "./log/log-writer.ts";
 import type { EvaluationManifest, TaskLine } from "./log/manifest.ts";
@@ -48,11 +49,15 @@ export async function* rescore(options: {
     throw cause.code === "ENOENT" ? dataFileError(tasksOf, cause) : writeFailed({ path: files.tasks, cause });
   });
   await replaceFile(files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`);
-  const logged: EpisodeEntry[] = [];
+  const logged: EpisodeLoggedEvent[] = [];
   const tasks: PlannedLine[] = [];
   {
-    const onEntry = (entry: EpisodeEntry): void => void logged.push(entry);
-    await using log = await openLogWriter({ folder, correct: manifest.correct, onEntry });
+    await using log = await openLogWriter({
+      folder,
+      correct: manifest.correct,
+      evaluated: evaluatedAgents(manifest),
+      onEntry: (entry, episode) => void logged.push({ type: "episode", entry, episode }),
+    });
     yield { type: "start", folder, manifest, played: [] };
     const running = new Set<Promise<void>>();
     try {
@@ -67,7 +72,7 @@ export async function* rescore(options: {
         running.add(graded);
         if (running.size >= concurrency) await Promise.race(running);
         signal?.throwIfAborted();
-        for (const entry of logged.splice(0)) yield { type: "episode", entry };
+        yield* logged.splice(0);
       }
       await Promise.all(running);
     } finally {
@@ -75,7 +80,7 @@ export async function* rescore(options: {
       await Promise.allSettled(running);
     }
     await log.close();
-    for (const entry of logged.splice(0)) yield { type: "episode", entry };
+    yield* logged.splice(0);
   }
   const { startedAt } = manifest;
   const time = { startedAt, endedAt: new Date().toISOString(), elapsedMs: Math.round(performance.now() - begun) };

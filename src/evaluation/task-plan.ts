@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { isSystemError, writeFailed } from "../contract/errors/write-failed.ts";
 import type { Json } from "../contract/json.ts";
 import type { Taskset } from "../contract/taskset.ts";
@@ -24,6 +25,7 @@ export interface TaskPlan {
 /** Reads the first `count` tasks and writes them to `tasks.jsonl` of the run folder. The write is atomic. */
 export async function planTasks<Task>(options: {
   readonly folder: string;
+  readonly environment: Pick<EnvironmentDefinition, "partOf">;
   readonly taskset: Taskset<Task>;
   readonly count: number;
   readonly seed: number;
@@ -40,13 +42,13 @@ async function* taskLines<Task>(
   options: Omit<Parameters<typeof planTasks<Task>>[0], "folder">,
   tasks: PlannedLine[],
 ): AsyncGenerator<string, void, undefined> {
-  const { taskset, count, seed, signal } = options;
+  const { environment, taskset, count, seed, signal } = options;
   const seen = new Map<string, number>();
   for (let index = 0; index < count; index++) {
     const { id, hash, task } = await taskset.get(index, signal === undefined ? {} : { signal });
     const times = seen.get(hash) ?? 0;
     seen.set(hash, times + 1);
-    const level = levelOf(task);
+    const level = environment.partOf?.(id)?.name ?? levelOf(task);
     const line = { index, id, hash, seed: taskSeed(seed, times), ...(level === undefined ? {} : { level }) };
     tasks.push(line);
     yield `${JSON.stringify({ ...line, task: task as Json } satisfies TaskLine)}\n`;

@@ -168,7 +168,7 @@ describe("events", () => {
     expect(end).toMatchObject({ reason: "completed", step: 6, exported: join(output, "model") });
     expect(end.checkpoint).toBe(join(output, "checkpoints", "step-000006"));
     expect(await readdir(join(output, "checkpoints"))).toEqual(["step-000006"]);
-    expect(await readdir(output)).toEqual(["checkpoints", "model"]);
+    expect(await readdir(output)).toEqual(["checkpoints", "evaluations", "model"]);
   });
 
   const expectedMetrics = [

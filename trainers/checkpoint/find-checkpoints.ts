@@ -1,5 +1,6 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { stepOfFolder } from "../../src/core/files/step-folder.ts";
 import { type CheckpointManifest, readManifest } from "./checkpoint-manifest.ts";
 
 /** A complete checkpoint on disk. */
@@ -8,13 +9,7 @@ export interface Checkpoint {
   readonly manifest: CheckpointManifest;
 }
 
-const completeName = /^step-(\d{6,})$/;
 const partialName = /^(?:step-\d{6,}|best(?:\.next)?)\.partial$/;
-
-/** Returns the folder name of a step's checkpoint, such as `step-000010`. */
-export function checkpointName(step: number): string {
-  return `step-${String(step).padStart(6, "0")}`;
-}
 
 /** The suffix of a checkpoint that is being written or removed. */
 export const partialSuffix = ".partial";
@@ -25,15 +20,15 @@ export const partialSuffix = ".partial";
 export async function listCheckpoints(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
-    .filter((name) => completeName.test(name))
-    .toSorted((a, b) => Number(completeName.exec(a)![1]) - Number(completeName.exec(b)![1]))
+    .filter((name) => stepOfFolder(name) !== undefined)
+    .toSorted((a, b) => stepOfFolder(a)! - stepOfFolder(b)!)
     .map((name) => join(folder, name));
 }
 
 /** Returns true if a path has the form of a step's checkpoint in a run. Does not check whether it exists. */
 export function isCheckpointPath(path: string): boolean {
   const whole = resolve(path);
-  return completeName.test(basename(whole)) && basename(dirname(whole)) === "checkpoints";
+  return stepOfFolder(basename(whole)) !== undefined && basename(dirname(whole)) === "checkpoints";
 }
 
 /** Returns the newest checkpoint with a readable manifest, or undefined. Its other files may be damaged. */

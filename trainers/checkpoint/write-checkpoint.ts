@@ -3,17 +3,12 @@ import { dirname, join } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { isDiskFull, writeFailure } from "../../src/contract/errors/write-failed.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
+import { stepFolder } from "../../src/core/files/step-folder.ts";
 import { syncDirectory, syncFolder } from "../../src/core/files/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { type CheckpointManifest, manifestFile, manifestText } from "./checkpoint-manifest.ts";
 import { fileChecksums } from "./file-checksums.ts";
-import {
-  checkpointName,
-  keepNewestCheckpoints,
-  newestCheckpoint,
-  partialSuffix,
-  removeCheckpoint,
-} from "./find-checkpoints.ts";
+import { keepNewestCheckpoints, newestCheckpoint, partialSuffix, removeCheckpoint } from "./find-checkpoints.ts";
 
 /**
  * Writes a checkpoint, completely or not at all: into a `.partial` folder that is flushed to disk and then renamed.
@@ -31,7 +26,7 @@ export async function writeCheckpoint(options: {
   readonly keep: number;
 }): Promise<string> {
   const { folder, models, manifest, keep } = options;
-  const path = join(folder, checkpointName(manifest.step));
+  const path = join(folder, stepFolder(manifest.step));
   await writeCheckpointFolder({ path, models, manifest, afterwards: () => keepNewestCheckpoints(folder, keep) });
   return path;
 }

@@ -1,5 +1,6 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import type { Episode, Group } from "../../src/contract/episode.ts";
+import type { Group } from "../../src/contract/episode.ts";
+import { scoredRewards } from "./rollout-metrics.ts";
 import { mean } from "./statistics.ts";
 
 /**
@@ -11,39 +12,11 @@ export function partRewards(
   { partOf }: Pick<EnvironmentDefinition, "partOf">,
 ): Record<string, number> {
   if (partOf === undefined) return {};
-  const rewards = byPart(groups, partOf, ({ agents }) =>
-    Object.values(agents).flatMap(({ reward }) => (reward.status === "scored" ? [reward.value] : [])),
-  );
-  return named("reward", rewards);
-}
-
-/** Returns the share of correct episodes of each environment of a mixture, as `accuracy/<environment>`. */
-export function partAccuracies(
-  groups: readonly Group[],
-  { partOf, isCorrect }: Pick<EnvironmentDefinition, "partOf"> & { readonly isCorrect: (episode: Episode) => boolean },
-): Record<string, number> {
-  if (partOf === undefined) return {};
-  return named(
-    "accuracy",
-    byPart(groups, partOf, (episode) => [Number(isCorrect(episode))]),
-  );
-}
-
-function byPart(
-  groups: readonly Group[],
-  partOf: NonNullable<EnvironmentDefinition["partOf"]>,
-  valuesOf: (episode: Episode) => readonly number[],
-): Map<string, number[]> {
-  const values = new Map<string, number[]>();
-  for (const { task, episodes } of groups) {
-    const name = partOf(task.id)?.name;
-    if (name !== undefined) values.set(name, [...(values.get(name) ?? []), ...episodes.flatMap(valuesOf)]);
-  }
-  return values;
-}
-
-function named(metric: string, values: ReadonlyMap<string, readonly number[]>): Record<string, number> {
+  const byName = Map.groupBy(groups, ({ task }) => partOf(task.id)?.name);
   return Object.fromEntries(
-    [...values].filter(([, list]) => list.length > 0).map(([name, list]) => [`${metric}/${name}`, mean(list)]),
+    [...byName].flatMap(([name, own]) => {
+      const rewards = scoredRewards(own.flatMap(({ episodes }) => episodes));
+      return name === undefined || rewards.length === 0 ? [] : [[`reward/${name}`, mean(rewards)]];
+    }),
   );
 }

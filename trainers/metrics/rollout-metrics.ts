@@ -125,7 +125,7 @@ function isSolved({ episodes }: Group, top: number): boolean {
 }
 
 /** Returns the scored rewards of all agents of all episodes. */
-function scoredRewards(episodes: readonly Episode[]): number[] {
+export function scoredRewards(episodes: readonly Episode[]): number[] {
   return episodes
     .flatMap(({ agents }) => Object.values(agents))
     .flatMap(({ reward }) => (reward.status === "scored" ? [reward.value] : []));

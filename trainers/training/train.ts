@@ -15,13 +15,11 @@ import { isBetter, writeBestCheckpoint } from "../checkpoint/best-checkpoint.ts"
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
 import { configHash } from "../checkpoint/run-identity.ts";
 import { writeCheckpoint } from "../checkpoint/write-checkpoint.ts";
-import { rolloutLimits, samplingSettings } from "../config/training-config.ts";
 import { trainedGroup } from "../credit/trained-agents.ts";
-import { evaluatePolicy } from "../evaluation/evaluate-policy.ts";
+import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { unscoredWarning } from "../metrics/rollout-metrics.ts";
 import { type Exported, exportTrained } from "../models/export-trained.ts";
-import { openPlayers } from "../models/open-policy.ts";
 import { probeSignal } from "../probe/probe-signal.ts";
 import { learningRateAt } from "../update/learning-rate-schedule.ts";
 import { updateLearners } from "../update/update-learners.ts";
@@ -209,38 +207,16 @@ const overlongTexts = [
 ] as const;
 
 async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {
-  const { config, environment, pool, progress, heldOut, signal } = run;
-  const { split, temperature, episodesPerTask } = config.evaluation;
+  const { config, progress } = run;
+  const { split } = config.evaluation;
   if (split === undefined || progress.evaluated === progress.step) return;
-  using meter = run.activity.begin({ activity: "evaluating", step: progress.step, unit: "episodes" });
-  meter.expect(heldOut.length * episodesPerTask * (run.opponent === undefined ? 1 : 2));
-  await using actors = await openPlayers(run, { onTokens: meter.addTokens });
-  const played: Episode[] = [];
-  const metrics = await evaluatePolicy({
-    environment: pool,
-    spec: environment.spec,
-    ...(environment.partOf === undefined ? {} : { partOf: environment.partOf.bind(environment) }),
-    tasks: heldOut,
-    policies: actors.policies,
-    frozen: Object.keys(run.frozen),
-    opponent: run.opponent,
-    groupSize: episodesPerTask,
-    concurrency: config.rollout.concurrency,
-    limits: rolloutLimits(config.rollout),
-    sampling: { ...samplingSettings(config.sampling), temperature },
-    seed: config.seed,
-    onEpisode: (episode) => {
-      meter.add(1);
-      played.push(episode);
-    },
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const { episodes, metrics } = await evaluateRun(run);
   progress.evaluated = progress.step;
   const prefixed = Object.entries(metrics).map(([name, value]) => [`evaluation/${name}`, value] as const);
   progress.metrics = { ...progress.metrics, ...Object.fromEntries(prefixed) };
   const opponent = run.opponent === undefined ? {} : { opponent: run.opponent.name };
   yield { type: "evaluation", step: progress.step, split, ...opponent, metrics };
-  yield* warnOfEpisodes(run, played);
+  yield* warnOfEpisodes(run, episodes);
   yield* keepBest(run);
 }
 

@@ -34,6 +34,7 @@ import {
   type TrainingConfig,
   type TrainingConfigInput,
 } from "../config/training-config.ts";
+import { removeLaterEvaluations } from "../evaluation/evaluation-folders.ts";
 import { evaluationOpponent } from "../evaluation/evaluation-opponent.ts";
 import { needsReference } from "../losses/loss.ts";
 import { startingModels } from "../models/team-models.ts";
@@ -70,7 +71,7 @@ export interface TrainOptions {
   readonly opponent?: Policy;
   /** The backend. It is not closed. */
   readonly backend: TrainingBackend;
-  /** The run's folder. It gets `checkpoints/`, `trace.jsonl` if a trace is written, and `model/` at the end. */
+  /** The run's folder. It gets `checkpoints/`, `evaluations/`, `trace.jsonl` if a trace is written, and `model/` at the end. */
   readonly output: string;
   /** If true, continues from the newest checkpoint in `output`. False by default. */
   readonly resume?: boolean;
@@ -217,6 +218,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   }
   const pool = resources.use(new EnvironmentPool(environment));
   const manifest = checkpoint?.manifest;
+  await removeLaterEvaluations(output, manifest?.step ?? -1);
   const lost = config.rollout.trace ? await traceLoss(tracePath(output), manifest?.traceLength ?? 0) : undefined;
   if (lost !== undefined) notes.push(lost);
   const trace = config.rollout.trace ? resources.use(await openTrace(output, manifest)) : undefined;

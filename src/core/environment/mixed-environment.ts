@@ -10,6 +10,7 @@ import type { Episode } from "../../contract/episode.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { mixedTaskset } from "../taskset/mixed-taskset.ts";
 import { contractError } from "./environment-error.ts";
+import { environmentName } from "./environment-name.ts";
 
 /** One environment of a mixture. */
 export interface MixedPart {
@@ -55,8 +56,8 @@ export function mixedEnvironment(
   const { seed = 0 } = options;
   const environments = new Map(named.map(({ name, environment }) => [name, environment]));
   const list = [...environments.values()];
-  const spec = mixedSpec(list);
-  const environmentOf = (id: string): EnvironmentDefinition => environments.get(partName(id, environments)!)!;
+  const spec = mixedSpec(environments);
+  const nameOf = (taskId: string): string | undefined => environmentName(taskId, [...environments.keys()]);
   const splits = list[0]!.splits.filter((split) => list.every((environment) => environment.splits.includes(split)));
   return {
     specificationVersion: "v1",
@@ -75,7 +76,7 @@ export function mixedEnvironment(
     },
     create: async () => new MixedEnvironment(spec, environments),
     partOf: (taskId) => {
-      const name = partName(taskId, environments);
+      const name = nameOf(taskId);
       return name === undefined ? undefined : { name, spec: environments.get(name)!.spec };
     },
     ...(list.every(({ demonstrate }) => demonstrate !== undefined)
@@ -84,7 +85,7 @@ export function mixedEnvironment(
     ...(list.some(({ scoreGroup }) => scoreGroup !== undefined)
       ? {
           scoreGroup: async (group: readonly Episode[], given: { readonly signal?: AbortSignal }) =>
-            (await environmentOf(group[0]!.task.id).scoreGroup?.(group, given)) ?? {},
+            (await environments.get(nameOf(group[0]!.task.id)!)!.scoreGroup?.(group, given)) ?? {},
         }
       : {}),
   };
@@ -171,8 +172,9 @@ function withTools(observations: Observations, { tools }: EnvironmentSpec): Obse
   );
 }
 
-function mixedSpec(environments: readonly EnvironmentDefinition[]): EnvironmentSpec {
-  const specs = environments.map(({ spec }) => spec);
+function mixedSpec(environments: ReadonlyMap<string, EnvironmentDefinition>): EnvironmentSpec {
+  const named = [...environments].map(([name, { spec }]) => [name, spec] as const);
+  const specs = named.map(([, spec]) => spec);
   return {
     id: [...new Set(specs.map(({ id }) => id))].join("+"),
     agents: specs[0]!.agents,
@@ -183,6 +185,7 @@ function mixedSpec(environments: readonly EnvironmentDefinition[]): EnvironmentS
     ],
     deterministic: specs.every(({ deterministic }) => deterministic),
     ...(specs.every(({ statesCorrect }) => statesCorrect === true) ? { statesCorrect: true } : {}),
+    environments: Object.fromEntries(named),
     description: `A mixture of ${specs.map(({ id }) => id).join(", ")}.`,
   };
 }
@@ -212,12 +215,6 @@ function checkedParts(parts: readonly MixedPart[]): Required<MixedPart>[] {
   const twice = named.find(({ name }, place) => named.findIndex((other) => other.name === name) !== place);
   if (twice !== undefined) throw invalid(`Two environments are called "${twice.name}".`, "Give each its own name.");
   return named;
-}
-
-/** Returns the name of the environment that a task id begins with. The longest name wins. */
-function partName(taskId: string, environments: ReadonlyMap<string, unknown>): string | undefined {
-  const names = [...environments.keys()].filter((name) => taskId.startsWith(`${name}/`));
-  return names.sort((a, b) => b.length - a.length)[0];
 }
 
 function invalid(message: string, hint: string): LyceumError {

@@ -3,6 +3,7 @@ import type { Episode } from "../../contract/episode.ts";
 import { type TraceEntry, traceEntry } from "../../core/trace/trace-entry.ts";
 import type { TracePlace } from "../../core/trace/trace-writer.ts";
 import { isCorrect } from "../correctness.ts";
+import type { evaluatedAgents } from "../evaluated-agents.ts";
 
 /**
  * A line of `index.jsonl`: a summary of an episode and its position in the trace. If an id has several lines, the last
@@ -14,15 +15,19 @@ export interface EpisodeEntry extends TraceEntry {
   readonly correct: boolean | null;
 }
 
+/** How the episodes of a run are judged. */
+export interface EpisodeJudge {
+  /** The rule for correct episodes, if there is one. */
+  readonly correct: CorrectRule | undefined;
+  /** The agents whose rewards decide. All by default. */
+  readonly evaluated?: ReturnType<typeof evaluatedAgents> | undefined;
+}
+
 /** Returns the entry of an episode at position `place` of its file. */
 export function episodeEntry(
   episode: Episode,
-  options: {
-    readonly file: EpisodeEntry["file"];
-    readonly place: TracePlace;
-    readonly correct: CorrectRule | undefined;
-  },
+  options: EpisodeJudge & { readonly file: EpisodeEntry["file"]; readonly place: TracePlace },
 ): EpisodeEntry {
-  const { file, place, correct } = options;
-  return { file, ...traceEntry(episode, place), correct: isCorrect(episode, correct ?? null) };
+  const { file, place, correct = null, evaluated } = options;
+  return { file, ...traceEntry(episode, place), correct: isCorrect(episode, correct, evaluated?.(episode.member)) };
 }

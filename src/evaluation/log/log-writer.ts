@@ -1,4 +1,3 @@
-import type { CorrectRule } from "../../contract/correct-rule.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { makeFolder } from "../../core/files/make-folder.ts";
 import { openIndexFile } from "../../core/trace/index-file.ts";
@@ -6,7 +5,7 @@ import { repairIndex } from "../../core/trace/repair-index.ts";
 import type { TraceEntry } from "../../core/trace/trace-entry.ts";
 import { createTraceWriter, type TracePlace, type TraceWriter } from "../../core/trace/trace-writer.ts";
 import { isUnscored } from "../correctness.ts";
-import { type EpisodeEntry, episodeEntry } from "./episode-entry.ts";
+import { type EpisodeEntry, type EpisodeJudge, episodeEntry } from "./episode-entry.ts";
 import { runFolder } from "./run-folder.ts";
 
 /** Failures first, because an episode in both files failed and was then played again. */
@@ -24,12 +23,13 @@ export interface LogWriter extends AsyncDisposable {
  * Opens the log in a folder and creates the folder if it does not exist. First repairs a log that a killed run left
  * incomplete. `onEntry` is called after each episode has been logged.
  */
-export async function openLogWriter(options: {
-  readonly folder: string;
-  readonly correct: CorrectRule | undefined;
-  readonly onEntry?: (entry: EpisodeEntry) => void;
-}): Promise<LogWriter> {
-  const { folder, correct, onEntry } = options;
+export async function openLogWriter(
+  options: EpisodeJudge & {
+    readonly folder: string;
+    readonly onEntry?: (entry: EpisodeEntry, episode: Episode) => void;
+  },
+): Promise<LogWriter> {
+  const { folder, correct, evaluated, onEntry } = options;
   const files = runFolder(folder);
   await makeFolder(folder);
   await repairIndex(
@@ -37,7 +37,7 @@ export async function openLogWriter(options: {
     repaired.map((file) => ({
       path: files[file],
       has: (entry: TraceEntry) => (entry as EpisodeEntry).file === file,
-      entryOf: (episode: Episode, place: TracePlace) => episodeEntry(episode, { file, place, correct }),
+      entryOf: (episode: Episode, place: TracePlace) => episodeEntry(episode, { file, place, correct, evaluated }),
     })),
   );
   await using resources = new AsyncDisposableStack();
@@ -48,9 +48,9 @@ export async function openLogWriter(options: {
         path: files[file],
         append: true,
         onWritten: (episode: Episode, place: TracePlace) => {
-          const entry = episodeEntry(episode, { file, place, correct });
+          const entry = episodeEntry(episode, { file, place, correct, evaluated });
           index.add(entry);
-          onEntry?.(entry);
+          onEntry?.(entry, episode);
         },
       }),
     );

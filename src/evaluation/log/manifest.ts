@@ -50,6 +50,8 @@ export interface EvaluationIdentity {
    * True if models rotate between agents: in member m, the model of agent i + m plays agent i (modulo their number).
    */
   readonly rotated?: boolean;
+  /** The agents whose rewards do not decide whether an episode is correct, such as frozen agents of a training. */
+  readonly frozen?: readonly AgentId[];
   /** The environment as the user names it: a name, a file or a package. */
   readonly environment: { readonly name: string; readonly options: Json };
   /** The SHA-256 of the environment's spec and options. */
@@ -80,7 +82,7 @@ export interface TaskLine {
   readonly hash: string;
   /** The seed of its episodes: the run's seed, or one derived from it if the same task occurs again. */
   readonly seed: number;
-  /** The task's own level, difficulty or kind, if it has one. */
+  /** The task's environment in a mixture, or else its own level, difficulty or kind, if it has one. */
   readonly level?: string;
   /** The task, including its reference answer. */
   readonly task: Json;

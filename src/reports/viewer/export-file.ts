@@ -3,7 +3,7 @@ import { htmlPage } from "../training/html-page.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 import type { ExportedRun } from "./exported-run.ts";
 import type { PageFiles } from "./page-files.ts";
-import type { EpisodeView, ViewSource } from "./view-source.ts";
+import type { EpisodeView, RunView, ViewSource } from "./view-source.ts";
 
 /** The most characters of transcripts in one file: a browser still opens it at once. */
 const maximumCharacters = 32 << 20;
@@ -32,7 +32,7 @@ async function exportedRun(options: {
   readonly signal?: AbortSignal;
 }): Promise<ExportedRun> {
   const { source, path, signal } = options;
-  const view = await source.run(path, signal);
+  const view = withoutLinks(await source.run(path, signal));
   const { runs } = await source.runs(signal);
   const line = runs.find((run) => run.path === path)!;
   if (view.kind === "training" && view.trace === undefined) return { line, view, episodes: [] };
@@ -53,6 +53,14 @@ async function exportedRun(options: {
       ? undefined
       : `This file has ${count(episodes.length)} of the run's ${count(total)} transcripts${left < 0 ? ", for they are long" : ", taken evenly over the run"}. The figures above are of all.`;
   return { line, view: note === undefined ? view : { ...view, note }, episodes };
+}
+
+/** The view of a run without the paths of other runs, which the file does not have. */
+function withoutLinks(view: RunView): RunView {
+  if (view.kind === "training")
+    return { ...view, evaluations: view.evaluations.map(({ path: _, ...evaluation }) => evaluation) };
+  const { training: _, ...evaluation } = view;
+  return evaluation;
 }
 
 /** Rows taken evenly over a run. */

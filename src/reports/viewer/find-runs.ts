@@ -1,5 +1,6 @@
 import { type Dirent, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { evaluationsFolder } from "../../core/files/step-folder.ts";
 import { metricsFileName } from "../training/metrics-file.ts";
 import { breaks } from "./brief-files.ts";
 
@@ -13,7 +14,7 @@ export interface FoundRun {
 /** Deeper than anything that Lyceum writes. */
 const deepest = 6;
 
-/** Folders that hold no run, and may hold very many files. */
+/** Folders that hold no run, and may hold very many files. A training lists its evaluations itself. */
 const skipped: ReadonlySet<string> = new Set(["node_modules", ".git", "checkpoints", "model"]);
 
 /**
@@ -28,11 +29,13 @@ export async function findRuns(root: string): Promise<FoundRun[]> {
     const entries = entriesOf(folder);
     const names = new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
     const path = relative(root, folder).split(sep).join("/") || ".";
-    if (names.has("evaluation.json")) found.push({ path, kind: "evaluation" });
-    else if (names.has(metricsFileName)) found.push({ path, kind: "training" });
+    const isTraining = !names.has("evaluation.json") && names.has(metricsFileName);
+    if (isTraining) found.push({ path, kind: "training" });
+    else if (names.has("evaluation.json")) found.push({ path, kind: "evaluation" });
     if (depth === deepest) return;
     for (const entry of entries) {
-      if (entry.isDirectory() && !skipped.has(entry.name)) await search(join(folder, entry.name), depth + 1);
+      const isOwn = isTraining && entry.name === evaluationsFolder;
+      if (entry.isDirectory() && !isOwn && !skipped.has(entry.name)) await search(join(folder, entry.name), depth + 1);
     }
   };
   await search(root, 0);

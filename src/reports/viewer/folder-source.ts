@@ -1,5 +1,5 @@
 import { open, realpath } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, posix, resolve } from "node:path";
 import type { Episode } from "../../contract/episode.ts";
 import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import { tryParseJson } from "../../contract/json.ts";
@@ -83,14 +83,18 @@ export function folderSource(
       const { identity } = await readManifest(folder);
       return await tokenTexts(episode, async (agent) => {
         const model = modelOfAgent(agent, { member: episode.member, identity });
-        return model === undefined ? undefined : await tokenizerOf(model);
+        const tokenizer = model === undefined ? undefined : await tokenizerOf(model);
+        return tokenizer ?? (await tokenizerOfTraining(dirname(dirname(folder))));
       });
     }
-    return await tokenTexts(episode, async () => {
-      const { path, fromScratch } = await trainings.model(folder);
-      const tokenizer = (await tokenizerOf(folder)) ?? (path === undefined ? undefined : await tokenizerOf(path));
-      return tokenizer ?? (fromScratch ? createByteTokenizer() : undefined);
-    });
+    return await tokenTexts(episode, () => tokenizerOfTraining(folder));
+  };
+  /** Of the model of a training. An evaluation of a training has no model of its own. */
+  const tokenizerOfTraining = async (folder: string): Promise<Tokenizer | undefined> => {
+    if ((await kindOf(folder)) !== "training") return undefined;
+    const { path, fromScratch } = await trainings.model(folder);
+    const tokenizer = (await tokenizerOf(folder)) ?? (path === undefined ? undefined : await tokenizerOf(path));
+    return tokenizer ?? (fromScratch ? createByteTokenizer() : undefined);
   };
   const runLine = async ({ path, kind }: FoundRun, home: string): Promise<RunSummary> => {
     try {
@@ -120,7 +124,10 @@ export function folderSource(
       const folder = await runPath(root, path);
       const kind = (await kindOf(folder)) ?? "evaluation";
       const { index } = await openLog(folder, kind);
-      return await (kind === "training" ? trainings.view : evaluationView)({ path, folder, index });
+      if (kind === "training") return await trainings.view({ path, folder, index });
+      const view = await evaluationView({ path, folder, index });
+      const isOfTraining = (await kindOf(dirname(dirname(folder)))) === "training" && path.includes("/");
+      return isOfTraining ? { ...view, training: posix.dirname(posix.dirname(path)) } : view;
     },
     episodes: async (path, { filter, offset, limit }, signal) => {
       const log = await logOf(path);

@@ -1,6 +1,7 @@
-import { stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isJsonObject } from "../../contract/json.ts";
+import { evaluationsFolder, stepFolder } from "../../core/files/step-folder.ts";
 import { downsample } from "../training/downsample.ts";
 import type { ChartSeries, LineChart } from "../training/line-chart.ts";
 import { metricsFileName, readMetrics } from "../training/metrics-file.ts";
@@ -51,7 +52,8 @@ export function createTrainingReader(): TrainingReader {
   return {
     view: async ({ path, folder, index }) => {
       const training = await read(folder);
-      return { ...trainingView({ path, training, status: statusOf(training, folder) }), ...traceOf(index) };
+      const view = trainingView({ path, training, status: statusOf(training, folder) });
+      return { ...view, evaluations: await withPaths(view.evaluations, { path, folder }), ...traceOf(index) };
     },
     stepEnds: async (folder) =>
       (await read(folder)).record.steps.flatMap(({ step, traceLength }) =>
@@ -66,6 +68,21 @@ export function createTrainingReader(): TrainingReader {
       };
     },
   };
+}
+
+/** Adds the paths of the evaluations that are stored in the run's folder, one for each step. */
+async function withPaths(
+  evaluations: TrainingView["evaluations"],
+  { path, folder }: { readonly path: string; readonly folder: string },
+): Promise<TrainingView["evaluations"]> {
+  const names: readonly string[] = await readdir(join(folder, evaluationsFolder)).catch(() => []);
+  return evaluations.map((evaluation, place) => {
+    const name = stepFolder(evaluation.step);
+    // A resumed run can evaluate a step again on another split. The later evaluation is stored.
+    const isLast = evaluations[place + 1]?.step !== evaluation.step;
+    if (!isLast || !names.includes(name)) return evaluation;
+    return { ...evaluation, path: [...(path === "." ? [] : [path]), evaluationsFolder, name].join("/") };
+  });
 }
 
 function traceOf(index: EpisodeIndex): Pick<TrainingView, "trace"> {

@@ -71,6 +71,8 @@ export type RunView = EvaluationView | TrainingView;
 export interface EvaluationView {
   readonly kind: "evaluation";
   readonly path: string;
+  /** The path of the training that it belongs to, if there is one. */
+  readonly training?: string;
   readonly status: RunStatus;
   readonly manifest: EvaluationManifest;
   /** Absent while the run goes on, or after a kill. The figures of single tasks are left out. */
@@ -109,7 +111,8 @@ export interface TrainingView {
   readonly sections: readonly ChartSection[];
   /** What was found before the first step. */
   readonly probe?: { readonly facts: readonly string[] } & Pick<NonNullable<RunRecord["probe"]>, "advice" | "samples">;
-  readonly evaluations: RunRecord["evaluations"];
+  /** `path`: of the stored evaluation, with its episodes. */
+  readonly evaluations: readonly (RunRecord["evaluations"][number] & { readonly path?: string })[];
   /** The last ones, newest first. */
   readonly samples: RunRecord["samples"];
   readonly warnings: readonly WarningGroup[];

@@ -100,7 +100,7 @@ function tokensOf(text: string): string[] {
 export async function evaluatePair(
   folder: string,
   options: { readonly tasks?: number; readonly hard?: number; readonly name?: string } & Partial<
-    EvaluateOptions<SumTask>
+    Omit<EvaluateOptions<SumTask>, "tasks">
   > = {},
 ): Promise<EvaluationSummary> {
   const { tasks = 40, hard = 3, name = "small-coder", ...rest } = options;

@@ -5,7 +5,7 @@ import type { ComparedTask } from "../../../evaluation/compare.ts";
 import { differenceRangeText, differenceText, metricText } from "../../training/metric-text.ts";
 import type { ComparisonView, ViewSource } from "../view-source.ts";
 import { PathText, Problem, Text } from "./parts.tsx";
-import { routeHash } from "./route.ts";
+import { routeHash, runHash } from "./route.ts";
 import { Table } from "./table.tsx";
 import { useData } from "./use-data.ts";
 
@@ -57,7 +57,7 @@ function Sides({ comparison }: { readonly comparison: ComparisonView }): JSX.Ele
               <b>{letter}</b>
             </td>
             <td>
-              <a href={routeHash({ page: "run", run: folder, filter: {}, offset: 0 })}>
+              <a href={runHash(folder)}>
                 <Text>{folder}</Text>
               </a>
             </td>

@@ -7,7 +7,7 @@ import type { EvaluationView, ViewSource } from "../view-source.ts";
 import { EpisodeTable } from "./episode-table.tsx";
 import type { FilterFields } from "./filter-bar.tsx";
 import { dateText, Facts, Status, Text } from "./parts.tsx";
-import type { Route } from "./route.ts";
+import { type Route, runHash } from "./route.ts";
 import { type Column, Table } from "./table.tsx";
 
 /** An evaluation: its figures, then its episodes. */
@@ -56,7 +56,7 @@ function outcomesOf({ manifest }: EvaluationView): FilterFields["outcomes"] {
   return ["scored", ...judged, "unscored", "truncated", "failed"];
 }
 
-function RunFacts({ run: { manifest, summary, counts } }: { readonly run: EvaluationView }): JSX.Element {
+function RunFacts({ run: { manifest, summary, counts, training } }: { readonly run: EvaluationView }): JSX.Element {
   const { identity } = manifest;
   const models = Object.entries(identity.models);
   const sameModel = new Set(models.map(([, model]) => model)).size === 1;
@@ -66,6 +66,7 @@ function RunFacts({ run: { manifest, summary, counts } }: { readonly run: Evalua
     <Facts
       facts={[
         ["model", sameModel ? models[0]?.[1] : models.map(([agent, model]) => `${agent}: ${model}`).join(", ")],
+        ["training", training && <a href={runHash(training)}>{training === "." ? "training" : training}</a>],
         ["environment", `${identity.environment.name}, ${identity.split}`],
         ["prompt", identity.prompt && `${identity.prompt.format}, ${identity.prompt.shots} shots`],
         ["sampling", [...sampling, `seed ${identity.seed}`].join(", ")],

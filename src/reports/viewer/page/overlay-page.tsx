@@ -8,7 +8,7 @@ import { ChartSections, SmoothingField } from "./chart-sections.tsx";
 import { configDifferences } from "./config-differences.ts";
 import { type OverlaidChart, overlaidCharts } from "./overlaid-charts.ts";
 import { Problem, Status, Text } from "./parts.tsx";
-import { type Route, routeHash } from "./route.ts";
+import { type Route, routeHash, runHash } from "./route.ts";
 import { type Column, Table } from "./table.tsx";
 import { useData } from "./use-data.ts";
 
@@ -102,7 +102,7 @@ function RunTable(props: {
           cell: (place) => (
             <>
               <span class="swatch" style={{ background: `var(--s${place % 8})` }} />
-              <a href={routeHash({ page: "run", run: runs[place]!.path, filter: {}, offset: 0 })}>
+              <a href={runHash(runs[place]!.path)}>
                 <Text>{names[place]!}</Text>
               </a>
             </>

@@ -64,6 +64,11 @@ export function routeHash(route: Route): string {
     .exhaustive();
 }
 
+/** The address of a run, without filters. */
+export function runHash(run: string, part?: "episodes"): string {
+  return routeHash({ page: "run", run, filter: {}, offset: 0, ...(part === undefined ? {} : { part }) });
+}
+
 /** The route of an address; the list of runs for what is none. */
 export function parseHash(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);

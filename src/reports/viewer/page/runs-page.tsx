@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumber, formatPercent } from "../../../core/text/format.ts";
 import type { RunScores, RunSummary, ViewSource } from "../view-source.ts";
 import { dateText, PathText, Problem, Status, Text } from "./parts.tsx";
-import { type Route, routeHash } from "./route.ts";
+import { type Route, routeHash, runHash } from "./route.ts";
 import { matchesWords, nextOrder, runOrders } from "./run-columns.ts";
 import { sortRows } from "./sort-rows.ts";
 import { type Column, Table } from "./table.tsx";
@@ -30,7 +30,7 @@ export function RunsPage(props: {
   const only = data?.runs.length === 1 ? data.runs[0] : undefined;
   useEffect(() => {
     document.title = data === undefined ? "Lyceum" : `${data.folder} · Lyceum`;
-    if (only !== undefined) location.replace(runHash(only));
+    if (only !== undefined) location.replace(runHash(only.path));
   }, [data, only]);
   if (data === undefined)
     return error === undefined ? <p class="soft">Reading the runs…</p> : <Problem message={error} />;
@@ -196,7 +196,7 @@ function nameCell(run: RunSummary): JSX.Element {
   const { path, name, problem, error } = run;
   return (
     <>
-      <a href={runHash(run)}>
+      <a href={runHash(run.path)}>
         <PathText path={path === "." ? name : path} />
       </a>
       {(problem ?? error) !== undefined && (
@@ -229,8 +229,4 @@ function doneCell({ done, total }: RunSummary): JSX.Element {
       {done !== total && <span class="soft">/{formatCount(total)}</span>}
     </>
   );
-}
-
-function runHash({ path }: RunSummary): string {
-  return routeHash({ page: "run", run: path, filter: {}, offset: 0 });
 }

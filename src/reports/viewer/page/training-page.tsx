@@ -6,7 +6,7 @@ import { ChartSections, SmoothingField } from "./chart-sections.tsx";
 import { EpisodeTable } from "./episode-table.tsx";
 import { JsonView } from "./json-view.tsx";
 import { dateText, Facts, Status, Text } from "./parts.tsx";
-import { type Route, routeHash } from "./route.ts";
+import { type Route, routeHash, runHash } from "./route.ts";
 import { Sample, Samples } from "./samples.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -26,7 +26,7 @@ export function TrainingPage(props: {
     <a
       class={`button ${route.part === part ? "chosen" : ""}`}
       aria-current={route.part === part ? "page" : undefined}
-      href={routeHash({ page: "run", run: route.run, filter: {}, offset: 0, ...(part && { part }) })}
+      href={runHash(route.run, part)}
     >
       {label}
     </a>
@@ -177,8 +177,9 @@ function Probe({ probe }: { readonly probe: NonNullable<TrainingView["probe"]> }
 
 function Evaluations({ evaluations }: Pick<TrainingView, "evaluations">): JSX.Element | null {
   if (evaluations.length === 0) return null;
-  const rows = evaluations.map(({ step, split, metrics }) => ({
+  const rows = evaluations.map(({ step, split, metrics, path }) => ({
     step,
+    path,
     split,
     values: new Map(evaluationSummary(metrics).map(({ label, value }) => [label, value])),
   }));
@@ -193,7 +194,11 @@ function Evaluations({ evaluations }: Pick<TrainingView, "evaluations">): JSX.El
         rows={rows}
         keyOf={({ step, split }) => `${step} ${split}`}
         columns={[
-          { name: "step", number: ({ step }) => formatCount(step) },
+          {
+            name: "step",
+            number: ({ step, path }) =>
+              path === undefined ? formatCount(step) : <a href={runHash(path)}>{formatCount(step)}</a>,
+          },
           { name: "split", cell: ({ split }) => <Text>{split}</Text> },
           ...labels.map(
             (label): Column<(typeof rows)[number]> => ({

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { mixedEnvironment } from "../../src/core/environment/mixed-environment.ts";
-import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
+import { readEntries, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { defineEnvironment, defineParallelEnvironment, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
-import { evaluatePolicy } from "../../trainers/evaluation/evaluate-policy.ts";
+import { evaluatePolicies } from "../../trainers/evaluation/evaluate-policies.ts";
+import { temporaryFolder } from "./run-training.ts";
 
 /** An environment that fails in the middle of the named tasks. The answer "yes" has reward 1. */
 function environment(failing: readonly string[]) {
@@ -19,22 +20,17 @@ function environment(failing: readonly string[]) {
 }
 
 async function evaluate(failing: readonly string[], policy: Policy): Promise<Record<string, number>> {
-  const factory = environment(failing);
-  return evaluatePolicy({
-    environment: factory,
-    spec: factory.spec,
-    tasks: memoryTaskset("questions", ["a", "b", "c", "d"]),
-    policies: policy,
-    seed: 1,
-  });
+  const folder = await temporaryFolder();
+  const options = { environment: environment(failing), policies: { agent: policy }, seed: 1, folder };
+  return (await evaluatePolicies(options)).metrics;
 }
 
-it("counts failed episodes as not correct, and reports the accuracy over scored episodes", async () => {
+it("reports the accuracy over scored episodes, and the one that counts unscored episodes as wrong", async () => {
   const metrics = await evaluate(
     ["a"],
     scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "no" : "yes")),
   );
-  expect(metrics).toMatchObject({ accuracy: 0.5, "accuracy/scored": 2 / 3 });
+  expect(metrics).toMatchObject({ accuracy: 2 / 3, "accuracy/over-all": 0.5 });
 });
 
 it("reports each agent's reward and win rate", async () => {
@@ -46,12 +42,12 @@ it("reports each agent's reward and win rate", async () => {
     reset: () => ({ first: "go", second: "go" }),
     step: ({ task }) => ({ rewards: { first: task, second: -task } }),
   });
-  const metrics = await evaluatePolicy({
+  const player = scriptedPolicy(() => "x");
+  const { metrics } = await evaluatePolicies({
     environment: game,
-    spec: game.spec,
-    tasks: memoryTaskset("games", [1, 1, 0, -1]),
-    policies: scriptedPolicy(() => "x"),
+    policies: { first: player, second: player },
     seed: 1,
+    folder: await temporaryFolder(),
   });
   expect(metrics).toMatchObject({
     "reward/mean": 0,
@@ -78,18 +74,23 @@ it("plays both sides against an opponent, and excludes the opponent from the met
       return { rewards: { first: won, second: -won } };
     },
   });
-  const play = async (opponent: Policy) =>
-    evaluatePolicy({
+  const folder = await temporaryFolder();
+  const play = async (opponent: Policy, folder: string) => {
+    const { metrics } = await evaluatePolicies({
       environment: game,
-      spec: game.spec,
-      tasks: await game.tasks("train").then((tasks) => Promise.all([0, 1, 2].map((index) => tasks.get(index)))),
       // Each agent has its own model.
       policies: { first: scriptedPolicy(() => "win"), second: scriptedPolicy(() => "win") },
       opponent,
-      groupSize: 2,
+      samples: 2,
       seed: 1,
+      folder,
     });
-  const weak = await play(scriptedPolicy(() => "lose"));
+    return metrics;
+  };
+  const weak = await play(
+    scriptedPolicy(() => "lose"),
+    folder,
+  );
   expect(sides.toSorted()).toEqual([...Array(6).fill("lose win"), ...Array(6).fill("win lose")]);
   // The model's reward is 2 as the first agent and 1 as the second.
   expect(weak).toMatchObject({
@@ -100,7 +101,15 @@ it("plays both sides against an opponent, and excludes the opponent from the met
     accuracy: 0.5,
   });
   expect(weak["agents/first/win-rate"]).toBeUndefined();
-  expect(await play(scriptedPolicy(() => "win"))).toMatchObject({ "reward/mean": 0 });
+  // The stored evaluation has the same accuracy: the model wins with the highest reward as the first agent.
+  expect((await readSummary(folder)).metrics.accuracy).toMatchObject({ value: 0.5 });
+  const correct = [...(await readEntries(folder)).values()].map((entry) => [entry.member % 2, entry.correct]);
+  expect(new Set(correct.map(String))).toEqual(new Set(["0,true", "1,false"]));
+  const strong = await play(
+    scriptedPolicy(() => "win"),
+    await temporaryFolder(),
+  );
+  expect(strong).toMatchObject({ "reward/mean": 0 });
 });
 
 it("uses the environment's own statement of correctness, not the highest reward", async () => {
@@ -116,18 +125,16 @@ it("uses the environment's own statement of correctness, not the highest reward"
   for (const worth of [1, 0.5, 0, -1]) {
     const environments = [stating(worth), mixedEnvironment([{ environment: stating(worth) as EnvironmentDefinition }])];
     for (const definition of environments as EnvironmentDefinition[]) {
-      const tasks = await definition.tasks("train");
-      const metrics = await evaluatePolicy({
+      const { metrics } = await evaluatePolicies({
         environment: definition,
-        spec: definition.spec,
-        tasks: await Promise.all([0, 1, 2, 3].map((index) => tasks.get(index))),
-        policies: scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "yes" : "no")),
+        limit: 4,
+        policies: { agent: scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "yes" : "no")) },
         seed: 1,
-        ...(definition.partOf === undefined ? {} : { partOf: definition.partOf }),
+        folder: await temporaryFolder(),
       });
       expect(metrics).toMatchObject({
         accuracy: 0.25,
-        "accuracy/scored": 0.25,
+        "accuracy/over-all": 0.25,
         ...(definition.partOf === undefined ? {} : { "accuracy/stating": 0.25 }),
       });
     }
@@ -144,4 +151,46 @@ it("throws the first episode's error if every episode failed", async () => {
     code: "environment.failed",
     message: expect.stringMatching(/All 4 episodes failed.*no mark for a/),
   });
+});
+
+it("judges each environment of a mixture by its own rule, in the metrics and in the stored evaluation", async () => {
+  const rewarding = (id: string, top: number) =>
+    defineEnvironment({
+      id,
+      tasks: ["a", "b"],
+      rewardRange: [0, top],
+      reset: ({ task }) => task,
+      step: ({ task }) => ({ reward: task === "a" ? 1 : 0 }),
+    });
+  const environments = [rewarding("small", 1), rewarding("large", 2)];
+  const mixture = mixedEnvironment(environments.map((one) => ({ environment: one as EnvironmentDefinition })));
+  const folder = await temporaryFolder();
+  const { metrics } = await evaluatePolicies({
+    environment: mixture,
+    limit: 4,
+    policies: { agent: scriptedPolicy(() => "x") },
+    folder,
+  });
+  // A reward of 1 is the highest of the small environment only.
+  expect(metrics).toMatchObject({ accuracy: 0.25, "accuracy/small": 0.5, "accuracy/large": 0, "reward/large": 0.5 });
+  const { levels, correct } = await readSummary(folder);
+  expect(correct).toEqual({ environments: { small: { atLeast: 1 }, large: { atLeast: 2 } } });
+  expect(levels.small?.metrics.accuracy?.value).toBe(0.5);
+});
+
+it("leaves frozen agents out of the correctness of an episode", async () => {
+  const team = defineParallelEnvironment<"writer" | "critic", string>({
+    id: "team",
+    agents: ["writer", "critic"],
+    tasks: ["a"],
+    reset: () => ({ writer: "go", critic: "go" }),
+    step: () => ({ rewards: { writer: 1, critic: 0 } }),
+  });
+  const player = scriptedPolicy(() => "x");
+  const play = async (frozen: readonly string[]) => {
+    const policies = { writer: player, critic: player };
+    const options = { environment: team, policies, frozen, folder: await temporaryFolder() };
+    return (await evaluatePolicies(options)).metrics.accuracy;
+  };
+  expect([await play([]), await play(["critic"])]).toEqual([0, 1]);
 });
