@@ -1,5 +1,6 @@
 import type { EnvironmentDefinition, EnvironmentSpec } from "../../src/contract/environment.ts";
 import type { AgentEpisode, Episode, Group } from "../../src/contract/episode.ts";
+import { isUnscored } from "../../src/evaluation/correctness.ts";
 import { hasSignal as rewardsDiffer } from "../credit/trajectory.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 import { turnMetrics } from "./turn-metrics.ts";
@@ -83,11 +84,6 @@ export function withoutPolicyMetrics(metrics: Readonly<Record<string, number>>):
 /** Returns true if an agent's action made the environment or a criterion fail. Such an action has the lowest reward. */
 function hasCausedFailure({ agents }: Episode): boolean {
   return Object.values(agents).some(({ reward }) => reward.status === "scored" && reward.failure !== undefined);
-}
-
-/** Returns true if the reward of an agent could not be determined. */
-export function isUnscored(episode: Episode): boolean {
-  return Object.values(episode.agents).some(({ reward }) => reward.status === "unscored");
 }
 
 /**
