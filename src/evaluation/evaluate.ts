@@ -124,7 +124,7 @@ export async function* evaluate<Task>(
 }
 
 function listed<Task>(name: string, tasks: readonly TaskEntry<Task>[]): Taskset<Task> {
-  return { name, length: tasks.length, get: async (index) => tasks[index]! };
+  return { specificationVersion: "v1", name, length: tasks.length, get: async (index) => tasks[index]! };
 }
 
 /** The episodes of an event. A `group-end` event has them again, with the rewards of the whole group. */
