@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { answers, evaluated, temporaryFolder } from "./worlds.ts";
 
@@ -102,15 +103,21 @@ describe("the lock of a run", () => {
     const running = JSON.stringify({ id: "x", pid: process.pid, host: hostname() });
     const ended = JSON.stringify({ id: "x", pid, host: hostname() });
     await end();
-    const left = [`run.lock.${crypto.randomUUID()}`, "run.lock.0123456789ab", `run.lock.${crypto.randomUUID()}`];
-    await writeFile(join(folder, left[0]!), ended);
-    await writeFile(join(folder, left[1]!), ended);
-    await writeFile(join(folder, left[2]!), "");
-    await utimes(join(folder, left[2]!), 0, 0);
-    const kept = [`run.lock.${crypto.randomUUID()}`, `run.lock.${crypto.randomUUID()}`, "run.lock.txt"];
-    await writeFile(join(folder, kept[0]!), running);
-    await writeFile(join(folder, kept[1]!), "{");
-    await writeFile(join(folder, kept[2]!), ended);
+    const machine = contentHash(hostname()).slice(0, 8);
+    const name = (where: string, process: number): string => `run.lock.${where}-${process}-${crypto.randomUUID()}`;
+    const write = async (names: Readonly<Record<string, string>>): Promise<string[]> => {
+      for (const [name, text] of Object.entries(names)) await writeFile(join(folder, name), text);
+      return Object.keys(names);
+    };
+    const [old] = await write({ [name("00000000", pid)]: "" });
+    await utimes(join(folder, old!), 0, 0);
+    await write({ [name(machine, pid)]: ended, "run.lock.0123456789ab": ended, [name(machine, pid)]: "{" });
+    const kept = await write({
+      [name(machine, process.pid)]: running,
+      [name(machine, process.pid)]: "{",
+      [name("00000000", pid)]: "",
+      "run.lock.txt": ended,
+    });
     await using _lock = await lockRun(folder);
     expect((await readdir(folder)).sort()).toEqual(["run.lock", ...kept].sort());
   });

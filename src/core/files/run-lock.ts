@@ -101,7 +101,7 @@ async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
   const id = crypto.randomUUID();
   const text = `${JSON.stringify({ id, ...thisProcess() } satisfies LockOwner)}\n`;
   // The file is written first and then linked, so that no reader ever sees a part of a lock.
-  const own = `${lock}.${id}`;
+  const own = `${lock}.${thisMachine()}-${process.pid}-${id}`;
   let made: string | undefined;
   const takenLock = async (): Promise<AsyncDisposable> => {
     await removeLeftovers(lock);
@@ -132,23 +132,38 @@ async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
   }
 }
 
-/** The end of the name of a file that exists only while a lock is taken: an id, or a part of a hash. */
-const suffix = /^([0-9a-f]{12}|[0-9a-f-]{36})$/;
-
-/** A file that is not a complete lock may still be being written if it is younger than this. */
+/** A file of another machine that is not a complete lock may still be being written if it is younger than this. */
 const writtenMs = 60_000;
+
+/**
+ * The end of the name of a file that exists only while a lock is taken: a part of a hash, or {@link thisMachine}, a
+ * process id and the id of a lock.
+ */
+const leftoverName = /^(?:[0-9a-f]{12}|(?<machine>[0-9a-f]{8})-(?<pid>\d+)-[0-9a-f-]{36})$/;
+
+/** Identifies this machine in file names. */
+function thisMachine(): string {
+  return contentHash(hostname()).slice(0, 8);
+}
 
 /** Removes the files of processes that were killed while they took the lock. Never fails. */
 async function removeLeftovers(lock: string): Promise<void> {
   const prefix = `${basename(lock)}.`;
-  const names = await readdir(dirname(lock)).catch(() => []);
-  for (const name of names.filter((name) => name.startsWith(prefix) && suffix.test(name.slice(prefix.length)))) {
+  for (const name of await readdir(dirname(lock)).catch(() => [])) {
+    const found = name.startsWith(prefix) ? leftoverName.exec(name.slice(prefix.length)) : null;
+    if (found === null) continue;
     const path = join(dirname(lock), name);
-    const owner = readLock(path);
-    const age = async (): Promise<number> => Date.now() - (await stat(path)).mtimeMs;
-    const isLeft = owner === undefined ? (await age().catch(() => 0)) > writtenMs : !isAlive(owner);
-    if (isLeft) await rm(path, { force: true }).catch(() => undefined);
+    if (await isLeftover(path, found.groups!)) await rm(path, { force: true }).catch(() => undefined);
   }
+}
+
+/** Returns true if no process can still need the file. A killed process may leave it empty, so its name counts too. */
+async function isLeftover(path: string, { machine, pid }: Record<string, string | undefined>): Promise<boolean> {
+  const owner = readLock(path);
+  if (owner !== undefined) return !isAlive(owner);
+  if (machine === thisMachine()) return !isAlive({ id: "", pid: Number(pid), host: hostname() });
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+  return Date.now() - mtimeMs > writtenMs;
 }
 
 /** Removes the empty folders from `folder` up to the first one that was created. */
