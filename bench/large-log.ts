@@ -93,7 +93,7 @@ function episode(
 ): Episode {
   const { pick, reward, tokens } = options;
   const { index, id, hash } = taskLine(place % tasks);
-  const member = Math.floor(place / tasks);
+  const sampleIndex = Math.floor(place / tasks);
   const nodes = Array.from({ length: 2 * turns }, (_, node): MessageNode => {
     const role = node % 2 === 0 ? "user" : "assistant";
     const written = { id: node, parent: node === 0 ? null : node - 1, turn: node >> 1 };
@@ -105,11 +105,11 @@ function episode(
   });
   const earned = scored(reward);
   return {
-    id: `${hash.slice(-16)}-${member}-0`,
+    id: `${hash.slice(-16)}-${sampleIndex}-0`,
     environment: "large",
     task: { index, id, hash },
     seed: 0,
-    member,
+    sampleIndex,
     status: "completed",
     agents: {
       agent: {
@@ -142,7 +142,7 @@ function sampled(node: number, count: number): NonNullable<MessageNode["tokens"]
 export function manifest(samples: number): EvaluationManifest {
   return {
     format: "lyceum-evaluation",
-    version: 1,
+    version: 2,
     name: "large",
     identity: {
       models: { agent: "none" },

@@ -91,7 +91,7 @@ function writeEvaluation(folder: string, place: number): void {
   const figure = { value: 0.4, interval: { low: 0.3, high: 0.5, level: 0.95, method: "wilson" }, tasks, overAll: 0.4 };
   const summary = {
     format: "lyceum-evaluation-summary",
-    version: 1,
+    version: 2,
     name: "large",
     models: { agent: "none" },
     status: "completed",
@@ -116,7 +116,7 @@ function writeKilledEvaluation(folder: string, place: number): void {
   const entries = Array.from({ length: played }, (_, index): EpisodeEntry => {
     const reward = index % 5 < 2 ? 1 : 0;
     return {
-      ...{ file: "episodes", offset: 10_000 * index, length: 10_000, id: `${index}`.padStart(16, "0"), member: 0 },
+      ...{ file: "episodes", offset: 10_000 * index, length: 10_000, id: `${index}`.padStart(16, "0"), sampleIndex: 0 },
       task: { index, id: `task/${index}`, hash: String(index).padStart(64, "0") },
       status: "completed",
       agents: { agent: { reward, components: { tests: reward }, actions: 1, finish: "stop", completionTokens: 200 } },

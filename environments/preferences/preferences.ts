@@ -50,9 +50,9 @@ export function preferencesEnvironment(
   });
   const environment: EnvironmentDefinition<PreferenceTask> = {
     ...definition,
-    demonstrate: (task, { member } = { seed: 0 }) => {
+    demonstrate: (task, { sampleIndex } = { seed: 0 }) => {
       const other = preferred(task) === task.chosen ? task.rejected : task.chosen;
-      return [{ agent: (member ?? 0) % 2 === 0 ? preferred(task) : other }];
+      return [{ agent: (sampleIndex ?? 0) % 2 === 0 ? preferred(task) : other }];
     },
   };
   return anySplitOfOneFile(environment, path);

@@ -19,7 +19,7 @@ export interface FirstFailure {
 export async function firstFailure(folder: string): Promise<FirstFailure | undefined> {
   const entries = [...(await readEntries(folder)).values()]
     .filter(({ file, status }) => file === "failures" || status === "failed")
-    .sort((a, b) => a.task.index - b.task.index || a.member - b.member);
+    .sort((a, b) => a.task.index - b.task.index || a.sampleIndex - b.sampleIndex);
   const entry = entries.find(({ status }) => status === "failed") ?? entries[0];
   if (entry === undefined) return undefined;
   const { task, error, agents } = await readEpisode(folder, entry);

@@ -165,11 +165,14 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
   tasks(split: string, options?: { readonly signal?: AbortSignal }): Promise<Taskset<Task>>;
   /**
    * Returns the actions of an expert for a task. Returns undefined if there is no known solution. `seed` is the seed of
-   * the environment's reset, for episodes that depend on more than the task (such as who has which role). `member` is
+   * the environment's reset, for episodes that depend on more than the task (such as who has which role). `sampleIndex` is
    * the index of the episode in its group, for experts that differ within a group (such as a better and a worse
    * answer). Both are 0 by default.
    */
-  demonstrate?(task: Task, options?: { readonly seed: number; readonly member?: number }): Demonstration | undefined;
+  demonstrate?(
+    task: Task,
+    options?: { readonly seed: number; readonly sampleIndex?: number },
+  ): Demonstration | undefined;
   /** Present if the environment combines several: returns the one that a task id belongs to, and its name there. */
   partOf?(taskId: string): { readonly name: string; readonly spec: EnvironmentSpec } | undefined;
 }

@@ -25,17 +25,17 @@ export type EpisodeStatus = "completed" | "truncated" | "failed" | "aborted";
  * episode.turns; // => 1
  */
 export interface Episode {
-  /** Unique within a rollout and reproducible. Derived from the task hash, `member` and the seed. */
+  /** Unique within a rollout and reproducible. Derived from the task hash, `sampleIndex` and the seed. */
   readonly id: string;
   readonly environment: string;
   readonly task: { readonly index: number; readonly id: string; readonly hash: string };
   /**
-   * All randomness of the episode derives from this seed, the task and `member`. It is the seed of the rollout, or one
+   * All randomness of the episode derives from this seed, the task and `sampleIndex`. It is the seed of the rollout, or one
    * derived from it if a task with the same hash occurs again.
    */
   readonly seed: number;
   /** The index of the episode in its group, from 0. */
-  readonly member: number;
+  readonly sampleIndex: number;
   readonly status: EpisodeStatus;
   readonly error?: ErrorData;
   /**
@@ -115,7 +115,7 @@ export interface AgentTurn {
 }
 
 /**
- * The episodes of one task, in order of `member`.
+ * The episodes of one task, in order of `sampleIndex`.
  *
  * @example
  * import type { Group } from "lyceum";

@@ -43,7 +43,7 @@ export interface EpisodeContext {
   readonly task: TaskEntry;
   /** The seed of the environment's reset. */
   readonly seed: number;
-  readonly member: number;
+  readonly sampleIndex: number;
   /** The environment step of the action, from 0. */
   readonly turn: number;
 }

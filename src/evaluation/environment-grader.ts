@@ -15,17 +15,22 @@ export function environmentGrader(pool: EnvironmentPool): Grader {
     const kept = episodes.filter((episode) => !canBePlayed(episode));
     if (played.length === 0) return kept;
     const { index, id, hash, task: content } = task;
-    const members = played.map(({ member }) => member);
+    const sampleIndices = played.map(({ sampleIndex }) => sampleIndex);
     const group = await rolloutGroup({
       environment: pool,
       policies: await replayPolicy(played),
-      task: { index, id, hash, task: content, members } as { index: number; id: string; hash: string; task: unknown },
-      groupSize: Math.max(...members) + 1,
+      task: { index, id, hash, task: content, sampleIndices } as {
+        index: number;
+        id: string;
+        hash: string;
+        task: unknown;
+      },
+      groupSize: Math.max(...sampleIndices) + 1,
       seed: task.seed,
       ...(signal === undefined ? {} : { signal }),
     });
-    const recorded = new Map(played.map((episode) => [episode.member, episode]));
-    return [...group.episodes.map((episode) => asPlayed(episode, recorded.get(episode.member)!)), ...kept];
+    const recorded = new Map(played.map((episode) => [episode.sampleIndex, episode]));
+    return [...group.episodes.map((episode) => asPlayed(episode, recorded.get(episode.sampleIndex)!)), ...kept];
   };
 }
 

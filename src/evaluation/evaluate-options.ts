@@ -38,7 +38,7 @@ export interface EvaluateOptions<Task = unknown> {
   readonly policies: Policy | Readonly<Record<AgentId, Policy>>;
   /** The names of the policies in the log. Their own names by default. A resumed run must have the same names. */
   readonly models?: Readonly<Record<AgentId, string>>;
-  /** True if policies rotate between agents, as by `rotatePlayers`. `models` then has the names for member 0. */
+  /** True if policies rotate between agents, as by `rotatePlayers`. `models` then has the names for sample 0. */
   readonly rotated?: boolean;
   /** The agents that are not evaluated: their rewards do not decide whether an episode is correct. None by default. */
   readonly frozen?: readonly AgentId[];

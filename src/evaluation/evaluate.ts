@@ -146,7 +146,7 @@ function unauthorized(folder: string, { message }: ErrorData): LyceumError {
   });
 }
 
-/** Yields the tasks with their missing members. */
+/** Yields the tasks with their missing samples. */
 async function* missingTasks<Task>(options: {
   readonly plan: TaskPlan;
   readonly taskset: Taskset<Task>;
@@ -156,13 +156,13 @@ async function* missingTasks<Task>(options: {
   readonly kept: ReadonlyMap<string, EpisodeEntry>;
 }): AsyncGenerator<PlannedTask<Task>, void, undefined> {
   const { plan, taskset, samples, wholeGroups, kept } = options;
-  const all = Array.from({ length: samples }, (_, member) => member);
+  const all = Array.from({ length: samples }, (_, sampleIndex) => sampleIndex);
   for (const line of plan.tasks) {
-    const missing = all.filter((member) => !kept.has(episodeId({ ...line, member })));
-    const members = wholeGroups && missing.length > 0 ? all : missing;
-    // A task without missing members is not loaded. It is still yielded, because seeds depend on earlier occurrences.
-    if (members.length === 0) yield { ...line, task: undefined as Task, members };
-    else yield { ...(await taskset.get(line.index)), members };
+    const missing = all.filter((sampleIndex) => !kept.has(episodeId({ ...line, sampleIndex })));
+    const sampleIndices = wholeGroups && missing.length > 0 ? all : missing;
+    // A task without missing samples is not loaded. It is still yielded, because seeds depend on earlier occurrences.
+    if (sampleIndices.length === 0) yield { ...line, task: undefined as Task, sampleIndices };
+    else yield { ...(await taskset.get(line.index)), sampleIndices };
   }
 }
 

@@ -21,7 +21,7 @@ export function draftManifest<Task>(options: EvaluateOptions<Task>, split: strin
   const correct = options.correct === undefined ? defaultRule(environment.spec) : options.correct;
   return {
     format: "lyceum-evaluation",
-    version: 1,
+    version: 2,
     name: options.name ?? environment.spec.id,
     identity: identityOf(options, split),
     samples,

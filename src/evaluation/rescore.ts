@@ -64,8 +64,10 @@ export async function* rescore(options: {
       for await (const task of readTaskLines(from)) {
         const { task: _, ...line } = task;
         tasks.push(line);
-        const members = Array.from({ length: manifest.samples }, (_unused, member) => episodeId({ ...line, member }));
-        const entries = members.flatMap((id) => recorded.get(id) ?? []);
+        const sampleIndices = Array.from({ length: manifest.samples }, (_unused, sampleIndex) =>
+          episodeId({ ...line, sampleIndex }),
+        );
+        const entries = sampleIndices.flatMap((id) => recorded.get(id) ?? []);
         const graded = gradeTask(entries, { ...options, task, write: (episode) => log.write(episode) }).finally(() =>
           running.delete(graded),
         );

@@ -1,9 +1,12 @@
 import type { AgentId } from "../contract/action.ts";
 import type { Policy } from "../contract/policy.ts";
 
-/** Returns which player plays an agent in the sample with index `member`. Both are indices. */
-export function playerOfAgent(agent: number, options: { readonly member: number; readonly players: number }): number {
-  return (agent + options.member) % options.players;
+/** Returns which player plays an agent in a sample. Both are indices. */
+export function playerOfAgent(
+  agent: number,
+  options: { readonly sampleIndex: number; readonly players: number },
+): number {
+  return (agent + options.sampleIndex) % options.players;
 }
 
 /** One policy for all agents, or one per agent by name. */
@@ -34,8 +37,8 @@ function rotated(agent: number, { policies }: { readonly policies: readonly Poli
     name: policies.map((policy) => policy.name).join(" and "),
     accepts: first.accepts.filter((type) => others.every((policy) => policy.accepts.includes(type))),
     act: (request) => {
-      const member = request.episode?.member ?? 0;
-      return policies[playerOfAgent(agent, { member, players: policies.length })]!.act(request);
+      const sampleIndex = request.episode?.sampleIndex ?? 0;
+      return policies[playerOfAgent(agent, { sampleIndex, players: policies.length })]!.act(request);
     },
     ...(batching.length === 0 ? {} : { flush: () => batching.forEach((policy) => void policy.flush!()) }),
   };

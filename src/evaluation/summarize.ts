@@ -20,7 +20,7 @@ export function summarize(options: {
   const counts = countEpisodes(results, samples);
   return {
     format: "lyceum-evaluation-summary",
-    version: 1,
+    version: 2,
     name,
     models: identity.models,
     status: counts.played === counts.episodes ? "completed" : "interrupted",

@@ -45,7 +45,7 @@ describe("a log", () => {
       const episode = await readEpisode(folder, entry);
       expect(episode).toEqual(traced.find(({ id }) => id === entry.id));
       expect(entry.file).toBe(entry.agents.agent!.reward === null ? "failures" : "episodes");
-      expect(entry).toMatchObject({ task: episode.task, member: episode.member, status: "completed" });
+      expect(entry).toMatchObject({ task: episode.task, sampleIndex: episode.sampleIndex, status: "completed" });
     }
     const sizes = { episodes: (await stat(files.episodes)).size, failures: (await stat(files.failures)).size };
     for (const file of ["episodes", "failures"] as const) {
@@ -109,8 +109,11 @@ describe("a log", () => {
     const folder = await run();
     const { manifest } = runFolder(folder);
     const text = await readFile(manifest, "utf8");
-    await writeFile(manifest, text.replace('"version": 1', '"version": 2'));
-    await expect(readManifest(folder)).rejects.toThrow("version 2");
+    await writeFile(manifest, text.replace('"version": 2', '"version": 1'));
+    await expect(readManifest(folder)).rejects.toMatchObject({
+      message: expect.stringContaining("version 1"),
+      hint: expect.stringContaining("run the evaluation again"),
+    });
     await writeFile(manifest, "[]");
     await expect(readManifest(folder)).rejects.toMatchObject({ code: "data.malformed" });
     await expect(readSummary("nowhere")).rejects.toMatchObject({ code: "data.not-found" });

@@ -38,7 +38,9 @@ describe("a summary", () => {
 
   it("estimates pass@k for each task from its own samples", async () => {
     const right = [5, 0, 2, 1];
-    const table = right.map((count) => Array.from({ length: 5 }, (_, member) => (member < count ? "1" : "0")));
+    const table = right.map((count) =>
+      Array.from({ length: 5 }, (_, sampleIndex) => (sampleIndex < count ? "1" : "0")),
+    );
     const { metrics } = await evaluated(table, { folder: await temporaryFolder(), k: [3, 1] });
     const mean = (estimate: (correct: number) => number): number =>
       right.reduce((sum, correct) => sum + estimate(correct), 0) / right.length;

@@ -37,12 +37,14 @@ export function answers(tasks: readonly AnswerTask[]): EnvironmentDefinition<Ans
   });
 }
 
-/** Evaluates a table of answers by task and member. Returns the summary. */
+/** Evaluates a table of answers by task and sample. Returns the summary. */
 export async function evaluated(
   table: readonly (readonly ScriptedAnswer[])[],
   options: Partial<EvaluateOptions<AnswerTask>> & { readonly folder: string },
 ): Promise<EvaluationSummary> {
-  const policies = scriptedPolicy(({ episode }) => table[episode!.task.index]![episode!.member]!, { name: "table" });
+  const policies = scriptedPolicy(({ episode }) => table[episode!.task.index]![episode!.sampleIndex]!, {
+    name: "table",
+  });
   const environment = answers(table.map((_, n) => ({ n })));
   const samples = table[0]!.length;
   const events = await Array.fromAsync(evaluate({ environment, policies, samples, ...options }));

@@ -74,8 +74,8 @@ async function playRound(round: number, trace: TraceWriter): Promise<RolloutRoun
       trace,
     })) {
       events += 1;
-      if (event.type === "episode-start") started.add(`${event.group}.${event.member}`);
-      if (event.type === "episode-end") ended.set(`${event.group}.${event.episode.member}`, event.episode.status);
+      if (event.type === "episode-start") started.add(`${event.group}.${event.sampleIndex}`);
+      if (event.type === "episode-end") ended.set(`${event.group}.${event.episode.sampleIndex}`, event.episode.status);
       if (event.type === "rollout-end") counted = event.episodes;
       if (events < stopAfter) continue;
       if (ending === "is-aborted") controller.abort();

@@ -7,7 +7,7 @@ import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { checkEnvironment, type EnvironmentProblem } from "../../src/testing/index.ts";
 import {
-  byMember,
+  bySample,
   changed,
   forking,
   grouped,
@@ -52,8 +52,8 @@ describe("a correct environment", () => {
       }),
     ],
     [
-      "that scores groups by how long their members played",
-      grouped(async (group) => byMember(group, ({ turns }) => turns / group.length)),
+      "that scores groups by the lengths of their episodes",
+      grouped(async (group) => bySample(group, ({ turns }) => turns / group.length)),
     ],
     ["that has no reward for a group", grouped(async () => ({}))],
     [
@@ -84,7 +84,7 @@ describe("a correct environment", () => {
 
 test("a group without any playable episode is not reported as scored wrongly", async () => {
   const unplayable = instances(() => ({ reset: () => Promise.reject(new Error("There is no board.")) }));
-  const environment = { ...unplayable, scoreGroup: async (group: readonly Episode[]) => byMember(group, () => 1) };
+  const environment = { ...unplayable, scoreGroup: async (group: readonly Episode[]) => bySample(group, () => 1) };
   const { problems } = await checkEnvironment(environment);
   expect(problems.length).toBeGreaterThan(0);
   for (const { rule, message } of problems) {

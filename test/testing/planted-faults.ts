@@ -98,7 +98,7 @@ export function grouped(
 }
 
 /** Returns a reward for each agent of each episode of a group. */
-export function byMember(
+export function bySample(
   group: readonly Episode[],
   rewardOf: (episode: Episode, place: number) => number,
 ): Record<string, { agent: Reward }> {
@@ -132,15 +132,15 @@ export const plantedFaults: readonly PlantedFault[] = [
     changed({ step: ({ text, state }) => (state.left-- > 0 ? { reply: "on" } : { reward: text === "c" ? 0.9 : 0 }) }),
   ],
   [
-    "groups-score-each-member",
+    "groups-score-each-episode",
     grouped(async (group) =>
-      byMember(
-        group.filter(({ member }) => member !== 1),
+      bySample(
+        group.filter(({ sampleIndex }) => sampleIndex !== 1),
         () => 0,
       ),
     ),
   ],
-  ["groups-have-no-order", grouped(async (group) => byMember(group, (_, place) => place / 10))],
+  ["groups-have-no-order", grouped(async (group) => bySample(group, (_, place) => place / 10))],
   ["keeps-the-contract", changed({ step: () => 1 as never })],
   [
     "resets-without-error",
@@ -358,10 +358,10 @@ export const plantedFaults: readonly PlantedFault[] = [
 export const moreFaults: readonly PlantedFault[] = [
   // A failed episode has no last turn.
   [
-    "groups-score-each-member",
-    grouped(async (group) => byMember(group, ({ agents }) => agents.agent!.turns.at(-1)!.turn)),
+    "groups-score-each-episode",
+    grouped(async (group) => bySample(group, ({ agents }) => agents.agent!.turns.at(-1)!.turn)),
   ],
-  ["groups-score-each-member", grouped(() => never), ["demonstrations-reach-the-top"]],
+  ["groups-score-each-episode", grouped(() => never), ["demonstrations-reach-the-top"]],
   ["instances-share-nothing", single(), ["refuses-use-after-close"]],
   // Checks the signal in reset, and lets step wait for something that never comes.
   [

@@ -29,7 +29,7 @@ const environment = (lines: readonly string[] = rows): EnvironmentDefinition =>
 function preferences(): EnvironmentDefinition {
   return {
     ...environment(),
-    demonstrate: (_, { member = 0 } = { seed: 0 }) => [{ agent: member % 2 === 0 ? "1" : "2" }],
+    demonstrate: (_, { sampleIndex = 0 } = { seed: 0 }) => [{ agent: sampleIndex % 2 === 0 ? "1" : "2" }],
   };
 }
 

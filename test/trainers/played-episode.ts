@@ -7,7 +7,7 @@ export function playedEpisode(agents: Episode["agents"], changes: Partial<Episod
     environment: "test",
     task: { index: 0, id: "0", hash: "0" },
     seed: 0,
-    member: 0,
+    sampleIndex: 0,
     status: "completed",
     agents,
     turns: Math.max(...Object.values(agents).map(({ turns }: AgentEpisode) => turns.length)),

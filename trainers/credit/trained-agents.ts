@@ -26,7 +26,10 @@ export function trainedGroup(
   frozen: ReadonlySet<AgentId> | ((sampleIndex: number) => ReadonlySet<AgentId>),
 ): Group {
   const frozenIn = typeof frozen === "function" ? frozen : () => frozen;
-  return { ...group, episodes: group.episodes.map((episode) => trainedEpisode(episode, frozenIn(episode.member))) };
+  return {
+    ...group,
+    episodes: group.episodes.map((episode) => trainedEpisode(episode, frozenIn(episode.sampleIndex))),
+  };
 }
 
 function trainedEpisode(episode: Episode, frozen: ReadonlySet<AgentId>): Episode {

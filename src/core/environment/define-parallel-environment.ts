@@ -38,7 +38,7 @@ export interface DemonstrationContext {
   /** The generator that `reset` receives in the same episode, in its initial state. */
   readonly random: Random;
   /** The index of the episode in its group, from 0. */
-  readonly member: number;
+  readonly sampleIndex: number;
 }
 
 /** The context of `step`. `turn` counts from 0. */
@@ -187,8 +187,8 @@ export function defineParallelEnvironment<
     ...(demonstrate === undefined
       ? {}
       : {
-          demonstrate: (task: Task, { seed, member = 0 } = { seed: 0 }) =>
-            demonstrate(task, { random: resetRandom(seed), member }) as Demonstration | undefined,
+          demonstrate: (task: Task, { seed, sampleIndex = 0 } = { seed: 0 }) =>
+            demonstrate(task, { random: resetRandom(seed), sampleIndex }) as Demonstration | undefined,
         }),
   };
 }

@@ -12,7 +12,7 @@ interface RecordedTurn {
 
 /**
  * Creates a policy that repeats the actions of recorded episodes, such as those of `readTrace(path)`. It finds them by
- * task, seed, member, agent and turn, and returns the recorded tokens, log-probabilities and usage, but no latencies.
+ * task, seed, sample index, agent and turn, and returns the recorded tokens, log-probabilities and usage, but no latencies.
  * Rejects with `policy.failed` for an action that was not recorded. It keeps the episodes in memory. If an episode was
  * recorded twice, for example after a retry, the later record is used.
  */
@@ -22,11 +22,11 @@ export async function replayPolicy(
 ): Promise<Policy> {
   const turns = new Map<string, RecordedTurn>();
   const tasks = new Set<string>();
-  for await (const { task, seed, member, agents } of episodes) {
+  for await (const { task, seed, sampleIndex, agents } of episodes) {
     tasks.add(task.hash);
     for (const [agent, record] of Object.entries(agents)) {
       for (const turn of record.turns) {
-        turns.set(keyOf(agent, deriveSeed(seed, task.hash, member, agent, turn.turn)), { record, turn });
+        turns.set(keyOf(agent, deriveSeed(seed, task.hash, sampleIndex, agent, turn.turn)), { record, turn });
       }
     }
   }
@@ -43,7 +43,7 @@ export async function replayPolicy(
   };
 }
 
-/** The seed of a request is derived from the rollout's seed, the task, the member, the agent and the turn. */
+/** The seed of a request is derived from the rollout's seed, the task, the sample index, the agent and the turn. */
 function keyOf(agent: string, requestSeed: number): string {
   return `${requestSeed} ${agent}`;
 }
@@ -77,8 +77,8 @@ function replayedTokens({ record, turn }: RecordedTurn, { previous }: ActRequest
 }
 
 function unrecorded({ agent, seed, episode }: ActRequest, tasks: ReadonlySet<string>): LyceumError {
-  const { task, member, turn } = episode ?? {};
-  const place = episode === undefined ? "" : ` in turn ${turn} of task "${task?.id}" (member ${member})`;
+  const { task, sampleIndex, turn } = episode ?? {};
+  const place = episode === undefined ? "" : ` in turn ${turn} of task "${task?.id}" (sample ${sampleIndex})`;
   const known = task !== undefined && tasks.has(task.hash);
   return new LyceumError({
     code: "policy.failed",
@@ -89,7 +89,7 @@ function unrecorded({ agent, seed, episode }: ActRequest, tasks: ReadonlySet<str
     data: {
       agent,
       seed,
-      ...(episode === undefined ? {} : { task: episode.task.id, member: episode.member, turn: episode.turn }),
+      ...(episode === undefined ? {} : { task: episode.task.id, sampleIndex: episode.sampleIndex, turn: episode.turn }),
     },
   });
 }

@@ -65,7 +65,7 @@ export function createRandom(seed: number): Random {
 
 /**
  * Derives a seed from a root seed and a key of names or numbers that identifies its purpose, such as `deriveSeed(seed,
- * taskHash, member, agent, turn)`. Returns an integer in [0, 2^53).
+ * taskHash, sampleIndex, agent, turn)`. Returns an integer in [0, 2^53).
  */
 export function deriveSeed(seed: number, ...key: readonly (string | number)[]): number {
   let low = 0;

@@ -15,7 +15,7 @@ interface Asked<Task> {
 }
 
 /**
- * Sends one request to the policy of an agent. The seed of the request derives from the task, the member, the agent and
+ * Sends one request to the policy of an agent. The seed of the request derives from the task, the sample index, the agent and
  * the turn. Rejects with a typed error.
  */
 export function askPolicy<Task>(
@@ -47,7 +47,7 @@ export function askPolicy<Task>(
 
 function actRequest<Task>({ settings, place, recorder, turn, signal }: Asked<Task>): ActRequest {
   const { limits, sampling, pool } = settings;
-  const { entry, group, member, seed } = place;
+  const { entry, group, sampleIndex, seed } = place;
   const { agent, policy, previous } = recorder;
   const { spec } = pool.factory;
   const room = limits.tokens - recorder.sampledTokens;
@@ -56,11 +56,11 @@ function actRequest<Task>({ settings, place, recorder, turn, signal }: Asked<Tas
     agent,
     messages: recorder.conversation(),
     sampling: room < sampling.maxTokens ? { ...sampling, maxTokens: room } : sampling,
-    seed: deriveSeed(seed, entry.hash, member, agent, turn),
-    episode: { task: entry, seed: resetSeed(place), member, turn },
+    seed: deriveSeed(seed, entry.hash, sampleIndex, agent, turn),
+    episode: { task: entry, seed: resetSeed(place), sampleIndex, turn },
     signal,
     ...(tools === undefined ? undefined : { tools }),
     ...(previous === undefined ? undefined : { previous }),
-    ...(policy.flush === undefined ? undefined : { order: [group, member, spec.agents.indexOf(agent)] }),
+    ...(policy.flush === undefined ? undefined : { order: [group, sampleIndex, spec.agents.indexOf(agent)] }),
   };
 }

@@ -23,7 +23,7 @@ export function canaryOf<Task>(options: {
   const { playground, place, run, turns, acquire } = options;
   const { task } = place.entry;
   const seed = resetSeed(place);
-  const demonstration = demonstrationOf(playground.pool.factory, { task, seed, member: place.member });
+  const demonstration = demonstrationOf(playground.pool.factory, { task, seed, sampleIndex: place.sampleIndex });
   const answerOf = (turn: number, agent: AgentId): string | Message | undefined =>
     demonstration === undefined ? "" : demonstration[turn]?.[agent];
   return {
@@ -47,7 +47,7 @@ export function canaryOf<Task>(options: {
 /** Returns the environment's demonstration of a task, if there is one. */
 function demonstrationOf<Task>(
   factory: EnvironmentFactory<Task> & Partial<Pick<EnvironmentDefinition<Task>, "demonstrate">>,
-  { task, ...place }: { readonly task: Task; readonly seed: number; readonly member: number },
+  { task, ...place }: { readonly task: Task; readonly seed: number; readonly sampleIndex: number },
 ): Demonstration | undefined {
   try {
     return factory.demonstrate?.(task, place);

@@ -156,12 +156,12 @@ export class EpisodeRecorder {
   /** Returns the finished episode. */
   episode(options: {
     readonly entry: TaskEntry;
-    readonly member: number;
+    readonly sampleIndex: number;
     readonly seed: number;
     readonly outcome: Outcome;
     readonly durationMs: number;
   }): Episode {
-    const { entry, member, seed, durationMs } = options;
+    const { entry, sampleIndex, seed, durationMs } = options;
     const outcome = this.#placed(options.outcome, entry);
     const { status } = outcome;
     const agents: Record<AgentId, AgentEpisode> = {};
@@ -177,11 +177,11 @@ export class EpisodeRecorder {
       }
     }
     return {
-      id: episodeId({ hash: entry.hash, member, seed }),
+      id: episodeId({ hash: entry.hash, sampleIndex, seed }),
       environment: this.#spec.id,
       task: { index: entry.index, id: entry.id, hash: entry.hash },
       seed,
-      member,
+      sampleIndex,
       status,
       ...(status === "failed" ? { error: outcome.error } : {}),
       ...(status === "truncated" ? { limit: outcome.limit } : {}),

@@ -47,8 +47,8 @@ export class EpisodeRun<Task> {
     clearTimeout(timer);
     this.#run.stopClock();
     this.#instance?.handBack({ atFault: isEnvironmentFault(outcome) });
-    const { entry, member, seed } = this.#place;
-    return this.#trajectory.episode({ entry, member, seed, outcome, durationMs: performance.now() - started });
+    const { entry, sampleIndex, seed } = this.#place;
+    return this.#trajectory.episode({ entry, sampleIndex, seed, outcome, durationMs: performance.now() - started });
   }
 
   /** Ends the episode now. */

@@ -13,7 +13,7 @@ import type { RunPlace } from "./run-settings.ts";
 /**
  * The options of {@link jointRollout}. `concurrency` is the maximum number of concurrent calls of environments. The
  * number of concurrent tasks is `concurrency` divided by the joint actions of a node, but at least 1.
- * `limits.episodeMs` applies to a whole tree. `members` of planned tasks are ignored.
+ * `limits.episodeMs` applies to a whole tree. `sampleIndices` of planned tasks are ignored.
  */
 export interface JointRolloutOptions<Task>
   extends Omit<RolloutOptions<Task>, "groupSize" | "terminationThreshold" | "partners"> {
@@ -23,7 +23,7 @@ export interface JointRolloutOptions<Task>
 /**
  * Plays tasks with several joint actions per turn and yields their trees in task order. Plays joint actions on forks of
  * the environment. If it has no `fork` but `spec.deterministic` is true, replays the path from its seed instead. Group
- * members share their beginning: one reset and one conversation with G completions. Trees are reproducible bit for bit.
+ * episodes share their beginning: one reset and one conversation with G completions. Trees are reproducible bit for bit.
  *
  * Errors on a path are recorded in its episode. Throws `config.invalid` immediately if options or the shape are
  * invalid. The iteration throws `config.invalid` for an environment with several turns that can be neither forked nor

@@ -128,7 +128,7 @@ export class JointRun<Task> {
     const { turns: turn } = path.trajectory;
     const acting = path.acting.map(({ agent }) => agent);
     return Array.from({ length: completionsPerNode(shape, acting) }, (_, index) => {
-      const place = { ...this.#place, member: path.place * groupSize + index };
+      const place = { ...this.#place, sampleIndex: path.place * groupSize + index };
       return path.acting.map((recorder) => ({ recorder, place, turn }));
     }).flat();
   }

@@ -122,10 +122,10 @@ export function jointChoices(
   agents: readonly AgentId[],
 ): readonly Readonly<Record<AgentId, number>>[] {
   const { mode } = shape;
-  const members = Array.from({ length: completionsPerNode(shape, agents) }, (_, member) => member);
-  if (mode === "align") return members.map((member) => Object.fromEntries(agents.map((agent) => [agent, member])));
+  const completions = Array.from({ length: completionsPerNode(shape, agents) }, (_, index) => index);
+  if (mode === "align") return completions.map((index) => Object.fromEntries(agents.map((agent) => [agent, index])));
   return agents.reduce<readonly Readonly<Record<AgentId, number>>[]>(
-    (choices, agent) => choices.flatMap((choice) => members.map((member) => ({ ...choice, [agent]: member }))),
+    (choices, agent) => choices.flatMap((choice) => completions.map((index) => ({ ...choice, [agent]: index }))),
     [{}],
   );
 }

@@ -17,8 +17,8 @@ export async function jointTree<Task>(options: {
   const { root, settings, place, signal } = options;
   const { entry, seed } = place;
   const leaves = leavesOf(root);
-  const played = leaves.map(({ trajectory, end }, member) =>
-    trajectory.episode({ entry, member, seed, outcome: end!.outcome, durationMs: end!.durationMs }),
+  const played = leaves.map(({ trajectory, end }, sampleIndex) =>
+    trajectory.episode({ entry, sampleIndex, seed, outcome: end!.outcome, durationMs: end!.durationMs }),
   );
   const rewardOf = await groupRewards({
     factory: settings.pool.factory,
@@ -30,7 +30,7 @@ export async function jointTree<Task>(options: {
     rewardOf === undefined
       ? played
       : played.map((episode) => addAgentRewards(episode, (agent) => rewardOf(episode, agent)));
-  const episodeOf = new Map(leaves.map((path, member) => [path, episodes[member]!]));
+  const episodeOf = new Map(leaves.map((path, sampleIndex) => [path, episodes[sampleIndex]!]));
   return {
     task: { index: entry.index, id: entry.id, hash: entry.hash },
     seed,

@@ -5,8 +5,8 @@ import { type PlayOptions, poolOf, runSettings } from "./rollout-options.ts";
 import { scoreGroup } from "./score-group.ts";
 
 /**
- * Plays one episode of a task. `member` (0 by default) is the index of the episode in its group. The same seed, task
- * and member give the same episode as {@link rollout}. Rejects only if options are invalid or the trace cannot be
+ * Plays one episode of a task. `sampleIndex` (0 by default) is the index of the episode in its group. The same seed, task
+ * and sample index give the same episode as {@link rollout}. Rejects only if options are invalid or the trace cannot be
  * written. All other errors, including an abort, are recorded in the episode.
  *
  * @example
@@ -18,12 +18,12 @@ import { scoreGroup } from "./score-group.ts";
  * episode.agents.agent?.terminated; // => true
  */
 export async function rolloutEpisode<Task>(
-  options: PlayOptions<Task> & { readonly task: TaskEntry<Task>; readonly member?: number },
+  options: PlayOptions<Task> & { readonly task: TaskEntry<Task>; readonly sampleIndex?: number },
 ): Promise<Episode> {
-  const { task, seed, signal, trace, member = 0 } = options;
+  const { task, seed, signal, trace, sampleIndex = 0 } = options;
   const { pool, owned } = poolOf(options.environment);
   const settings = runSettings(options, pool);
-  const run = new EpisodeRun(settings, { entry: task, group: 0, member, seed });
+  const run = new EpisodeRun(settings, { entry: task, group: 0, sampleIndex, seed });
   const onAbort = (): void => run.abort();
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort, { once: true });

@@ -8,7 +8,7 @@ export type RolloutEvent = EpisodeStartEvent | EpisodeEndEvent | GroupEndEvent |
 export interface EpisodeStartEvent {
   readonly type: "episode-start";
   readonly group: number;
-  readonly member: number;
+  readonly sampleIndex: number;
   readonly task: Episode["task"];
 }
 

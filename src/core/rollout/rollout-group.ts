@@ -5,7 +5,7 @@ import { rollout } from "./rollout.ts";
 import type { RolloutOptions } from "./rollout-options.ts";
 
 /**
- * Plays one task `groupSize` times. All members have the same task and environment seed, and different sampling seeds.
+ * Plays one task `groupSize` times. All episodes have the same task and environment seed, and different sampling seeds.
  * Rejects with the errors of {@link rollout}.
  */
 export async function rolloutGroup<Task>(

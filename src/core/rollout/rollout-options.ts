@@ -20,7 +20,7 @@ export interface PlayOptions<Task> {
   readonly environment: EnvironmentFactory<Task> | EnvironmentPool<Task>;
   /** One policy for all agents, or one per agent by name. */
   readonly policies: Policy | Readonly<Record<AgentId, Policy>>;
-  /** All randomness derives from this seed, the task, the group member, the agent and the turn. */
+  /** All randomness derives from this seed, the task, the sample index, the agent and the turn. */
   readonly seed: number;
   /** Temperature 1 and at most 256 tokens per action by default. */
   readonly sampling?: SamplingSettings;
@@ -32,8 +32,8 @@ export interface PlayOptions<Task> {
 
 /** A task to play. */
 export interface PlannedTask<Task> extends TaskEntry<Task> {
-  /** The members of the group to play, such as those that are missing from an earlier rollout. All by default. */
-  readonly members?: readonly number[];
+  /** The samples of the group to play, such as those that are missing from an earlier rollout. All by default. */
+  readonly sampleIndices?: readonly number[];
 }
 
 /**

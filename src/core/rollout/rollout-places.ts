@@ -14,17 +14,17 @@ export async function* groupPlaces<Task>(
   options: PlacesOptions<Task> & { readonly groupSize: number },
   signal: AbortSignal,
 ): AsyncGenerator<GroupPlace<Task>, void, undefined> {
-  const everyMember = Array.from({ length: options.groupSize }, (_, member) => member);
+  const allIndices = Array.from({ length: options.groupSize }, (_, sampleIndex) => sampleIndex);
   for await (const place of taskPlaces(options, signal)) {
-    const members = place.entry.members ?? everyMember;
-    for (const member of members) yield { ...place, groupSize: members.length, member };
+    const sampleIndices = place.entry.sampleIndices ?? allIndices;
+    for (const sampleIndex of sampleIndices) yield { ...place, groupSize: sampleIndices.length, sampleIndex };
   }
 }
 
 type PlacesOptions<Task> = Pick<RolloutOptions<Task>, "tasks" | "seed" | "skip">;
 
 /**
- * Yields all tasks to play, in order, as the place of the first member. A task that occurs again gets another seed, so
+ * Yields all tasks to play, in order, as the place of the first sample. A task that occurs again gets another seed, so
  * that its episodes differ.
  */
 export async function* taskPlaces<Task>(
@@ -36,7 +36,7 @@ export async function* taskPlaces<Task>(
   for await (const entry of taskEntries(tasks, signal)) {
     const times = seen.get(entry.hash) ?? 0;
     seen.set(entry.hash, times + 1);
-    if (group >= skip) yield { entry, group, member: 0, seed: taskSeed(seed, times) };
+    if (group >= skip) yield { entry, group, sampleIndex: 0, seed: taskSeed(seed, times) };
     group += 1;
   }
 }

@@ -68,11 +68,11 @@ export class RolloutRun<Task> {
   }
 
   async #play(place: GroupPlace<Task>): Promise<void> {
-    const { group, groupSize, member, entry } = place;
+    const { group, groupSize, sampleIndex, entry } = place;
     this.#queue.push({
       type: "episode-start",
       group,
-      member,
+      sampleIndex,
       task: { index: entry.index, id: entry.id, hash: entry.hash },
     });
     const run = new EpisodeRun(this.#settings, place);
@@ -95,11 +95,11 @@ export class RolloutRun<Task> {
       group = { episodes: [], left: groupSize };
       this.#open.set(index, group);
     }
-    group.episodes[episode.member] = episode;
+    group.episodes[episode.sampleIndex] = episode;
     group.left -= 1;
     if (group.left > 0) return;
     this.#open.delete(index);
-    // Members that are not played leave holes in the array.
+    // Samples that are not played leave holes in the array.
     const episodes = group.episodes.filter((played) => played !== undefined);
     if (this.#settings.pool.factory.scoreGroup === undefined) {
       this.#endGroup(index, episodes);

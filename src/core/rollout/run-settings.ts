@@ -28,11 +28,11 @@ export interface RunSettings<Task> {
 export interface RunPlace<Task> {
   readonly entry: TaskEntry<Task>;
   readonly group: number;
-  readonly member: number;
+  readonly sampleIndex: number;
   readonly seed: number;
 }
 
-/** Returns the seed of the environment. It is the same for all members of a group. */
+/** Returns the seed of the environment. It is the same for all episodes of a group. */
 export function resetSeed({ seed, entry }: Pick<RunPlace<unknown>, "seed" | "entry">): number {
   return deriveSeed(seed, entry.hash, "environment");
 }

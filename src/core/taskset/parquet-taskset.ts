@@ -139,7 +139,7 @@ function toPlainJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (Array.isArray(value)) return value.map(toPlainJson);
   if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toPlainJson(member)]));
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, toPlainJson(part)]));
   }
   return value;
 }

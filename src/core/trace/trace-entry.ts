@@ -12,7 +12,7 @@ export interface TraceEntry {
   readonly id: string;
   readonly task: Episode["task"];
   /** The index of the episode in its group, from 0. */
-  readonly member: number;
+  readonly sampleIndex: number;
   readonly status: Episode["status"];
   readonly limit?: Episode["limit"];
   readonly error?: { readonly code: ErrorCode; readonly message: string };
@@ -40,13 +40,13 @@ export interface AgentEntry {
 
 /** Returns the entry of an episode at `place` of its trace. */
 export function traceEntry(episode: Episode, { offset, length }: TracePlace): TraceEntry {
-  const { id, task, member, status, limit, error, agents, turns, durationMs } = episode;
+  const { id, task, sampleIndex, status, limit, error, agents, turns, durationMs } = episode;
   return {
     offset,
     length,
     id,
     task,
-    member,
+    sampleIndex,
     status,
     ...(limit === undefined ? {} : { limit }),
     ...(error === undefined ? {} : { error: { code: error.code, message: error.message } }),

@@ -1,7 +1,7 @@
 import { tryParseJson } from "../../contract/json.ts";
 
 /** The schema version of traces: a header line, then one line of JSON per episode. */
-const traceVersion = 1;
+const traceVersion = 2;
 
 /** The first line of a trace. */
 export interface TraceHeader {
@@ -20,5 +20,8 @@ export function headerProblem(line: string): string | undefined {
   const header = tryParseJson<Partial<TraceHeader> | null>(line);
   if (header?.format !== "lyceum-trace") return "the first line is not the header of a Lyceum trace";
   if (header.version === traceVersion) return undefined;
-  return `it has schema version ${header.version}, and this version of Lyceum reads ${traceVersion}`;
+  return (
+    `it has schema version ${header.version}, and this version of Lyceum reads ${traceVersion}: ` +
+    "use the version that wrote it, or play the episodes again"
+  );
 }

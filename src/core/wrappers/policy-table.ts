@@ -84,7 +84,7 @@ export class PolicyTable {
         messages: seat.conversation(),
         sampling: this.#sampling,
         seed: deriveSeed(this.#seed, "seat", agent, turn),
-        episode: { task: this.#entry, seed: this.#seed, member: 0, turn },
+        episode: { task: this.#entry, seed: this.#seed, sampleIndex: 0, turn },
         signal,
         ...(tools === undefined ? {} : { tools }),
         ...(previous === undefined ? {} : { previous }),

@@ -8,7 +8,7 @@ import type { RolloutLimits } from "../../core/rollout/rollout-limits.ts";
 /** `evaluation.json`: the settings of an evaluation. `identity` has the settings that determine the episodes. */
 export interface EvaluationManifest {
   readonly format: "lyceum-evaluation";
-  readonly version: 1;
+  readonly version: 2;
   /** The name of the benchmark or of the environment. */
   readonly name: string;
   readonly identity: EvaluationIdentity;
@@ -47,7 +47,7 @@ export interface EvaluationIdentity {
   /** The judge model, if there is one. */
   readonly judge?: string;
   /**
-   * True if models rotate between agents: in member m, the model of agent i + m plays agent i (modulo their number).
+   * True if models rotate between agents: in sample m, the model of agent i + m plays agent i (modulo their number).
    */
   readonly rotated?: boolean;
   /** The agents whose rewards do not decide whether an episode is correct, such as frozen agents of a training. */

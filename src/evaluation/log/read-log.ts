@@ -110,7 +110,8 @@ function parseDocument<T extends { readonly format: string; readonly version: nu
   const document = tryParseJson<Partial<T>>(text);
   if (document?.format !== format) throw malformed(path, `its format is not ${format}`);
   if (document.version !== runFolderVersion) {
-    throw malformed(path, `it has version ${document.version}, but this version of Lyceum reads ${runFolderVersion}`);
+    const problem = `it has version ${document.version}, but this version of Lyceum reads ${runFolderVersion}`;
+    throw malformed(path, problem, "Use the version of Lyceum that wrote it, or run the evaluation again.");
   }
   return document as T;
 }
@@ -121,11 +122,14 @@ function parseLine<T>(text: string, path: string): T {
   return value;
 }
 
-function malformed(path: string, problem: string): LyceumError {
+const damagedHint =
+  "Another program has changed the file. A damaged index.jsonl can be deleted: a resumed run rebuilds it.";
+
+function malformed(path: string, problem: string, hint = damagedHint): LyceumError {
   return new LyceumError({
     code: "data.malformed",
     message: `${path} cannot be read: ${problem}.`,
-    hint: "Another program has changed the file. A damaged index.jsonl can be deleted: a resumed run rebuilds it.",
+    hint,
     data: { path },
   });
 }

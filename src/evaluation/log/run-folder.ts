@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { lockPath } from "../../core/files/run-lock.ts";
 
 /** The version of all formats in a run folder. Readers reject unknown versions. */
-export const runFolderVersion = 1;
+export const runFolderVersion = 2;
 
 /** The paths of the files in an evaluation's run folder. */
 export interface RunFolder {

@@ -11,7 +11,7 @@ import type { CorrectRule } from "../../contract/correct-rule.ts";
  */
 export interface EvaluationSummary {
   readonly format: "lyceum-evaluation-summary";
-  readonly version: 1;
+  readonly version: 2;
   readonly name: string;
   readonly models: Readonly<Record<AgentId, string>>;
   /** `interrupted`: episodes are missing. */

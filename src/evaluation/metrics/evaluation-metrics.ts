@@ -40,7 +40,8 @@ export function evaluationMetrics(
   for (const agent of agents.length > 1 ? agents : []) {
     const name = rotated ? models[agent] : agent;
     const rewardOf = (entry: EpisodeEntry): number | undefined =>
-      entry.agents[rotated ? agentOfModel(agent, { agents, member: entry.member }) : agent]?.reward ?? undefined;
+      entry.agents[rotated ? agentOfModel(agent, { agents, sampleIndex: entry.sampleIndex }) : agent]?.reward ??
+      undefined;
     metrics.push([`reward/${name}`, meanMetric(results, rewardOf)]);
   }
   if (!definesCorrect(correct)) metrics.push(...shares);

@@ -4,7 +4,7 @@ import { playerOfAgent } from "../rotate-players.ts";
 /** The assignment of models to the agents of an episode. */
 export interface Seats {
   readonly agents: readonly string[];
-  /** True if models rotate between agents with each member. */
+  /** True if models rotate between agents with each sample. */
   readonly rotated: boolean;
 }
 
@@ -14,18 +14,18 @@ export interface Seats {
  */
 export function matchScore(entry: EpisodeEntry, { agents, rotated }: Seats): number | undefined {
   const [own, other] = agents.map(
-    (agent) => entry.agents[rotated ? agentOfModel(agent, { agents, member: entry.member }) : agent]?.reward,
+    (agent) => entry.agents[rotated ? agentOfModel(agent, { agents, sampleIndex: entry.sampleIndex }) : agent]?.reward,
   );
   if (own === undefined || own === null || other === undefined || other === null) return undefined;
   return own > other ? 1 : own < other ? 0 : 0.5;
 }
 
-/** Returns the agent that the model of `agent` plays in the sample `member`, if models rotate between agents. */
+/** Returns the agent that the model of `agent` plays in a sample, if models rotate between agents. */
 export function agentOfModel(
   agent: string,
-  options: { readonly agents: readonly string[]; readonly member: number },
+  options: { readonly agents: readonly string[]; readonly sampleIndex: number },
 ): string {
-  const { agents, member } = options;
+  const { agents, sampleIndex } = options;
   const player = agents.indexOf(agent);
-  return agents.find((_, index) => playerOfAgent(index, { member, players: agents.length }) === player)!;
+  return agents.find((_, index) => playerOfAgent(index, { sampleIndex, players: agents.length }) === player)!;
 }

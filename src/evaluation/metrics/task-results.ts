@@ -6,22 +6,22 @@ import type { PlannedLine } from "../task-plan.ts";
 /** The episodes of one task. */
 export interface TaskResult {
   readonly task: PlannedLine;
-  /** The played episodes, in order of `member`. */
+  /** The played episodes, in order of `sampleIndex`. */
   readonly played: readonly EpisodeEntry[];
   /** The played episodes in which all rewards are scored. */
   readonly scored: readonly EpisodeEntry[];
   readonly correct: number;
 }
 
-/** Returns the episodes of a run by task, in order. Skips episodes of other tasks and members. */
+/** Returns the episodes of a run by task, in order. Skips episodes of other tasks and samples. */
 export function taskResults(
   tasks: readonly PlannedLine[],
   options: { readonly samples: number; readonly entries: ReadonlyMap<string, EpisodeEntry> },
 ): TaskResult[] {
   const { samples, entries } = options;
-  const members = Array.from({ length: samples }, (_, member) => member);
+  const sampleIndices = Array.from({ length: samples }, (_, sampleIndex) => sampleIndex);
   return tasks.map((task) => {
-    const played = members.flatMap((member) => entries.get(episodeId({ ...task, member })) ?? []);
+    const played = sampleIndices.flatMap((sampleIndex) => entries.get(episodeId({ ...task, sampleIndex })) ?? []);
     const scored = played.filter(({ file }) => file === "episodes");
     return { task, played, scored, correct: scored.filter(({ correct }) => correct === true).length };
   });

@@ -137,7 +137,7 @@ const byReward =
 
 /** Episodes of a task stand together, in the order in which they were played. */
 const byTask: Order = (one, other) =>
-  one.task.index - other.task.index || (one.step ?? 0) - (other.step ?? 0) || one.member - other.member;
+  one.task.index - other.task.index || (one.step ?? 0) - (other.step ?? 0) || one.sampleIndex - other.sampleIndex;
 
 function compareRows(agent: string | undefined): Record<Exclude<(typeof orders)[number], "newest">, Order> {
   return {

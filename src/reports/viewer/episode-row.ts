@@ -12,7 +12,7 @@ export interface EpisodeRow {
   readonly level?: string | undefined;
   /** Of a training. Absent where the run does not tell, and while the step goes on. */
   readonly step?: number | undefined;
-  readonly member: number;
+  readonly sampleIndex: number;
   readonly outcome: EpisodeOutcome;
   readonly status: Episode["status"];
   /** The mean over its agents; null where it is unscored. */
@@ -58,7 +58,7 @@ export function indexedRow(
   entry: Entry,
   known: Pick<IndexedRow, "file" | "task"> & Partial<Pick<IndexedRow, "level" | "step">>,
 ): IndexedRow {
-  const { id, member, status, turns, durationMs, error, limit, agents, offset, length } = entry;
+  const { id, sampleIndex, status, turns, durationMs, error, limit, agents, offset, length } = entry;
   let tokens: number | null = null;
   let [earned, count, isScored] = [0, 0, true];
   let reason: string | undefined = error?.code;
@@ -78,7 +78,7 @@ export function indexedRow(
     task: known.task,
     level: known.level,
     step: known.step,
-    member,
+    sampleIndex,
     outcome: outcomeOf(entry, isScored),
     status,
     reward: !isScored ? null : earned / Math.max(1, count),

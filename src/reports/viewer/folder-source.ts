@@ -82,7 +82,7 @@ export function folderSource(
     if (kind === "evaluation") {
       const { identity } = await readManifest(folder);
       return await tokenTexts(episode, async (agent) => {
-        const model = modelOfAgent(agent, { member: episode.member, identity });
+        const model = modelOfAgent(agent, { sampleIndex: episode.sampleIndex, identity });
         const tokenizer = model === undefined ? undefined : await tokenizerOf(model);
         return tokenizer ?? (await tokenizerOfTraining(dirname(dirname(folder))));
       });

@@ -23,15 +23,15 @@ export async function tokenTexts(
   return texts;
 }
 
-/** Returns the model that plays an agent. If models rotate, this depends on the episode's `member`. */
+/** Returns the model that plays an agent. If models rotate, this depends on the episode's `sampleIndex`. */
 export function modelOfAgent(
   agent: string,
-  { member, identity }: Pick<Episode, "member"> & Pick<EvaluationManifest, "identity">,
+  { sampleIndex, identity }: Pick<Episode, "sampleIndex"> & Pick<EvaluationManifest, "identity">,
 ): string | undefined {
   const { models, rotated } = identity;
   if (rotated !== true) return models[agent];
   const agents = Object.keys(models);
-  return models[agents[playerOfAgent(agents.indexOf(agent), { member, players: agents.length })]!];
+  return models[agents[playerOfAgent(agents.indexOf(agent), { sampleIndex, players: agents.length })]!];
 }
 
 function textsOf(ids: readonly number[], tokenizer: Tokenizer): string[] {

@@ -13,7 +13,7 @@ const slack = 1e-9;
 /** The rules for the rewards of a group, if an environment has group rewards. */
 export const groupRules: readonly Rule<TaskCase>[] = [
   {
-    name: "groups-score-each-member",
+    name: "groups-score-each-episode",
     hint: "Return a reward for every agent of every episode, by the episode's id, or none at all. A failed episode must not leave the others without rewards.",
     check: async (given) => {
       if (given.environment.scoreGroup === undefined) return undefined;
@@ -64,7 +64,7 @@ async function playedGroup(given: TaskCase): Promise<readonly Episode[]> {
   const expert = isDemonstrated ? demonstrationPolicy({ environment }) : scriptedPolicy(() => "1");
   const policies: readonly Policy[] = [expert, scriptedPolicy(() => ""), scriptedPolicy(() => "x"), failing];
   const rest = { environment: alone, task, seed, limits: { environmentMs: callMs }, ...(signal && { signal }) };
-  return Promise.all(policies.map((policy, member) => rolloutEpisode({ ...rest, policies: policy, member })));
+  return Promise.all(policies.map((policy, sampleIndex) => rolloutEpisode({ ...rest, policies: policy, sampleIndex })));
 }
 
 function differs(episodes: readonly Episode[], first: GroupReward, second: GroupReward): boolean {

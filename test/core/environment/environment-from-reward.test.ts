@@ -19,7 +19,11 @@ describe("criteria instead of a function", () => {
       reward: [
         { name: "right", score: ({ task, text, signal }) => (text === task.answer && !signal.aborted ? 1 : 0) },
         { name: "short", weight: 0.5, score: async ({ text }) => (text.length < 5 ? 1 : 0) },
-        { name: "first", weight: 0.5, scoreGroup: (group) => group.map(({ member }) => (member === 0 ? 1 : 0)) },
+        {
+          name: "first",
+          weight: 0.5,
+          scoreGroup: (group) => group.map(({ sampleIndex }) => (sampleIndex === 0 ? 1 : 0)),
+        },
         // @ts-expect-error: the task has no such key
         { name: "typed", weight: 0, score: ({ task }) => (task.nothing === undefined ? 1 : 0) },
       ],

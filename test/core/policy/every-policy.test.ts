@@ -29,7 +29,7 @@ async function firstRequest(): Promise<ActRequest> {
     messages: [textMessage("user", "Twice 2?")],
     sampling: defaultSampling,
     seed: deriveSeed(1, task.hash, 0, "agent", 0),
-    episode: { task, member: 0, turn: 0, seed: 1 },
+    episode: { task, sampleIndex: 0, turn: 0, seed: 1 },
   };
 }
 

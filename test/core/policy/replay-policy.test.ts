@@ -36,7 +36,7 @@ async function play(policies: Policy, options: { readonly seed?: number; readonl
   const groups = await collectGroups(events);
   return groups
     .flatMap(({ episodes }) => episodes)
-    .sort((first, second) => first.task.index - second.task.index || first.member - second.member);
+    .sort((first, second) => first.task.index - second.task.index || first.sampleIndex - second.sampleIndex);
 }
 
 /** The episodes without their durations and the names of their policies. */
@@ -95,7 +95,7 @@ describe("a replayed run", () => {
     expect(turn).not.toHaveProperty("retries");
   });
 
-  test("fails and says why for an unrecorded seed, member, turn or task", async () => {
+  test("fails and says why for an unrecorded seed, sample, turn or task", async () => {
     const recorded = await play(chatty);
     const errors = async (policy: Policy, options: Parameters<typeof play>[1] = {}): Promise<readonly string[]> =>
       (await play(policy, options)).flatMap(({ error }) =>
@@ -104,14 +104,16 @@ describe("a replayed run", () => {
     const replay = await replayPolicy(recorded);
     expect(await errors(replay, { seed: 8 })).toHaveLength(6);
     expect(await errors(replay, { groupSize: 3 })).toEqual(
-      [1, 2, 3].map(() => expect.stringMatching(`^policy.failed: .*"agent" in turn 0 of task ".*" \\(member 2\\)`)),
+      [1, 2, 3].map(() =>
+        expect.stringMatching(`^policy.failed: .*"agent" in turn 0 of task ".*" \\(sample 2\\)`),
+      ),
     );
     const short = recorded.map((episode) => {
       const agent = episode.agents.agent!;
       return { ...episode, agents: { agent: { ...agent, turns: agent.turns.slice(0, 2) } } };
     });
     expect(await errors(await replayPolicy(short))).toEqual(
-      [0, 1].map((member) => expect.stringMatching(`in turn 2 of task ".*" \\(member ${member}\\)`)),
+      [0, 1].map((sampleIndex) => expect.stringMatching(`in turn 2 of task ".*" \\(sample ${sampleIndex}\\)`)),
     );
     const [other] = await play(await replayPolicy(recorded.slice(2)));
     expect(other).toMatchObject({ error: { code: "policy.failed", hint: "Use the recorded tasks." } });

@@ -257,8 +257,8 @@ describe("derived seeds", () => {
   test("a grid of a million keys has no collision", () => {
     const seeds = new Set<number>();
     for (let task = 0; task < 1000; task++) {
-      for (let member = 0; member < 100; member++) {
-        for (let turn = 0; turn < 10; turn++) seeds.add(deriveSeed(5, task, member, "agent", turn));
+      for (let sampleIndex = 0; sampleIndex < 100; sampleIndex++) {
+        for (let turn = 0; turn < 10; turn++) seeds.add(deriveSeed(5, task, sampleIndex, "agent", turn));
       }
     }
     expect(seeds.size).toBe(1_000_000);

@@ -21,10 +21,10 @@ const boom = (): never => {
   throw new RangeError("boom");
 };
 
-/** The completion of one member in the first turn, and of all others. */
-function oddOne(member: number, odd: (request: ActRequest) => ScriptedAnswer | Promise<ScriptedAnswer>): Policy {
+/** The completion of one sample in the first turn, and of all others. */
+function oddOne(sampleIndex: number, odd: (request: ActRequest) => ScriptedAnswer | Promise<ScriptedAnswer>): Policy {
   return scriptedPolicy((request) =>
-    request.episode!.turn === 0 && request.episode!.member === member ? odd(request) : String(request.seed),
+    request.episode!.turn === 0 && request.episode!.sampleIndex === sampleIndex ? odd(request) : String(request.seed),
   );
 }
 
@@ -61,7 +61,7 @@ describe("what goes wrong in one branch", () => {
 
   test("of a policy is the end of the joint actions with that completion", async () => {
     const policies = scriptedPolicy(({ agent, episode }) =>
-      agent === "right" && episode!.member === 1 ? boom() : "yes",
+      agent === "right" && episode!.sampleIndex === 1 ? boom() : "yes",
     );
     const environment = jointWorld({ agents: pair, maxTurns: 1, forks: true });
     const crossed = await playTree({ environment, policies, shape: { groupSize: 2, mode: "cross", turns: "tree" } });
@@ -102,7 +102,7 @@ describe("what goes wrong in one branch", () => {
   test.each(actions)("an answer that %s", async (_, code, act) => {
     const policies: Policy = {
       ...seedPolicy,
-      act: (request) => (request.episode!.member === 2 ? act() : seedPolicy.act(request)),
+      act: (request) => (request.episode!.sampleIndex === 2 ? act() : seedPolicy.act(request)),
     };
     const played = await playTree({ environment: jointWorld({ maxTurns: 1, forks: true }), policies });
     expect(ends(played)).toEqual(["completed", "completed", code]);
@@ -266,7 +266,7 @@ describe("limits", () => {
 
   test("of time: in the completions", async () => {
     const policies = scriptedPolicy(({ episode }) =>
-      episode!.turn === 1 && episode!.member === 4 ? forever() : "yes",
+      episode!.turn === 1 && episode!.sampleIndex === 4 ? forever() : "yes",
     );
     const environment = jointWorld({ maxTurns: 3, forks: true });
     const played = await playTree({ environment, policies, limits: { episodeMs: 1_000 } });
@@ -329,8 +329,8 @@ describe("a batching policy", () => {
     const policies: Policy = {
       ...seedPolicy,
       act: async (request) => {
-        const { turn, member } = request.episode!;
-        if (turn === 0 && member === 1) return forever();
+        const { turn, sampleIndex } = request.episode!;
+        if (turn === 0 && sampleIndex === 1) return forever();
         await new Promise<void>((resolve) => held.push(resolve));
         return seedPolicy.act(request);
       },
@@ -479,9 +479,9 @@ describe("the rollout", () => {
   });
 });
 
-/** A node without the ids and members of its episodes, which count the leaves before them. */
+/** A node without the ids and sample indices of its episodes, which count the leaves before them. */
 function withoutIds(node: JointNode | undefined): unknown {
   return JSON.parse(
-    JSON.stringify(content(node), (key, part) => (key === "id" || key === "member" ? undefined : part)),
+    JSON.stringify(content(node), (key, part) => (key === "id" || key === "sampleIndex" ? undefined : part)),
   );
 }

@@ -65,8 +65,8 @@ describe("a tree", () => {
     const environment = jointWorld({ maxTurns: 3, forks: true });
     const asked: string[] = [];
     const policies = scriptedPolicy(({ episode }) => {
-      asked.push(`${episode!.turn}.${episode!.member}`);
-      return `${episode!.member}`;
+      asked.push(`${episode!.turn}.${episode!.sampleIndex}`);
+      return `${episode!.sampleIndex}`;
     });
     const tree = await playTree({ environment, policies, shape: alignTree });
     // 1 + 3 + 9 nodes, 3 joint actions each; every node but for one of its joint actions plays on a fork.
@@ -76,9 +76,9 @@ describe("a tree", () => {
         .sort(),
     ).toEqual([0, ...Array(3).fill(1), ...Array(9).fill(2)]);
     expect(asked).toEqual([
-      ...[0, 1, 2].map((member) => `0.${member}`),
-      ...Array.from({ length: 9 }, (_, member) => `1.${member}`),
-      ...Array.from({ length: 27 }, (_, member) => `2.${member}`),
+      ...[0, 1, 2].map((sampleIndex) => `0.${sampleIndex}`),
+      ...Array.from({ length: 9 }, (_, sampleIndex) => `1.${sampleIndex}`),
+      ...Array.from({ length: 27 }, (_, sampleIndex) => `2.${sampleIndex}`),
     ]);
     expect(environment.calls).toMatchObject({ create: 1, reset: 1, fork: 26, step: 39, close: 27 });
     expect(tree.episodes).toHaveLength(27);
@@ -152,7 +152,7 @@ describe("a tree", () => {
 
   test("has no child if the environment has ended, and other paths continue", async () => {
     const environment = jointWorld({ maxTurns: 3, forks: true, over: ({ texts }) => texts.agent === "b" });
-    const policies = scriptedPolicy(({ episode }) => String.fromCharCode(97 + (episode!.member % 3)));
+    const policies = scriptedPolicy(({ episode }) => String.fromCharCode(97 + (episode!.sampleIndex % 3)));
     const tree = await playTree({ environment, policies });
     const [first, ended, last] = tree.root!.jointActions;
     expect(ended).toMatchObject({ episode: { status: "completed", turns: 1 } });
@@ -182,7 +182,7 @@ describe("a tree", () => {
     const tasks = await environment.tasks("train[:1]");
     const policies = scriptedPolicy(({ messages, episode }) => {
       const [, ...legal] = /move: (\w+) or (\w+)/.exec(textOf(messages.at(-1)!))!;
-      return legal[episode!.member % 2]!;
+      return legal[episode!.sampleIndex % 2]!;
     });
     const [tree] = await Array.fromAsync(jointRollout({ environment, tasks, policies, seed: 3, shape: crossTree }));
     // check-check, check-bet and one of two answers, bet and one of two answers.
@@ -223,7 +223,7 @@ describe("a tree", () => {
     const environment = jointWorld({ maxTurns: 1, forks: true, acting: () => [] });
     const tree = await playTree({ environment });
     expect(tree.root).toBeUndefined();
-    expect(tree.episodes).toMatchObject([{ status: "completed", turns: 0, member: 0 }]);
+    expect(tree.episodes).toMatchObject([{ status: "completed", turns: 0, sampleIndex: 0 }]);
   });
 
   test("ends each leaf at the turn limit", async () => {
@@ -327,9 +327,9 @@ describe("bit for bit equal are", () => {
     const environment = drawn({ agents: pair, maxTurns: 2 });
     const { episodes } = await playTree({ environment, policies: tokenPolicy().policies, shape: crossTree });
     const policies = await replayPolicy(episodes, { name: "tokens" });
-    for (const member of [0, 5, 15]) {
-      const again = await rolloutEpisode({ environment, task: await oneTask(), policies, seed: 3, member });
-      expect(content(again)).toEqual(content(episodes[member]));
+    for (const sampleIndex of [0, 5, 15]) {
+      const again = await rolloutEpisode({ environment, task: await oneTask(), policies, seed: 3, sampleIndex });
+      expect(content(again)).toEqual(content(episodes[sampleIndex]));
     }
   });
 });
@@ -757,7 +757,7 @@ function checkTree(
   }: { readonly shape: JointShape; readonly agents: readonly string[]; readonly maxTurns: number },
 ): void {
   expect(nodesOf(tree.root).length).toBeLessThanOrEqual(countJointNodes({ shape, agents: agents.length, maxTurns }));
-  expect(tree.episodes.map(({ member }) => member)).toEqual(tree.episodes.map((_, index) => index));
+  expect(tree.episodes.map(({ sampleIndex }) => sampleIndex)).toEqual(tree.episodes.map((_, index) => index));
   const leaves: unknown[] = [];
   const visit = (
     node: JointNode,

@@ -155,7 +155,7 @@ export async function playTree(options: Parameters<typeof playTrees>[0]): Promis
 export const seedPolicy: Policy = scriptedPolicy(({ seed }) => String(seed));
 
 /** A policy that answers with its place in the group, letters from a. */
-export const letterPolicy: Policy = scriptedPolicy(({ episode }) => String.fromCharCode(97 + episode!.member));
+export const letterPolicy: Policy = scriptedPolicy(({ episode }) => String.fromCharCode(97 + episode!.sampleIndex));
 
 /** Parents before children. */
 export function nodesOf(node: JointNode | undefined): readonly JointNode[] {

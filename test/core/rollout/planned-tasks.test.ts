@@ -15,13 +15,13 @@ async function entries(): Promise<TaskEntry<number>[]> {
   return Promise.all([0, 1, 2].map((index) => tasks.get(index)));
 }
 
-describe("tasks of which only some members are to be played", () => {
+describe("tasks of which only some samples are to be played", () => {
   test("give the episodes that a whole rollout would, and groups of these alone", async () => {
     const tasks = await entries();
     const play = { environment: countingWorld(1), policies, seed: 3, groupSize: 3, concurrency: 2 };
     const whole = (await collectGroups(rollout({ ...play, tasks }))).flatMap(({ episodes }) => episodes);
-    const members = [[2], [], [0, 2]];
-    const planned = tasks.map((task, index) => ({ ...task, members: members[index]! }));
+    const sampleIndices = [[2], [], [0, 2]];
+    const planned = tasks.map((task, index) => ({ ...task, sampleIndices: sampleIndices[index]! }));
     const groups = await collectGroups(rollout({ ...play, tasks: planned }));
     const played = groups.flatMap(({ episodes }) => episodes);
     const wanted = [whole[2], whole[6], whole[8]].map((episode) => ({ ...episode!, durationMs: 0 }));
@@ -35,7 +35,7 @@ describe("tasks of which only some members are to be played", () => {
       rollout({ environment: countingWorld(1), policies, seed: 3, groupSize: 2, tasks }),
     );
     const ids = tasks.flatMap(({ hash }, index) =>
-      [0, 1].map((member) => episodeId({ hash, member, seed: taskSeed(3, index === 2 ? 1 : 0) })),
+      [0, 1].map((sampleIndex) => episodeId({ hash, sampleIndex, seed: taskSeed(3, index === 2 ? 1 : 0) })),
     );
     expect(groups.flatMap(({ episodes }) => episodes.map(({ id }) => id))).toEqual(ids);
   });

@@ -48,7 +48,7 @@ describe("an episode", () => {
       policies: scriptedPolicy(["first", "second"]),
       seed: 7,
     });
-    expect(episode).toMatchObject({ status: "completed", turns: 2, seed: 7, member: 0, environment: "world" });
+    expect(episode).toMatchObject({ status: "completed", turns: 2, seed: 7, sampleIndex: 0, environment: "world" });
     const agent = episode.agents.agent!;
     expect(agent.nodes.map(({ id, parent, turn, message }) => [id, parent, turn, message])).toEqual([
       [0, null, 0, textMessage("user", "task 0")],
@@ -690,7 +690,7 @@ describe("groups", () => {
       seed: 3,
     });
     expect(new Set(seeds).size).toBe(1);
-    expect(group.episodes.map(({ member }) => member)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(group.episodes.map(({ sampleIndex }) => sampleIndex)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(new Set(group.episodes.map(({ id }) => id)).size).toBe(8);
     expect(new Set(group.episodes.map(({ agents }) => JSON.stringify(agents.agent!.nodes[1]!.message))).size).toBe(8);
   });
@@ -729,13 +729,13 @@ describe("groups", () => {
     expect(await answers(1)).not.toEqual(await answers(2));
   });
 
-  test("can be played one member at a time", async () => {
+  test("can be played one sample at a time", async () => {
     const environment = countingWorld(2);
     const task = await oneTask();
     const group = await rolloutGroup({ environment, task, policies: seedPolicy, groupSize: 4, seed: 3 });
-    for (const member of [0, 3]) {
-      const alone = await rolloutEpisode({ environment, task, policies: seedPolicy, seed: 3, member });
-      expect(content(alone)).toEqual(content(group.episodes[member]!));
+    for (const sampleIndex of [0, 3]) {
+      const alone = await rolloutEpisode({ environment, task, policies: seedPolicy, seed: 3, sampleIndex });
+      expect(content(alone)).toEqual(content(group.episodes[sampleIndex]!));
     }
   });
 
@@ -788,16 +788,18 @@ describe("the rollout", () => {
     );
     const names = events.map((event) =>
       event.type === "episode-start"
-        ? `start ${event.group}.${event.member}`
+        ? `start ${event.group}.${event.sampleIndex}`
         : event.type === "episode-end"
-          ? `end ${event.group}.${event.episode.member}`
+          ? `end ${event.group}.${event.episode.sampleIndex}`
           : event.type === "group-end"
             ? `group ${event.group}`
             : event.type,
     );
     expect(names).toEqual([
       ...[0, 1, 2].flatMap((group) =>
-        [0, 1].flatMap((member) => [`start ${group}.${member}`, `end ${group}.${member}`]).concat(`group ${group}`),
+        [0, 1]
+          .flatMap((sampleIndex) => [`start ${group}.${sampleIndex}`, `end ${group}.${sampleIndex}`])
+          .concat(`group ${group}`),
       ),
       "rollout-end",
     ]);

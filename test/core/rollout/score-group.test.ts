@@ -24,7 +24,9 @@ function scoringWorld(scoreGroup: ScoreGroup): ReturnType<typeof world<number>> 
 }
 
 const byRank: ScoreGroup = async (group) =>
-  Object.fromEntries(group.map(({ id, member }) => [id, { agent: scored(member / 10, { rank: member / 10 }) }]));
+  Object.fromEntries(
+    group.map(({ id, sampleIndex }) => [id, { agent: scored(sampleIndex / 10, { rank: sampleIndex / 10 }) }]),
+  );
 
 function values(episodes: readonly Episode[]): unknown[] {
   return episodes.map(({ agents }) =>
@@ -135,7 +137,8 @@ describe("scoring a group", () => {
     });
     const started = new Set<number>();
     const consume = async (): Promise<void> => {
-      for await (const event of events) if (event.type === "episode-start") started.add(event.group * 2 + event.member);
+      for await (const event of events)
+        if (event.type === "episode-start") started.add(event.group * 2 + event.sampleIndex);
     };
     await expect(consume()).rejects.toMatchObject({ code: "aborted" });
     expect(written).toHaveLength(started.size);

@@ -148,7 +148,7 @@ describe("criteria of a group", () => {
     },
   };
   const base = { tasks: ["2 + 2"], prompt: (task: string) => task };
-  const answers = scriptedPolicy(({ episode }) => ["4", "four", "4"][episode!.member]!);
+  const answers = scriptedPolicy(({ episode }) => ["4", "four", "4"][episode!.sampleIndex]!);
 
   async function play(judged: Rubric<Answer>): Promise<readonly Episode[]> {
     const environment = environmentFromReward({ ...base, reward: judged });

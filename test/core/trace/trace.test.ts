@@ -311,6 +311,7 @@ describe("reading a trace", () => {
     ["another file", "hello\n", "not the header"],
     ["another JSONL file", '{"question": "1+1"}\n', "not the header"],
     ["a trace of the future", '{"format":"lyceum-trace","version":99}\n', "version 99"],
+    ["an older trace", '{"format":"lyceum-trace","version":1}\n', "use the version that wrote it"],
   ])("refuses %s", async (_, content, message) => {
     const path = newPath();
     await writeFile(path, content);

@@ -135,7 +135,7 @@ describe("baselines", () => {
       messages: [textMessage("user", "`aux`")],
       sampling: { temperature: 1, maxTokens: 9 },
       seed: 0,
-      episode: { task, seed: 0, member: 0, turn: 0 },
+      episode: { task, seed: 0, sampleIndex: 0, turn: 0 },
       signal: new AbortController().signal,
     };
     const results = await Promise.all([aux.act({ ...request, agent: "aux" }), main.act({ ...request, agent: "main" })]);

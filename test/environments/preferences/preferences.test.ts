@@ -50,7 +50,7 @@ describe("the preferences environment", () => {
     });
   });
 
-  it("demonstrates the chosen answer to the even members of a group, the rejected one to the odd ones", async () => {
+  it("demonstrates the chosen answer in the even samples of a group, the rejected one in the odd ones", async () => {
     const environment = await environmentOf([row]);
     const groups = await collectGroups(
       rollout({

@@ -5,7 +5,7 @@ import type { EpisodeRow } from "../../../src/reports/viewer/episode-row.ts";
 function row(id: string, parts: Partial<EpisodeRow>): EpisodeRow {
   const task = { index: 0, id: "0" };
   const played = { outcome: "scored", status: "completed", turns: 1, tokens: null, durationMs: 1 } as const;
-  return { id, task, member: 0, reward: 0, ...played, ...parts };
+  return { id, task, sampleIndex: 0, reward: 0, ...played, ...parts };
 }
 
 const ids = (rows: readonly EpisodeRow[]): string => rows.map(({ id }) => id).join(" ");

@@ -100,7 +100,7 @@ describe("an evaluation", () => {
     expect((await rowsOf({ min: 0.5 })).every(({ reward }) => reward === 1)).toBe(true);
     expect(await rowsOf({ min: 0.1, max: 0.1 })).toHaveLength(counts.scored - counts.correct - counts.failed);
     expect((await rowsOf({ task: "3" })).map(({ task }) => task.id)).toEqual(expect.arrayContaining(["3", "13", "39"]));
-    expect((await rowsOf({ task: "=3" })).map(({ task, member }) => `${task.id} ${member}`).sort()).toEqual([
+    expect((await rowsOf({ task: "=3" })).map(({ task, sampleIndex }) => `${task.id} ${sampleIndex}`).sort()).toEqual([
       "3 0",
       "3 1",
     ]);

@@ -24,13 +24,13 @@ function agent(text: string): AgentEpisode {
   };
 }
 
-function episode(member: number): Episode {
+function episode(sampleIndex: number): Episode {
   return {
-    id: `e-${member}`,
+    id: `e-${sampleIndex}`,
     environment: "e",
     task: { index: 0, id: "0", hash: "0" },
     seed: 0,
-    member,
+    sampleIndex,
     status: "completed",
     agents: { one: agent("aü🙂"), two: agent("b") },
     turns: 1,
@@ -43,8 +43,8 @@ function identity(rotated: boolean): Pick<EvaluationManifest, "identity"> {
   return { identity: { models, rotated } as Partial<EvaluationManifest["identity"]> as EvaluationManifest["identity"] };
 }
 
-const tokenizerOf = (member: number, rotated: boolean) => async (agent: string) =>
-  modelOfAgent(agent, { member, ...identity(rotated) }) === "here" ? tokenizer : undefined;
+const tokenizerOf = (sampleIndex: number, rotated: boolean) => async (agent: string) =>
+  modelOfAgent(agent, { sampleIndex, ...identity(rotated) }) === "here" ? tokenizer : undefined;
 
 it("are one for each sampled token, whole characters with the last of theirs", async () => {
   const texts = await tokenTexts(episode(0), tokenizerOf(0, false));

@@ -32,7 +32,7 @@ function episode(n: number, options: { readonly take: number; readonly text?: st
     environment: "e",
     task: { index: n % 3, id: String(n % 3), hash: "0" },
     seed: 0,
-    member: n,
+    sampleIndex: n,
     status: n % 5 === 4 ? "truncated" : "completed",
     agents: { one: agent((take + n) % 10, text), two: agent(n % 7 === 6 ? null : 1, "") },
     turns: 1,

@@ -18,7 +18,7 @@ async function playedEpisodes(): Promise<Episode[]> {
   const traces = ["episodes.jsonl", "failures.jsonl"].map((file) => Array.fromAsync(readTrace(join(folder, file))));
   const played = (await Promise.all(traces)).flat();
   await rm(folder, { recursive: true });
-  return played.sort((one, other) => one.task.index - other.task.index || one.member - other.member);
+  return played.sort((one, other) => one.task.index - other.task.index || one.sampleIndex - other.sampleIndex);
 }
 
 /** A training that keeps a trace, from one step to another; `from` above 0 goes on with one. */

@@ -13,12 +13,12 @@ import { playedEpisode } from "../played-episode.ts";
 
 /** An episode of two turns: prompt 1 2, sampled 3 4, reply 5, sampled 6. If it is broken, 6 is in a new sequence. */
 function episode(options: {
-  readonly member: number;
+  readonly sampleIndex: number;
   readonly rewards: Readonly<Record<string, Reward>>;
   readonly status?: EpisodeStatus;
   readonly broken?: boolean;
 }): Episode {
-  const { member, rewards, status = "completed", broken = false } = options;
+  const { sampleIndex, rewards, status = "completed", broken = false } = options;
   const node = (id: number, turn: number, ids: number[], sampled: boolean, startsSequence = false) => ({
     id,
     parent: id === 0 ? null : id - 1,
@@ -49,13 +49,13 @@ function episode(options: {
     agent,
     { nodes, turns, reward, terminated: true, truncated: false },
   ]);
-  return playedEpisode(Object.fromEntries(agents), { id: `episode-${member}`, member, status });
+  return playedEpisode(Object.fromEntries(agents), { id: `episode-${sampleIndex}`, sampleIndex, status });
 }
 
 function group(rewards: readonly Reward[]): Group {
   return {
     task: { index: 0, id: "0", hash: "0" },
-    episodes: rewards.map((reward, member) => episode({ member, rewards: { agent: reward } })),
+    episodes: rewards.map((reward, sampleIndex) => episode({ sampleIndex, rewards: { agent: reward } })),
   };
 }
 
@@ -78,7 +78,9 @@ describe("samples", () => {
   });
 
   it("compares only episodes of the same agent and group", () => {
-    const two = [0, 1].map((member) => episode({ member, rewards: { a: scored(member), b: scored(10 * member) } }));
+    const two = [0, 1].map((sampleIndex) =>
+      episode({ sampleIndex, rewards: { a: scored(sampleIndex), b: scored(10 * sampleIndex) } }),
+    );
     const groups = [{ ...group([]), episodes: two }, group([scored(100), scored(102)])];
     expect(
       groups
@@ -96,8 +98,8 @@ describe("samples", () => {
 
   it("imitates all episodes that did not fail, also unscored ones, without advantages", () => {
     const statuses: EpisodeStatus[] = ["completed", "truncated", "failed", "aborted"];
-    const episodes = statuses.map((status, member) =>
-      episode({ member, status, rewards: { agent: unscored("judge") } }),
+    const episodes = statuses.map((status, sampleIndex) =>
+      episode({ sampleIndex, status, rewards: { agent: unscored("judge") } }),
     );
     const samples = imitationSamples({ ...group([]), episodes });
     expect(samples).toHaveLength(2);
@@ -110,7 +112,9 @@ describe("samples", () => {
     expect(hasSignal(group([scored(1), unscored("judge")]))).toBe(false);
     expect(hasSignal(group([scored(1)]))).toBe(false);
     expect(hasSignal(group([]))).toBe(false);
-    const episodes = [0, 1].map((member) => episode({ member, rewards: { a: scored(1), b: scored(member) } }));
+    const episodes = [0, 1].map((sampleIndex) =>
+      episode({ sampleIndex, rewards: { a: scored(1), b: scored(sampleIndex) } }),
+    );
     expect(hasSignal({ ...group([]), episodes })).toBe(true);
   });
 });
@@ -118,7 +122,7 @@ describe("samples", () => {
 describe("sampleData", () => {
   const sampleOf = (broken: boolean) =>
     groupSamples(
-      { ...group([]), episodes: [episode({ member: 0, rewards: { agent: scored(3) }, broken })] },
+      { ...group([]), episodes: [episode({ sampleIndex: 0, rewards: { agent: scored(3) }, broken })] },
       { estimator: noBaseline },
     )[0]!;
 

@@ -212,7 +212,7 @@ function EpisodeFacts({ view: { row, episode, task } }: { readonly view: Episode
         ["status", statusText(episode)],
         ["step", row.step === undefined ? "" : formatCount(row.step)],
         ["level", row.level],
-        ["sample", String(row.member)],
+        ["sample", String(row.sampleIndex)],
         ["turns", String(row.turns)],
         [
           "tokens",

@@ -107,7 +107,7 @@ function Rows(props: {
     // In a training, most episodes have no other outcome than their reward.
     outcome: rows.some(({ outcome, status }) => outcome !== "scored" || status !== "completed"),
     level: rows.some(({ level }) => level !== undefined),
-    member: rows.some(({ member }) => member > 0),
+    sampleIndex: rows.some(({ sampleIndex }) => sampleIndex > 0),
     tokens: rows.some(({ tokens }) => tokens !== null),
     words: rows.some(({ words }) => words !== undefined),
     prompt: rows.some(({ prompt }) => prompt !== undefined),
@@ -140,7 +140,7 @@ function Rows(props: {
           ),
           title: ({ prompt }) => prompt,
         },
-        has.member && { name: "sample", number: ({ member }) => member },
+        has.sampleIndex && { name: "sample", number: ({ sampleIndex }) => sampleIndex },
         has.level && { name: "level", cell: ({ level = "" }) => <Text>{level}</Text> },
         has.outcome && { name: "outcome", cell: outcomeCell },
         {

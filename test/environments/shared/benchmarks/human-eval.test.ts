@@ -19,7 +19,7 @@ test.skipIf(noBenchmarkData !== undefined)(
         format: "completion",
         shots: 0,
       });
-    const policies = scriptedPolicy(({ episode }) => samples[episode!.member]!);
+    const policies = scriptedPolicy(({ episode }) => samples[episode!.sampleIndex]!);
     const folder = await temporaryFolder();
     const correct = { component: "tests", atLeast: 0.9 };
     const options = { environment, policies, split: "test", samples: samples.length, k: [1], correct, folder };
