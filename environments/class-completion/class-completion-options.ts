@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type PayEveryTurn, payEveryTurnShape } from "../shared/code-turns/pay-every-turn.ts";
+import { type RewardEveryTurn, rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
 import { type CodeTurnOptions, codeTurnShape } from "../shared/code-turns/turn-options.ts";
 import type { MethodSplit } from "./method-split.ts";
 
 /** The options of the class-completion environment. The schema describes each one. */
-export interface ClassCompletionOptions extends CodeTurnOptions, PayEveryTurn {
+export interface ClassCompletionOptions extends CodeTurnOptions, RewardEveryTurn {
   readonly path?: string | undefined;
   readonly agents: number;
   readonly split: MethodSplit;
@@ -30,7 +30,7 @@ const schema = z.strictObject({
     .default("correctness")
     .describe("correctness: 0.05 for syntax, 0.05 for methods, 0.9 for tests. comlrl: CoMLRL's, from -1 to 6."),
   ...codeTurnShape,
-  ...payEveryTurnShape,
+  ...rewardEveryTurnShape,
 });
 
 /** The schema of the class-completion environment's options, for the registry. */

@@ -17,10 +17,10 @@ import {
   requiredExpert,
 } from "../shared/code-turns/expert-edits.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
-import { episodeRange } from "../shared/code-turns/pay-every-turn.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
 import { replyCode } from "../shared/code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
+import { episodeRange } from "../shared/code-turns/reward-every-turn.ts";
 import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
 import { showAll } from "../shared/code-turns/visible-tests.ts";
@@ -52,7 +52,7 @@ export function classCompletionEnvironment(
 ): EnvironmentDefinition<ClassTask> {
   const parsed = parseClassCompletionOptions(options);
   const expert = requiredExpert("class-completion", parsed, resources.expert);
-  const { maxTurns, payEveryTurn, reward: preset, shareTests, split } = parsed;
+  const { maxTurns, rewardEveryTurn, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);
   const limits = processorTime(parsed.cpuSeconds);
   /** Returns the agents with methods in a class, their methods, and the owner of each method. */
@@ -111,7 +111,7 @@ export function classCompletionEnvironment(
         context: revisionContext(parsed),
       });
       const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
-      if (parsed.mode === "plain" && !isLast && !payEveryTurn) return revisions(() => "");
+      if (parsed.mode === "plain" && !isLast && !rewardEveryTurn) return revisions(() => "");
       const { problem, skeleton } = task;
       const seed = random.integer(0, 2 ** 31);
       const edits = async (): Promise<readonly ExpertEdit[]> =>
@@ -139,7 +139,7 @@ export function classCompletionEnvironment(
           correct: false,
         };
         if (isLast) return earned;
-        const graded = payEveryTurn ? earned : { correct: false };
+        const graded = rewardEveryTurn ? earned : { correct: false };
         if (expert !== undefined) {
           const edited = await edits();
           const info = { turn, metrics: expertMetrics(edited) };
@@ -161,8 +161,8 @@ export function classCompletionEnvironment(
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
       const earned = joint(total(components));
       const correct = grade.passed;
-      if (isLast || (correct && !payEveryTurn)) return { ...earned, correct, info };
-      const graded = { correct, info, ...(payEveryTurn ? earned : {}) };
+      if (isLast || (correct && !rewardEveryTurn)) return { ...earned, correct, info };
+      const graded = { correct, info, ...(rewardEveryTurn ? earned : {}) };
       if (parsed.mode === "plain") return { ...revisions(() => ""), ...graded };
       if (expert !== undefined) {
         const edited = await edits();
@@ -178,7 +178,7 @@ export function classCompletionEnvironment(
     demonstrate: (task) => {
       const { acting, owners } = sharesOf(task);
       const turn = Object.fromEntries(acting.map(({ agent }, place) => [agent, demonstration(task, owners, place)]));
-      return Array.from({ length: payEveryTurn ? maxTurns : 1 }, () => turn);
+      return Array.from({ length: rewardEveryTurn ? maxTurns : 1 }, () => turn);
     },
   });
   return anySplitOfOneFile(environment, parsed.path);

@@ -5,7 +5,7 @@ import type { SharedResource } from "../../src/core/environment/shared-resource.
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import type { CodeResources } from "../shared/code-turns/code-resources.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
-import { episodeRange } from "../shared/code-turns/pay-every-turn.ts";
+import { episodeRange } from "../shared/code-turns/reward-every-turn.ts";
 import type { CodeOptions } from "./code-options.ts";
 import { rewardRange } from "./code-reward.ts";
 import { codeTasks } from "./code-tasks.ts";

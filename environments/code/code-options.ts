@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Language } from "../../sandbox/execution.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type PayEveryTurn, payEveryTurnShape } from "../shared/code-turns/pay-every-turn.ts";
+import { type RewardEveryTurn, rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
 import { type CodeTurnOptions, codeTurnShape, pythonSandboxes } from "../shared/code-turns/turn-options.ts";
 
 /** The benchmarks with a reader, and `jsonl` for custom problems. */
@@ -17,7 +17,7 @@ const codeDatasets = [
 ] as const;
 
 /** The options of the code environment. The schema describes each one. */
-export interface CodeOptions extends CodeTurnOptions, PayEveryTurn {
+export interface CodeOptions extends CodeTurnOptions, RewardEveryTurn {
   readonly dataset: (typeof codeDatasets)[number];
   readonly path?: string | undefined;
   readonly language: Language;
@@ -47,7 +47,7 @@ const schema = z.strictObject({
     .default("correctness")
     .describe("The reward preset: correctness from 0 to 1, comlrl from 0 to 4, mrlm from -0.5 to 2."),
   ...codeTurnShape,
-  ...payEveryTurnShape,
+  ...rewardEveryTurnShape,
   sandbox: z
     .enum([...pythonSandboxes, "isolated-vm"])
     .default("auto")

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Language } from "../../sandbox/execution.ts";
-import { showFifth } from "../../sandbox/grading/test-suite.ts";
+import { showFirstFifth } from "../../sandbox/grading/test-suite.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
 import type { HubOptions } from "../../src/core/hub/hub.ts";
@@ -10,7 +10,7 @@ import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../shared/code-benchmarks/human-eval.ts";
 import { mbppProblem, sanitizedMbppProblem } from "../shared/code-benchmarks/mbpp.ts";
 import { multiplEProblem } from "../shared/code-benchmarks/multipl-e.ts";
-import { ownProblem } from "../shared/code-benchmarks/own-problem.ts";
+import { customProblem } from "../shared/code-benchmarks/custom-problem.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
 import { showAll } from "../shared/code-turns/visible-tests.ts";
@@ -43,18 +43,18 @@ export function codeTasks(
   const limits = processorTime(options.cpuSeconds);
   const shown = (problem: CodeProblem): CodeProblem => ({
     ...problem,
-    suite: { ...(shareTests ? showAll : showFifth)(problem.suite), limits },
+    suite: { ...(shareTests ? showAll : showFirstFifth)(problem.suite), limits },
   });
   if (dataset === "jsonl") {
     const { language } = options;
-    const read = (row: unknown): CodeProblem => shown(ownProblem(row, language));
-    return { language, splits: ["train"], tasks: async () => ownTasks(resolve(path!), read) };
+    const read = (row: unknown): CodeProblem => shown(customProblem(row, language));
+    return { language, splits: ["train"], tasks: async () => customTasks(resolve(path!), read) };
   }
   const { language, read } = readers[dataset];
   return { language, ...benchmarkTasks({ name: dataset, path, hub, read: (row) => shown(read(row)) }) };
 }
 
-async function ownTasks(path: string, read: (row: unknown) => CodeProblem): Promise<Taskset<CodeProblem>> {
+async function customTasks(path: string, read: (row: unknown) => CodeProblem): Promise<Taskset<CodeProblem>> {
   const rows = await readBenchmarkRows(path);
   const problems = rows.map((row, i) => {
     try {

@@ -32,7 +32,7 @@ type Agent = (typeof agents)[number];
 export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
   const { options } = parts;
   const { expert } = parts.resources;
-  const { maxTurns, mode, payEveryTurn } = options;
+  const { maxTurns, mode, rewardEveryTurn } = options;
   const { language, definition } = codeDefinition(parts);
   return defineParallelEnvironment<Agent, CodeProblem, undefined, SharedResource<Sandbox>>({
     ...definition,
@@ -59,7 +59,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
           context: revisionContext(options),
         };
       };
-      if (mode === "plain" && !isLast && !payEveryTurn) return revision({ aux: "", main: "" });
+      if (mode === "plain" && !isLast && !rewardEveryTurn) return revision({ aux: "", main: "" });
       const helpers = promptHelpers(task);
       const { source } = joinSource(language, [helpers, code.aux, code.main]);
       const seed = random.integer(0, 2 ** 31);
@@ -78,8 +78,8 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       };
       const isTop = grade.passed && used && !wrapper;
       const correct = grade.passed;
-      if (isLast || (isTop && !payEveryTurn)) return { components, correct, info };
-      const graded = { correct, info, ...(payEveryTurn ? { components } : {}) };
+      if (isLast || (isTop && !rewardEveryTurn)) return { components, correct, info };
+      const graded = { correct, info, ...(rewardEveryTurn ? { components } : {}) };
       if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);

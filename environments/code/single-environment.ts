@@ -23,7 +23,7 @@ import { rewardComponents } from "./code-reward.ts";
 export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
   const { options } = parts;
   const { expert } = parts.resources;
-  const { maxTurns, mode, payEveryTurn } = options;
+  const { maxTurns, mode, rewardEveryTurn } = options;
   const { language, definition } = codeDefinition(parts);
   return defineEnvironment<CodeProblem, undefined, SharedResource<Sandbox>>({
     ...definition,
@@ -42,7 +42,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
         }),
         context: revisionContext(options),
       });
-      if (mode === "plain" && !isLast && !payEveryTurn) return revision("");
+      if (mode === "plain" && !isLast && !rewardEveryTurn) return revision("");
       const { source, linesBefore } = joinSource(language, [promptHelpers(task), code]);
       const seed = random.integer(0, 2 ** 31);
       const signalOption = signal === undefined ? {} : { signal };
@@ -51,8 +51,8 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       const components = rewardComponents(options.reward, { levels: codeLevels(grade) });
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
       const correct = grade.passed;
-      if (isLast || (correct && !payEveryTurn)) return { components, correct, info };
-      const graded = { correct, info, ...(payEveryTurn ? { components } : {}) };
+      if (isLast || (correct && !rewardEveryTurn)) return { components, correct, info };
+      const graded = { correct, info, ...(rewardEveryTurn ? { components } : {}) };
       if (mode === "plain") return { ...revision(""), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
@@ -75,6 +75,6 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
     demonstrate: ({ solution }) =>
       solution === undefined
         ? undefined
-        : Array.from({ length: payEveryTurn ? maxTurns : 1 }, () => fenced(language, solution)),
+        : Array.from({ length: rewardEveryTurn ? maxTurns : 1 }, () => fenced(language, solution)),
   });
 }

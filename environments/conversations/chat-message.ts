@@ -69,7 +69,7 @@ export const chatToolSchema: z.ZodType<ToolSpec> = z
  * Returns true if two messages have the same text and tool calls. Ignores reasoning, ids of calls and surrounding white
  * space.
  */
-export function saysTheSame(first: Message, second: Message): boolean {
+export function haveSameContent(first: Message, second: Message): boolean {
   return JSON.stringify(essence(first)) === JSON.stringify(essence(second));
 }
 

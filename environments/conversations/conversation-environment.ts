@@ -2,8 +2,8 @@ import type { Action, AgentId } from "../../src/contract/action.ts";
 import type { Environment, EnvironmentSpec, Observations, StepResult } from "../../src/contract/environment.ts";
 import { scored } from "../../src/contract/reward.ts";
 import { contractError } from "../../src/core/environment/environment-error.ts";
-import { saysTheSame } from "./chat-message.ts";
-import { answerPlaces, type ConversationTask } from "./conversation-task.ts";
+import { haveSameContent } from "./chat-message.ts";
+import { answerPositions, type ConversationTask } from "./conversation-task.ts";
 
 interface Replay {
   readonly task: ConversationTask;
@@ -27,7 +27,7 @@ export class ConversationEnvironment implements Environment<ConversationTask> {
 
   async reset({ task }: { readonly task: ConversationTask }): Promise<Observations> {
     if (this.#closed) throw this.#broken("was reset after it was closed", "Create another instance.");
-    this.#replay = { task, answers: answerPlaces(task, this.spec.maxTurns), turn: 0, same: 0 };
+    this.#replay = { task, answers: answerPositions(task, this.spec.maxTurns), turn: 0, same: 0 };
     return observed(this.#replay);
   }
 
@@ -41,7 +41,7 @@ export class ConversationEnvironment implements Environment<ConversationTask> {
       );
     }
     const { task, answers, turn } = replay;
-    const same = replay.same + Number(saysTheSame(action.message, task.messages[answers[turn]!]!));
+    const same = replay.same + Number(haveSameContent(action.message, task.messages[answers[turn]!]!));
     const ended = turn + 1 === answers.length;
     this.#replay = ended ? undefined : { ...replay, turn: turn + 1, same };
     return {

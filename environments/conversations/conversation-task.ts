@@ -77,7 +77,7 @@ export const conversationRowSchema: z.ZodType<ConversationRow> = z
   });
 
 /** Returns the positions of the target messages: the first `maxTurns` assistant messages, from the completion on. */
-export function answerPlaces({ messages, completion = 0 }: ConversationTask, maxTurns: number): number[] {
+export function answerPositions({ messages, completion = 0 }: ConversationTask, maxTurns: number): number[] {
   return messages
     .flatMap(({ role }, place) => (role === "assistant" && place >= completion ? [place] : []))
     .slice(0, maxTurns);

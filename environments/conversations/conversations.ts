@@ -8,7 +8,7 @@ import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.ts";
 import { ConversationEnvironment } from "./conversation-environment.ts";
 import {
-  answerPlaces,
+  answerPositions,
   type ConversationRow,
   type ConversationTask,
   conversationRowSchema,
@@ -79,7 +79,7 @@ export function conversationsEnvironment(
       },
     }),
     create: async () => new ConversationEnvironment(spec),
-    demonstrate: (task) => answerPlaces(task, maxTurns).map((place) => ({ agent: task.messages[place]! })),
+    demonstrate: (task) => answerPositions(task, maxTurns).map((place) => ({ agent: task.messages[place]! })),
   };
   return anySplitOfOneFile(environment, path);
 }

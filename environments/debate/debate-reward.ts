@@ -2,7 +2,7 @@ import { type Reward, scored } from "../../src/contract/reward.ts";
 import type { DebateOptions } from "./debate-options.ts";
 
 /** A debater's own score, from 0 to 1, and the components that add up to it. */
-export interface OwnScore {
+export interface DebaterScore {
   readonly value: number;
   readonly components: Readonly<Record<string, number>>;
 }
@@ -18,7 +18,7 @@ export function debateRange(reward: DebateOptions["reward"]): readonly [number, 
  */
 export function debateRewards(
   kind: DebateOptions["reward"],
-  scores: ReadonlyMap<string, OwnScore>,
+  scores: ReadonlyMap<string, DebaterScore>,
 ): Readonly<Record<string, Reward>> {
   let total = 0;
   for (const { value } of scores.values()) total += value;

@@ -3,7 +3,7 @@ import { textMessage, textOf } from "../../src/contract/message.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { boundedWait } from "../../src/core/rollout/bounded-wait.ts";
-import type { OwnScore } from "./debate-reward.ts";
+import type { DebaterScore } from "./debate-reward.ts";
 import type { Argument, DebateTopic } from "./debate-topic.ts";
 import { criteria, judgePrompt, verdictSchema } from "./judge-prompt.ts";
 
@@ -29,7 +29,7 @@ interface ModelJudgement {
  * requested once more. Rejects with `timeout`, with `policy.failed` after a second invalid answer, with the judge's
  * errors, or with the signal's reason. Pending requests are aborted.
  */
-export async function judgeByModel(judgement: ModelJudgement): Promise<ReadonlyMap<string, OwnScore>> {
+export async function judgeByModel(judgement: ModelJudgement): Promise<ReadonlyMap<string, DebaterScore>> {
   const { agents, seed, signal } = judgement;
   const stop = new AbortController();
   const stopped = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
@@ -116,7 +116,7 @@ function readVerdict(answer: string, count: number): readonly Verdict[] | string
 }
 
 /** Returns the mean of the verdicts. All criteria have the same weight. */
-function scoreOf(verdicts: readonly Verdict[]): OwnScore {
+function scoreOf(verdicts: readonly Verdict[]): DebaterScore {
   const components: Record<string, number> = {};
   let value = 0;
   for (const name of criteria) {

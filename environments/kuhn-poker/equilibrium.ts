@@ -1,5 +1,5 @@
 import type { Random } from "../../src/core/random/random.ts";
-import { type Card, type Deal, type KuhnMove, legalMoves, seatToMove } from "./kuhn-rules.ts";
+import { type Card, type Deal, type KuhnMove, legalMoves, playerToAct } from "./kuhn-rules.ts";
 
 /**
  * Returns the probability that an optimal player bets, or calls a bet, with a card after these moves. Of the game's
@@ -21,7 +21,7 @@ export function boldness(card: Card, moves: readonly KuhnMove[]): number {
 export function equilibriumHand(deal: Deal, random: Random): readonly KuhnMove[] {
   const moves: KuhnMove[] = [];
   for (let legal = legalMoves(moves); legal.length > 0; legal = legalMoves(moves)) {
-    const isBold = random.next() < boldness(deal[seatToMove(moves)], moves);
+    const isBold = random.next() < boldness(deal[playerToAct(moves)], moves);
     moves.push(legal.find((move) => (move === "bet" || move === "call") === isBold)!);
   }
   return moves;

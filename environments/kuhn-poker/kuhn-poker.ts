@@ -5,7 +5,7 @@ import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/e
 import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { equilibriumHand } from "./equilibrium.ts";
-import { type Deal, deals, type KuhnMove, legalMoves, type Seat, seatToMove, winnings } from "./kuhn-rules.ts";
+import { type Deal, deals, type KuhnMove, type KuhnPlayer, legalMoves, playerToAct, winnings } from "./kuhn-rules.ts";
 
 /** The options of the Kuhn poker environment. The schema describes each one. */
 export interface KuhnPokerOptions {
@@ -23,7 +23,7 @@ export interface KuhnPokerTask {
 interface Hand {
   readonly moves: readonly KuhnMove[];
   /** The number of invalid replies of each player. */
-  readonly refused: Readonly<Record<Seat, number>>;
+  readonly refused: Readonly<Record<KuhnPlayer, number>>;
 }
 
 const schema = z.strictObject({
@@ -45,7 +45,7 @@ const description = "Kuhn poker in self-play: three cards, one bet. One player w
  */
 export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): EnvironmentDefinition<KuhnPokerTask> {
   const { retries, seed } = parseEnvironmentOptions("kuhn-poker", schema, options);
-  return defineParallelEnvironment<Seat, KuhnPokerTask, Hand>({
+  return defineParallelEnvironment<KuhnPlayer, KuhnPokerTask, Hand>({
     id: "kuhn-poker",
     description,
     agents: ["first", "second"],
@@ -66,14 +66,14 @@ export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): E
       state: { moves: [], refused: { first: 0, second: 0 } },
     }),
     step: ({ task: { deal }, state: { moves, refused }, texts }) => {
-      const seat = seatToMove(moves);
+      const player = playerToAct(moves);
       const legal = legalMoves(moves);
-      const move = readMove(texts[seat]);
+      const move = readMove(texts[player]);
       if (move === undefined || !legal.includes(move)) {
-        if (refused[seat] === retries) return { rewards: rewardsOf(seat === "first" ? -2 : 2) };
+        if (refused[player] === retries) return { rewards: rewardsOf(player === "first" ? -2 : 2) };
         return {
-          replies: { [seat]: `That is no move. End your reply with ${legal.join(" or ")}.` },
-          state: { moves, refused: { ...refused, [seat]: refused[seat] + 1 } },
+          replies: { [player]: `That is no move. End your reply with ${legal.join(" or ")}.` },
+          state: { moves, refused: { ...refused, [player]: refused[player] + 1 } },
         };
       }
       const next = [...moves, move];
@@ -83,24 +83,24 @@ export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): E
     },
     demonstrate: ({ deal, chance }) =>
       equilibriumHand(deal, createRandom(chance)).map((move, turn, hand) => ({
-        [seatToMove(hand.slice(0, turn))]: move,
+        [playerToAct(hand.slice(0, turn))]: move,
       })),
   });
 }
 
 /** Returns the prompt of the player to move, with its card and the earlier moves. */
-function ask(deal: Deal, moves: readonly KuhnMove[]): Prompts<Seat> {
-  const seat = seatToMove(moves);
+function ask(deal: Deal, moves: readonly KuhnMove[]): Prompts<KuhnPlayer> {
+  const player = playerToAct(moves);
   const history = moves.map((move, i) => ` ${i % 2 === moves.length % 2 ? "You" : "The other player"} chose ${move}.`);
   const text =
     "Kuhn poker: three cards, J below Q below K, one for you and one for the other player. Each of you has put one " +
     "chip into the pot. A bet is one chip more; whoever folds loses the pot, else the higher card wins it.\n\n" +
-    `Your card is ${deal[seat]}.${history.join("")}\n\n` +
+    `Your card is ${deal[player]}.${history.join("")}\n\n` +
     `The last word of your reply is your move: ${legalMoves(moves).join(" or ")}.`;
-  return { [seat]: text };
+  return { [player]: text };
 }
 
-function rewardsOf(chips: number): Readonly<Record<Seat, number>> {
+function rewardsOf(chips: number): Readonly<Record<KuhnPlayer, number>> {
   return { first: chips, second: -chips };
 }
 

@@ -2,10 +2,10 @@
 export type Card = "J" | "Q" | "K";
 
 /** A player. `first` moves first. Both have put one chip into the pot. */
-export type Seat = "first" | "second";
+export type KuhnPlayer = "first" | "second";
 
 /** The cards of a hand. */
-export type Deal = Readonly<Record<Seat, Card>>;
+export type Deal = Readonly<Record<KuhnPlayer, Card>>;
 
 /** A move: `check`, or `bet` a chip; against a bet, `call` it or `fold`. */
 export type KuhnMove = "check" | "bet" | "call" | "fold";
@@ -25,7 +25,7 @@ export function legalMoves(moves: readonly KuhnMove[]): readonly KuhnMove[] {
 }
 
 /** Returns the player to move in a hand that is not over. */
-export function seatToMove(moves: readonly KuhnMove[]): Seat {
+export function playerToAct(moves: readonly KuhnMove[]): KuhnPlayer {
   return moves.length % 2 === 0 ? "first" : "second";
 }
 

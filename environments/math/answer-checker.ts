@@ -11,7 +11,7 @@ import { formatRational } from "./rational.ts";
 import { readNumbers } from "./read-number.ts";
 import { sentenceValue } from "./sentence-value.ts";
 import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
-import { isRounded, statedPlaces } from "./stated-precision.ts";
+import { isRounded, requestedDecimals } from "./stated-precision.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
 /** Checks answers in any notation. Dispose it after use, because it may own threads. */
@@ -101,7 +101,7 @@ function isAsRounded(options: {
   readonly question: string | undefined;
 }): boolean {
   const { written, found, wanted, question } = options;
-  const places = question === undefined ? undefined : statedPlaces(question, wanted.number);
+  const places = question === undefined ? undefined : requestedDecimals(question, wanted.number);
   if (places === undefined || found.percent !== wanted.percent) return false;
   const decimal = /^\D*?(-?[\d,]*\d\.?\d*)/.exec(plainMath(written).replace(/^\s*[A-Za-z]\s*=/, ""))?.[1];
   if (decimal === undefined || !equalMeasuredNumbers({ ...found, number: wanted.number }, wanted)) return false;

@@ -27,7 +27,7 @@ const within = /\b(?:accurate|correct|precise)(?: to)? within (?:an error of )?\
  * Returns the number of decimal places that a question requests for its answer `exact`, or undefined if it requests
  * none.
  */
-export function statedPlaces(question: string, exact: Rational): number | undefined {
+export function requestedDecimals(question: string, exact: Rational): number | undefined {
   const unit = nearest.exec(question)?.[1];
   if (unit !== undefined) return placesOfUnit[unit.toLowerCase()];
   const count = decimals.exec(question)?.[1];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Message, textMessage } from "../../src/contract/message.ts";
 import { promptMessages } from "../../src/contract/prompt.ts";
-import { chatMessageSchema, saysTheSame } from "../conversations/chat-message.ts";
+import { chatMessageSchema, haveSameContent } from "../conversations/chat-message.ts";
 
 /** A prompt with a chosen and a rejected answer. */
 export interface PreferenceTask {
@@ -32,7 +32,7 @@ export const preferenceRowSchema: z.ZodType<PreferenceTask> = z
     for (const [name, answer] of Object.entries(answers)) {
       if (answer === undefined) return refuse("must be one message of the assistant, after the prompt or alone", name);
     }
-    if (saysTheSame(answers.chosen!, answers.rejected!))
+    if (haveSameContent(answers.chosen!, answers.rejected!))
       return refuse("says the same as the chosen answer", "rejected");
     return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
   });
@@ -54,5 +54,5 @@ function answerTo(prompt: readonly Message[], answer: readonly Message[]): Messa
 }
 
 function isMessage(first: Message, second: Message | undefined): boolean {
-  return second !== undefined && first.role === second.role && saysTheSame(first, second);
+  return second !== undefined && first.role === second.role && haveSameContent(first, second);
 }

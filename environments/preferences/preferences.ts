@@ -4,7 +4,7 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
-import { saysTheSame } from "../conversations/chat-message.ts";
+import { haveSameContent } from "../conversations/chat-message.ts";
 import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.ts";
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
 
@@ -46,7 +46,7 @@ export function preferencesEnvironment(
       return filterTaskset(rows, () => true, loading);
     },
     reset: ({ task }) => task.messages,
-    step: ({ task, action }) => ({ reward: Number(saysTheSame(action.message, preferred(task))) }),
+    step: ({ task, action }) => ({ reward: Number(haveSameContent(action.message, preferred(task))) }),
   });
   const environment: EnvironmentDefinition<PreferenceTask> = {
     ...definition,

@@ -28,13 +28,13 @@ export interface ToolBox {
    * Opens the sandboxes and servers, which stay open until the result is disposed. Rejects with the errors of
    * `createSandbox` and `mcpTools`.
    */
-  open(): Promise<HeldTools>;
+  open(): Promise<OpenTools>;
   /** Returns the names of all tools. Connects to the MCP servers, if there are any. */
   names(): Promise<readonly string[]>;
 }
 
 /** The resources of one instance: the sandboxes and servers with their tools, and the folder of the current episode. */
-export class HeldTools implements AsyncDisposable {
+export class OpenTools implements AsyncDisposable {
   /** All tools that a model may call. */
   readonly tools: readonly ToolRecord[];
   readonly #resources: AsyncDisposable;
@@ -99,7 +99,7 @@ export function createToolBox(
       for (const openSandbox of sandboxes) stack.use(await openSandbox());
       const all = [...tools, ...stack.use(await holdServers()).value.tools];
       createToolSet(all);
-      return new HeldTools(all, stack.move());
+      return new OpenTools(all, stack.move());
     },
     names: async () => {
       await using held = await holdServers();

@@ -54,7 +54,7 @@ const row = z.object({
  * Returns custom tasks from a JSONL file. They may require the available tools. Rejects with `data.not-found` or
  * `data.malformed`, which names the line or the unknown tool.
  */
-export async function ownTasks(
+export async function customTasks(
   path: string,
   { tools: known, signal }: { readonly tools: readonly string[]; readonly signal: AbortSignal | undefined },
 ): Promise<Taskset<ToolsTask>> {

@@ -7,12 +7,12 @@ import type { ToolRecord } from "../../src/core/tools/tool.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { sameAnswer } from "./same-answer.ts";
 import type { SearchEngine } from "./search-tool.ts";
-import { createToolBox, type HeldTools } from "./tool-box.ts";
+import { createToolBox, type OpenTools } from "./tool-box.ts";
 import { parseToolsOptions, type ToolsOptions, toolsOptionsSchema } from "./tools-options.ts";
 import { toolsReward } from "./tools-reward.ts";
 import type { ToolsState } from "./tools-state.ts";
 import type { ToolsTask } from "./tools-task.ts";
-import { generatedTasks, ownTasks } from "./tools-taskset.ts";
+import { generatedTasks, customTasks } from "./tools-taskset.ts";
 
 const description = "Questions that need tools: a calculator, a search, files, interpreters, or your own tools.";
 
@@ -41,14 +41,14 @@ export function toolsEnvironment(
   const { tools, open, names } = createToolBox(parsed, extras);
   const hasServers = parsed.mcp.length > 0;
   const runsCode = parsed.tools.some((name) => name === "python" || name === "javascript");
-  const environment = defineEnvironment<ToolsTask, ToolsState, HeldTools>({
+  const environment = defineEnvironment<ToolsTask, ToolsState, OpenTools>({
     id: "tools",
     description,
     splits: path === undefined ? ["train", "test"] : ["train"],
     tasks: async (split, { signal }) =>
       path === undefined
         ? generatedTasks({ ...parsed, split: split === "test" ? "test" : "train" })
-        : ownTasks(path, { tools: await names(), signal }),
+        : customTasks(path, { tools: await names(), signal }),
     maxTurns,
     rewardRange: [0, 1],
     statesCorrect: true,

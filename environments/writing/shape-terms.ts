@@ -1,5 +1,5 @@
 import { contentWords } from "./text-words.ts";
-import { transitionKinds } from "./transition-words.ts";
+import { countTransitionKinds } from "./transition-words.ts";
 
 /** The two texts of an episode, in the agents' order. */
 export type TextPair = readonly [first: string, second: string];
@@ -71,7 +71,7 @@ export function shapeTerms([first, second]: TextPair, ranges: ShapeRanges, prese
   const [one, other] = [new Set(contentWords(first)), new Set(contentWords(second))];
   const common = [...one].filter((word) => other.has(word)).length;
   const jaccard = common === 0 ? 0 : common / (one.size + other.size - common);
-  const kinds = transitionKinds(ranges.transitionsOf === "both" ? `${first}\n${second}` : second);
+  const kinds = countTransitionKinds(ranges.transitionsOf === "both" ? `${first}\n${second}` : second);
   const published = kinds === 0 ? 0 : 0.4 + 0.05 * (kinds - 1);
   const transitions = preset === "comlrl" ? published : Math.min(1, kinds / enoughKinds);
   return {

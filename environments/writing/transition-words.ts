@@ -17,7 +17,7 @@ const transitions: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns how many of the twelve kinds of transition words a text contains, as whole words. */
-export function transitionKinds(text: string): number {
+export function countTransitionKinds(text: string): number {
   const words = ` ${wordsOf(text).join(" ")} `;
   return Object.values(transitions).filter((phrases) => phrases.some((phrase) => words.includes(` ${phrase} `))).length;
 }

@@ -1,5 +1,5 @@
 /** Why a process was killed from outside. */
-export type Overrun = "timeout_cpu" | "timeout_wall" | "aborted";
+export type KillReason = "timeout_cpu" | "timeout_wall" | "aborted";
 
 /** The process that a watch observes. */
 export interface Watched {
@@ -11,7 +11,7 @@ export interface Watched {
 /** Kills a process that exceeds its time and did not stop by itself. Dispose it when the job ends. */
 export class CpuWatch implements Disposable {
   /** Why the process was killed. Undefined if it was not. */
-  overrun: Overrun | undefined;
+  overrun: KillReason | undefined;
   readonly #process: Watched;
   readonly #cpuMs: number;
   readonly #signal: AbortSignal;
@@ -60,7 +60,7 @@ export class CpuWatch implements Disposable {
     else this.#wait(this.#cpuMs - used);
   }
 
-  #end(overrun: Overrun): void {
+  #end(overrun: KillReason): void {
     this.overrun ??= overrun;
     clearTimeout(this.#timer);
     void this.#process.kill();

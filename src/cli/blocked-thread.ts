@@ -3,7 +3,7 @@ import { isUserCode, positionText, type SourcePosition, userPosition } from "../
 import type { RunningCall } from "../core/rollout/running-call.ts";
 
 /** The code that keeps the main thread busy. */
-export interface BlockedPlace {
+export interface BlockedPosition {
   /** Its place in the user's code as `file:line:column`, if the user's code is on the stack. */
   readonly position: string;
   /** The call of an environment that it belongs to. Its limit is null if there is none. */
@@ -39,14 +39,14 @@ export class BlockedThread {
    * Returns where the main thread is. Returns undefined for native code, and for package code outside a call of an
    * environment.
    */
-  async place(): Promise<BlockedPlace | undefined> {
-    let place: BlockedPlace | undefined;
+  async place(): Promise<BlockedPosition | undefined> {
+    let place: BlockedPosition | undefined;
     await this.#paused(async (frames) => {
       const positions = frames.map(({ location: { scriptId, lineNumber, columnNumber = 0 } }): SourcePosition => {
         return { file: this.#files.get(scriptId) ?? "", line: lineNumber + 1, column: columnNumber + 1 };
       });
       const report = await this.#evaluate(frames, "report()");
-      const { running, saved = "" } = JSON.parse(report || "{}") as Partial<Pick<BlockedPlace, "running" | "saved">>;
+      const { running, saved = "" } = JSON.parse(report || "{}") as Partial<Pick<BlockedPosition, "running" | "saved">>;
       const position = userPosition(positions);
       if (position === undefined || (running === undefined && !positions.some(isUserCode))) return;
       place = { position: positionText(position), running, saved };

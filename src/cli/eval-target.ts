@@ -112,7 +112,7 @@ export function benchmarkTarget(
       prompt: { format, shots },
       correct,
       ...(stop === undefined ? {} : { stop }),
-      ...(benchmark.seats === "fixed" ? { fixedAgents: true } : {}),
+      ...(benchmark.roles === "fixed" ? { fixedAgents: true } : {}),
     }),
   };
 }

@@ -5,7 +5,7 @@ import { loadRunConfig } from "./load-run-config.ts";
 import { configText, lostLines } from "./migrate/config-text.ts";
 import { type ConvertedConfig, convertConfig } from "./migrate/convert-config.ts";
 import type { OldSystem } from "./migrate/old-config.ts";
-import type { LostKey } from "./migrate/old-key.ts";
+import type { RemovedKey } from "./migrate/old-key.ts";
 import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
 import { configKeys } from "./run-config.ts";
 
@@ -48,7 +48,7 @@ export async function migrateConfig(options: {
 /** Creates the error for an old config that lacks a required key or has an unusable value for it. */
 function incomplete(
   name: string,
-  { error, lost }: { readonly error: unknown; readonly lost: readonly LostKey[] },
+  { error, lost }: { readonly error: unknown; readonly lost: readonly RemovedKey[] },
 ): unknown {
   if (!LyceumError.isInstance(error) || error.code !== "config.invalid") return error;
   const missing = error.message.replaceAll(/^.*?: (the config: )?/g, "");

@@ -69,7 +69,7 @@ export function refuseOptions(
 }
 
 /** Opens only policies among `trusted`. A policy that only a log names could load code or send a key to an address. */
-export function openingOnly(trusted: readonly unknown[], open: OpenNamedPolicy): OpenNamedPolicy {
+export function restrictPolicies(trusted: readonly unknown[], open: OpenNamedPolicy): OpenNamedPolicy {
   return async (specification, what) => {
     if (trusted.some((value) => isDeepStrictEqual(value, specification))) return await open(specification, what);
     const option = what.split(" ")[0]!;

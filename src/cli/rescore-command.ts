@@ -21,7 +21,7 @@ import { evalText } from "./eval-text.ts";
 import { showEvaluation } from "./eval-view.ts";
 import { setOptions } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
-import { openingOnly, recordedEnvironment, refuseOptions } from "./recorded-environment.ts";
+import { restrictPolicies, recordedEnvironment, refuseOptions } from "./recorded-environment.ts";
 import { softwareVersions } from "./software-versions.ts";
 
 /** Runs `lyceum rescore`: scores the episodes of a run again with its environment, another one, or a rubric. */
@@ -113,7 +113,7 @@ async function openTarget(
     for (const option of args.json ? [] : recorded.leftOut) {
       output.write(visibleText(`warning: the recorded option ${option} is ignored: ${recorded.id} does not have it\n`));
     }
-    const openPolicy = openingOnly(recorded.trusted, open);
+    const openPolicy = restrictPolicies(recorded.trusted, open);
     return environmentTarget(recorded.id, {}, recorded).open({ openPolicy, signal });
   }
   if (identity.judge !== undefined && judge === undefined) {
@@ -124,7 +124,7 @@ async function openTarget(
   const { format, shots } = identity.prompt;
   const options = { ...recorded, ...set };
   const target = benchmarkTarget(benchmark, { format: format as "chat" | "completion", shots }, options);
-  const openPolicy = openingOnly(Object.values(set), open);
+  const openPolicy = restrictPolicies(Object.values(set), open);
   return target.open({ openPolicy, signal, ...(judge === undefined ? {} : { judge }) });
 }
 

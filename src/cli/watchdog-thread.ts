@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
-import { type BlockedPlace, BlockedThread } from "./blocked-thread.ts";
+import { type BlockedPosition, BlockedThread } from "./blocked-thread.ts";
 
 /** The interval of the checks, in milliseconds. */
 const lookMs = 250;
@@ -61,7 +61,7 @@ async function inspect(silent: number): Promise<void> {
 }
 
 /** Kills the process after printing what is saved of its work. */
-function end(place: BlockedPlace, silent: number): void {
+function end(place: BlockedPosition, silent: number): void {
   say(
     `error[timeout]: ${placeText(place)} kept the process busy for ${seconds(silent)}: the process is killed.\n` +
       `  Check for an endless loop, or raise ${limitName} if the call needs more time.\n  ${place.saved || "What was written before is kept."}`,
@@ -69,7 +69,7 @@ function end(place: BlockedPlace, silent: number): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-function placeText({ position, running }: BlockedPlace): string {
+function placeText({ position, running }: BlockedPosition): string {
   if (running === undefined) return position;
   const { environment, call, task, turn } = running;
   const parts = [

@@ -174,5 +174,5 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
     options?: { readonly seed: number; readonly sampleIndex?: number },
   ): Demonstration | undefined;
   /** Present if the environment combines several: returns the one that a task id belongs to, and its name there. */
-  partOf?(taskId: string): { readonly name: string; readonly spec: EnvironmentSpec } | undefined;
+  environmentOf?(taskId: string): { readonly name: string; readonly spec: EnvironmentSpec } | undefined;
 }

@@ -3,5 +3,5 @@ export { type EpisodeSink, type RecordedEpisode, record } from "../core/wrappers
 export { scaleReward } from "../core/wrappers/scale-reward.ts";
 export { timeLimit } from "../core/wrappers/time-limit.ts";
 export { toolBudget } from "../core/wrappers/tool-budget.ts";
-export { type ObservationPlace, transformObservation } from "../core/wrappers/transform-observation.ts";
+export { type ObservationContext, transformObservation } from "../core/wrappers/transform-observation.ts";
 export { type WithPoliciesOptions, withPolicies } from "../core/wrappers/with-policies.ts";

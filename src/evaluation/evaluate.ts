@@ -9,7 +9,7 @@ import { checkEpisodeCount } from "../core/rollout/episode-limit.ts";
 import { EpisodeWarnings } from "../core/rollout/episode-warnings.ts";
 import { rollout } from "../core/rollout/rollout.ts";
 import type { RolloutEvent } from "../core/rollout/rollout-event.ts";
-import { checkCount, mostAtOnce, type PlannedTask } from "../core/rollout/rollout-options.ts";
+import { checkCount, maxConcurrency, type PlannedTask } from "../core/rollout/rollout-options.ts";
 import { taskCount } from "../core/taskset/task-count.ts";
 import type { EvaluateOptions } from "./evaluate-options.ts";
 import { evaluatedAgents } from "./evaluated-agents.ts";
@@ -58,7 +58,7 @@ export async function* evaluate<Task>(
   const taskset = options.tasks === undefined ? await environment.tasks(split, waiting) : listed(split, options.tasks);
   const hint = "Say how many tasks to play, such as --limit 1000.";
   const count = taskCount(taskset, { split, limit: options.limit, hint });
-  checkCount("The number of samples", samples, mostAtOnce);
+  checkCount("The number of samples", samples, maxConcurrency);
   checkEpisodeCount({ what: "The evaluation", tasks: count, episodesPerTask: samples, keys: ["limit", "samples"] });
   const plan = await planTasks({ folder, environment, taskset, count, seed, ...waiting });
   const startedAt = before?.startedAt ?? new Date().toISOString();

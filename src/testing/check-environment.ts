@@ -6,10 +6,10 @@ import { EpisodeTrials } from "./episode-trials.ts";
 import {
   answersInTime,
   type Finding,
-  keepsTheContract,
+  resultsAreValid,
   resetsWithoutError,
-  someEpisodeEarns,
-  takesAnyAnswer,
+  someEpisodeHasReward,
+  acceptsAnyAnswer,
   tryRule,
 } from "./finding.ts";
 import { keepInstance, loadBounded } from "./play-episode.ts";
@@ -142,7 +142,7 @@ export async function checkEnvironment<Task>(
     for await (const { found, ...actions } of trials.run({ rules: wanted(playedRules), once, broken })) {
       note(found, { ...place, ...actions });
     }
-    if (trials.hasPlayed) nowTried([...playedRules, ...lifecycleRules, someEpisodeEarns]);
+    if (trials.hasPlayed) nowTried([...playedRules, ...lifecycleRules, someEpisodeHasReward]);
     played ||= trials.hasPlayed;
     // A demonstration gets the highest reward. Otherwise another rule reports it.
     earned ||= trials.hasEarned || given.environment.demonstrate?.(task.task) !== undefined;
@@ -150,13 +150,13 @@ export async function checkEnvironment<Task>(
   }
   if (played && !earned && environment.scoreGroup === undefined && problems.size === 0) {
     const message = `Environment "${environment.spec.id}" gave no reward in any episode: each was cut off at maxTurns, ${environment.spec.maxTurns}.`;
-    note({ rule: someEpisodeEarns.name, message, hint: someEpisodeEarns.hint });
+    note({ rule: someEpisodeHasReward.name, message, hint: someEpisodeHasReward.hint });
   }
   return report();
 }
 
 /** The rules that playing itself can break. */
-const playingRules = [keepsTheContract, resetsWithoutError, takesAnyAnswer, answersInTime];
+const playingRules = [resultsAreValid, resetsWithoutError, acceptsAnyAnswer, answersInTime];
 const playedRules = [...episodeRules, ...instanceRules];
 
 /** The names of all rules, in the order of their checks. */
@@ -169,5 +169,5 @@ const ruleNames: readonly string[] = [
   ...playingRules,
   ...playedRules,
   ...lifecycleRules,
-  someEpisodeEarns,
+  someEpisodeHasReward,
 ].map(({ name }) => name);

@@ -3,10 +3,10 @@ import type { Action } from "../contract/action.ts";
 import { textOf } from "../contract/message.ts";
 import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { type ActionPlan, actionPlans } from "./action-plan.ts";
-import { answersInTime, type Finding, failure, takesAnyAnswer, tryRule } from "./finding.ts";
+import { answersInTime, type Finding, failure, acceptsAnyAnswer, tryRule } from "./finding.ts";
 import { type PlayedEpisode, playEpisode, withInstance } from "./play-episode.ts";
 import type { EpisodeCase, PlayedCase, Rule, TaskCase } from "./rule.ts";
-import { earnsSomething } from "./rules/episode-rules.ts";
+import { hasReward } from "./rules/episode-rules.ts";
 
 /** The maximum number of episodes that are played to shrink one finding. */
 const shrinkEpisodes = 200;
@@ -53,7 +53,7 @@ export class EpisodeTrials {
       const given = { ...this.#given, ...trial };
       const open = rules.filter(({ name }) => !broken().has(name));
       const onPlayed = (episode: PlayedEpisode): void => {
-        this.hasEarned ||= earnsSomething(episode);
+        this.hasEarned ||= hasReward(episode);
       };
       const findings = await tryEpisode(given, open, onPlayed);
       // A finding without a rule comes from playing itself.
@@ -124,7 +124,7 @@ async function tryEpisode(
       return findings;
     });
   } catch (error) {
-    return [{ found: failure(takesAnyAnswer, given, error), by: [] }];
+    return [{ found: failure(acceptsAnyAnswer, given, error), by: [] }];
   }
 }
 

@@ -11,8 +11,8 @@ export interface Finding {
 }
 
 /** The rule that is broken by an invalid result of `reset` or `step`. The error says how to fix it. */
-export const keepsTheContract = {
-  name: "keeps-the-contract",
+export const resultsAreValid = {
+  name: "results-are-valid",
   hint: "Return valid results from reset and step (see the guide to environments).",
 };
 
@@ -23,8 +23,8 @@ export const resetsWithoutError = {
 };
 
 /** The rule that is broken by an error in an episode. */
-export const takesAnyAnswer = {
-  name: "takes-any-answer",
+export const acceptsAnyAnswer = {
+  name: "accepts-any-answer",
   hint: "Do not throw on any answer: score an answer that cannot be read as wrong, and return unscored(reason) if judging failed.",
 };
 
@@ -35,8 +35,8 @@ export const answersInTime = {
 };
 
 /** The rule that is broken if no episode has a reward. Demonstrations have their own rules. */
-export const someEpisodeEarns = {
-  name: "some-episode-earns",
+export const someEpisodeHasReward = {
+  name: "some-episode-has-a-reward",
   hint: "Give a reward in the last turn (turn === maxTurns - 1), even if it is 0, and end the episode if it is solved.",
 };
 
@@ -68,7 +68,7 @@ export function failure(rule: Omit<Rule<never>, "check">, given: DefinitionCase,
   }
   const { message } = error;
   if (error.code === "environment.contract") {
-    return { rule: keepsTheContract.name, message, hint: error.hint ?? keepsTheContract.hint };
+    return { rule: resultsAreValid.name, message, hint: error.hint ?? resultsAreValid.hint };
   }
   const broken = isBeforeAnswers(error) ? resetsWithoutError : rule;
   return { rule: broken.name, message, hint: broken.hint };

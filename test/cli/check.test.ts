@@ -47,7 +47,7 @@ it("prints each rule that fails, with file and line and how to fix it", async ()
   const { code, stdout, stderr } = await check("./bad.ts");
   expect(code).toBe(1);
   expect(stdout).toMatch(
-    /\n {2}FAILED {2}keeps-the-contract: .*returned 1 from step \(bad\.ts:\d+:\d+\)\.\n {10}fix: Return \{ reward: 1 \}/,
+    /\n {2}FAILED {2}results-are-valid: .*returned 1 from step \(bad\.ts:\d+:\d+\)\.\n {10}fix: Return \{ reward: 1 \}/,
   );
   expect(stdout).not.toContain("  ok  ");
   expect(stderr).toMatch(/^error\[environment\.contract\]: Environment "echo" fails \d+ of the \d+ rules/);

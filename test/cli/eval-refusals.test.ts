@@ -9,8 +9,8 @@ import { evalCommand } from "../../src/cli/eval-command.ts";
 import { checkThresholds, parseThresholds } from "../../src/cli/eval-thresholds.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import { rescoreCommand } from "../../src/cli/rescore-command.ts";
-import { evaluated, temporaryFolder } from "../evaluation/worlds.ts";
-import { evalFolder } from "./eval-world.ts";
+import { evaluated, temporaryFolder } from "../evaluation/answer-environment.ts";
+import { evalFolder } from "./eval-folder.ts";
 
 /** Runs a command line in this process, and returns its error. */
 async function thrownBy(words: string): Promise<unknown> {

@@ -11,7 +11,7 @@ import {
   completion,
 } from "../core/policy/chat-server.ts";
 import { asTextAnswer } from "../core/policy/text-answer.ts";
-import { evalFolder } from "./eval-world.ts";
+import { evalFolder } from "./eval-folder.ts";
 import { type LyceumResult, lyceum } from "./run-lyceum.ts";
 
 let folder: string;

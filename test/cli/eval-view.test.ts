@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { evalProgressLine, showEvaluation } from "../../src/cli/eval-view.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
-import { answers, temporaryFolder } from "../evaluation/worlds.ts";
+import { answers, temporaryFolder } from "../evaluation/answer-environment.ts";
 
 const progress = {
   name: "gsm8k",

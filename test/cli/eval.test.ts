@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { wilsonInterval } from "../../src/evaluation/metrics/interval.ts";
 import type { Ratings } from "../../src/evaluation/ratings/rate-runs.ts";
-import { evalFolder, timeless } from "./eval-world.ts";
+import { evalFolder, timeless } from "./eval-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { type LyceumResult, lyceum } from "./run-lyceum.ts";
 

@@ -5,7 +5,7 @@ import { expect, type TestContext } from "vitest";
 import { createRandom } from "../../src/core/random/random.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import { readSummary } from "../../src/evaluation/log/read-log.ts";
-import { evalFolder, timeless } from "./eval-world.ts";
+import { evalFolder, timeless } from "./eval-folder.ts";
 import { folderContents, type LyceumResult, lyceum, tinyConfig } from "./run-lyceum.ts";
 import { fillDisk, mountDisk } from "./small-disk.ts";
 

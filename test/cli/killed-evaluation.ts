@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { createRandom } from "../../src/core/random/random.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import { readSummary } from "../../src/evaluation/log/read-log.ts";
-import { evalFolder, timeless } from "./eval-world.ts";
+import { evalFolder, timeless } from "./eval-folder.ts";
 import { lyceum } from "./run-lyceum.ts";
 
 const words = (output: string): string[] =>

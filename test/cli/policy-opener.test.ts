@@ -6,11 +6,11 @@ import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
 import { engineOn } from "../../src/cli/shared-engine.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
-import { trainedWorld } from "./trained-world.ts";
+import { trainedFolder } from "./trained-folder.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await trainedWorld();
+  folder = await trainedFolder();
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -40,7 +40,7 @@ it("mixes the environments that a config lists, with their options, weights and 
 
 it("creates a single environment if there is only one", async () => {
   const { environment, options } = await load("environment: { id: math, maxTurns: 2 }\n");
-  expect(environment.partOf).toBeUndefined();
+  expect(environment.environmentOf).toBeUndefined();
   expect(options).toMatchObject({ maxTurns: 2 });
 });
 

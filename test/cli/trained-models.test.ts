@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { runInProcess } from "./run-in-process.ts";
 import { lyceum } from "./run-lyceum.ts";
-import { trainedWorld } from "./trained-world.ts";
+import { trainedFolder } from "./trained-folder.ts";
 
 let folder: string;
 beforeAll(async () => {
   // Long enough for the prompts of debates and judges.
-  folder = await trainedWorld({ maxLength: 16_384 });
+  folder = await trainedFolder({ maxLength: 16_384 });
   const problem = {
     id: "twice",
     prompt: "Write twice(x).",

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { parse, stringify } from "yaml";
 import { runInProcess } from "../cli/run-in-process.ts";
 import { lyceum } from "../cli/run-lyceum.ts";
-import { trainedWorld } from "../cli/trained-world.ts";
+import { trainedFolder } from "../cli/trained-folder.ts";
 import { repository } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
@@ -45,7 +45,7 @@ interface Trained {
 let folder: string;
 let hub: TinyHub;
 beforeAll(async () => {
-  folder = await trainedWorld({ maxLength: 16_384 });
+  folder = await trainedFolder({ maxLength: 16_384 });
   hub = await createTinyHub();
   await cp(join(folder, "pair.ts"), join(folder, "my-env.ts"));
   await cp(join(folder, "one.ts"), join(folder, "environment.ts"));

@@ -21,7 +21,7 @@ export const feedbackModes = ["level_feedback", "level_passed", "passed", "plain
 const secret = /hidden[\W_]{0,3}\d\d/i;
 
 /** What the agents and the expert read of hidden tests while agents answer with each of some attacks. */
-export async function hiddenTestsRead(options: {
+export async function leakedHiddenTests(options: {
   readonly arena: Arena;
   readonly options: ArenaOptions;
   readonly attacks: readonly LeakAttack[];

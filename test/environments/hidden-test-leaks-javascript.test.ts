@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../environments/code/code.ts";
-import { whyMissing } from "../sandbox/docker-javascript.ts";
-import { type Arena, feedbackModes, hiddenTestsRead } from "./hidden-test-arena.ts";
+import { missingRequirement } from "../sandbox/docker-javascript.ts";
+import { type Arena, feedbackModes, leakedHiddenTests } from "./hidden-test-arena.ts";
 import type { LeakAttack } from "./hidden-test-leaks.ts";
 import { javascriptLeakAttacks as attacks } from "./hidden-test-leaks-javascript.ts";
 
@@ -52,7 +52,7 @@ function arenasOf(language: Language): Arena[] {
 
 const backends = [
   { sandbox: "isolated-vm", missing: undefined },
-  { sandbox: "docker", missing: await whyMissing() },
+  { sandbox: "docker", missing: await missingRequirement() },
 ] as const;
 const arenas = (["javascript", "typescript"] as const).flatMap(arenasOf);
 
@@ -61,12 +61,12 @@ describe.each(backends)("$sandbox", ({ sandbox, missing }) => {
 
   describe.skipIf(missing !== undefined).each(arenas)("$name", (arena) => {
     it.each(feedbackModes)("%s: no hidden test reaches a model", async (mode) => {
-      expect(await hiddenTestsRead({ arena, options: { ...options, mode }, attacks })).toEqual([]);
+      expect(await leakedHiddenTests({ arena, options: { ...options, mode }, attacks })).toEqual([]);
     });
 
     it("level_feedback shows tests that are shared, so that a leak would be seen", async () => {
       const shared = { ...options, mode: "level_feedback", shareTests: true } as const;
-      const read = await hiddenTestsRead({ arena, options: shared, attacks });
+      const read = await leakedHiddenTests({ arena, options: shared, attacks });
       // Those that put what they were called with into an answer or an error.
       expect(new Set(read.map(({ attack }) => attack)).size).toBeGreaterThan(9);
     });

@@ -6,7 +6,7 @@ import { bugFixEnvironment } from "../../environments/bug-fix/bug-fix.ts";
 import { classCompletionEnvironment } from "../../environments/class-completion/class-completion.ts";
 import { codeEnvironment } from "../../environments/code/code.ts";
 import { zygoteBackends } from "../sandbox/zygote-backends.ts";
-import { type Arena, feedbackModes, hiddenTestsRead } from "./hidden-test-arena.ts";
+import { type Arena, feedbackModes, leakedHiddenTests } from "./hidden-test-arena.ts";
 import { type LeakAttack, leakAttacks } from "./hidden-test-leaks.ts";
 
 const prompt = 'def shout(text: str) -> str:\n    """In capital letters."""\n';
@@ -152,14 +152,14 @@ describe.each(backends)("$name", ({ sandbox, missing }) => {
 
   describe.skipIf(missing !== undefined).each(arenas)("$name", (arena) => {
     it.each(feedbackModes)("%s: no hidden test reaches a model", async (mode) => {
-      const read = await hiddenTestsRead({ arena, options: { ...options, mode }, attacks: leakAttacks });
+      const read = await leakedHiddenTests({ arena, options: { ...options, mode }, attacks: leakAttacks });
       expect(read).toEqual([]);
     });
 
     it("level_feedback shows tests that are shared, so that a leak would be seen", async () => {
       const attacks = leakAttacks.filter(({ name }) => name === "raises what it was called with");
       const shared = { ...options, mode: "level_feedback", shareTests: true } as const;
-      expect(await hiddenTestsRead({ arena, options: shared, attacks })).not.toEqual([]);
+      expect(await leakedHiddenTests({ arena, options: shared, attacks })).not.toEqual([]);
     });
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { compareCommand } from "../../src/cli/compare-command.ts";
 import { compareRuns } from "../../src/evaluation/compare.ts";
 import { signTest } from "../../src/evaluation/metrics/paired-test.ts";
-import { answers, evaluated, temporaryFolder } from "./worlds.ts";
+import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";
 
 it("two runs are compared on the tasks that both have scored, in any order", async () => {
   const [first, second] = [await temporaryFolder(), await temporaryFolder()];

@@ -11,7 +11,7 @@ import {
   readTaskLines,
 } from "../../src/evaluation/log/read-log.ts";
 import { runFolder } from "../../src/evaluation/log/run-folder.ts";
-import { evaluated, temporaryFolder } from "./worlds.ts";
+import { evaluated, temporaryFolder } from "./answer-environment.ts";
 
 const table = Array.from({ length: 12 }, (_, n) => [
   n % 5 === 4 ? "unscored" : n % 3 === 0 ? "1" : "0",

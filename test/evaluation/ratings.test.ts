@@ -6,7 +6,7 @@ import { evaluate } from "../../src/evaluation/evaluate.ts";
 import type { Matches } from "../../src/evaluation/ratings/matches.ts";
 import { rateMatches, rateRuns } from "../../src/evaluation/ratings/rate-runs.ts";
 import { rotatePlayers } from "../../src/evaluation/rotate-players.ts";
-import { evaluated, temporaryFolder } from "./worlds.ts";
+import { evaluated, temporaryFolder } from "./answer-environment.ts";
 
 const models = ["a", "b", "c"];
 

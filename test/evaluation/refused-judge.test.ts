@@ -12,7 +12,7 @@ import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { rescore } from "../../src/evaluation/rescore.ts";
 import { type RecordedAnswer, rubricGrader } from "../../src/evaluation/rubric-grader.ts";
-import { answers, temporaryFolder } from "./worlds.ts";
+import { answers, temporaryFolder } from "./answer-environment.ts";
 
 const refusal = new LyceumError({ code: "policy.unauthorized", message: "No such key." });
 

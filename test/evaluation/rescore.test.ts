@@ -9,8 +9,8 @@ import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { readEntries, readEpisode, readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { type Grader, rescore } from "../../src/evaluation/rescore.ts";
 import { type RecordedAnswer, rubricGrader } from "../../src/evaluation/rubric-grader.ts";
-import { timeless } from "../cli/eval-world.ts";
-import { temporaryFolder } from "./worlds.ts";
+import { timeless } from "../cli/eval-folder.ts";
+import { temporaryFolder } from "./answer-environment.ts";
 
 /** Two agents say two numbers each; the last sum is worth what `worth` makes of it. */
 const sums = (worth: (sum: number) => number, turns = 2) =>

@@ -5,8 +5,8 @@ import { readTrace } from "../../src/core/trace/read-trace.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { readEntries, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { runFolder } from "../../src/evaluation/log/run-folder.ts";
-import { timeless } from "../cli/eval-world.ts";
-import { answers, evaluated, temporaryFolder } from "./worlds.ts";
+import { timeless } from "../cli/eval-folder.ts";
+import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";
 
 /** Tasks, the sixth of which equals the fourth. */
 const tasks = [0, 1, 2, 3, 4, 3, 6, 7, 8, 9].map((n) => ({ n }));

@@ -8,7 +8,7 @@ import { lockRun } from "../../src/core/files/run-lock.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
-import { answers, evaluated, temporaryFolder } from "./worlds.ts";
+import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";
 
 const lockOf = (folder: string): string => join(folder, "run.lock");
 const busy = { code: "config.invalid", message: expect.stringContaining("is being written") };

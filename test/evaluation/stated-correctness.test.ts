@@ -8,7 +8,7 @@ import { compareRuns } from "../../src/evaluation/compare.ts";
 import { environmentGrader } from "../../src/evaluation/environment-grader.ts";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { rescore } from "../../src/evaluation/rescore.ts";
-import { type AnswerTask, evaluated, temporaryFolder } from "./worlds.ts";
+import { type AnswerTask, evaluated, temporaryFolder } from "./answer-environment.ts";
 
 /** The answer "right" is correct, whatever its reward. There are two turns, and both can be correct. */
 function stating(worth: (text: string) => number): EnvironmentDefinition<AnswerTask> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { wilsonInterval } from "../../src/evaluation/metrics/interval.ts";
 import { estimatePassAtK, estimatePassHatK } from "../../src/evaluation/metrics/pass-at-k.ts";
-import { answers, evaluated, temporaryFolder } from "./worlds.ts";
+import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";
 
 describe("a summary", () => {
   it("counts unscored episodes separately, and never as 0", async () => {

@@ -3,7 +3,7 @@ import { textMessage } from "../../src/contract/message.ts";
 import type { ActRequest } from "../../src/contract/policy.ts";
 import { type AiSdkModel, aiSdkPolicy } from "../../src/core/policy/ai-sdk/index.ts";
 import { type ChatAnswer, chatServer, completion } from "../core/policy/chat-server.ts";
-import { passingFaults, stallingFaults } from "../core/policy/server-faults.ts";
+import { transientFaults, stallingFaults } from "../core/policy/server-faults.ts";
 import { providePackage } from "./serving-packages.ts";
 
 const { environment } = inject("interop");
@@ -71,7 +71,7 @@ describe("a model of @ai-sdk/openai-compatible", () => {
     "a token id below 0",
     "text that is no UTF-8",
   ];
-  const faults = Object.entries({ ...passingFaults, ...stallingFaults }).filter(([name]) => !unseen.includes(name));
+  const faults = Object.entries({ ...transientFaults, ...stallingFaults }).filter(([name]) => !unseen.includes(name));
 
   test.each(faults)("is asked again after: %s", async (_, fault) => {
     const { result } = await ask([fault, completion("4")]);

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAnswerChecker } from "../../environments/math/answer-checker.ts";
 import { type Disagreement, disagreements } from "./math-verify/disagreements.ts";
-import { generatePairs, type KindOfPair } from "./math-verify/pairs.ts";
+import { generatePairs, type PairWithKind } from "./math-verify/pairs.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
 interface JudgedPair {
-  readonly pair: KindOfPair;
+  readonly pair: PairWithKind;
   readonly ours: boolean;
   readonly theirs: boolean;
 }
 
 const count = 2_000;
 const pairs = generatePairs(count, 7);
-const textOf = ({ answer, isReply }: KindOfPair): string =>
+const textOf = ({ answer, isReply }: PairWithKind): string =>
   isReply === true ? answer : `So it is $\\boxed{${answer}}$.`;
 
 const checker = createAnswerChecker({ threads: 2, deadlineMs: 60_000 });
@@ -76,7 +76,7 @@ test("both err together on few pairs", () => {
   expect(shared.length).toBeLessThanOrEqual(0.01 * count);
 });
 
-function classOf(pair: KindOfPair): Disagreement | undefined {
+function classOf(pair: PairWithKind): Disagreement | undefined {
   const answer = /\\(?:boxed|fbox) ?\{\s*(.*?)\s*\}[^{}]*$/s.exec(textOf(pair))![1]!;
   return disagreements.find(({ holds }) => holds(pair, answer));
 }

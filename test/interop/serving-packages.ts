@@ -74,6 +74,6 @@ export async function providePackage(options: {
 }
 
 /** Where a folder of packages keeps what a server writes. */
-export function cacheBeside(packages: string): string {
+export function cacheFolder(packages: string): string {
   return join(dirname(packages), "cache");
 }

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { pythonOf } from "./python-environment.ts";
-import { cacheBeside } from "./serving-packages.ts";
+import { cacheFolder } from "./serving-packages.ts";
 
 /** How long a server may take to load its model. */
 const startMs = 600_000;
@@ -22,7 +22,7 @@ export async function startTransformersServer(options: {
 }): Promise<TransformersServer> {
   const { environment, packages, model } = options;
   const port = await freePort();
-  const cache = cacheBeside(packages);
+  const cache = cacheFolder(packages);
   await mkdir(cache, { recursive: true });
   const child = spawn(
     pythonOf(environment),

@@ -5,13 +5,13 @@ import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docke
 import { currentOwner } from "../../sandbox/docker/owner.ts";
 import { createSandbox } from "../../sandbox/index.ts";
 import { describeConformance } from "./conformance.ts";
-import { whyMissing } from "./docker-javascript.ts";
+import { missingRequirement } from "./docker-javascript.ts";
 import { describeAdversaries } from "./isolated-vm-adversaries.ts";
 import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 
 const name = "docker (javascript)";
 const open = createDockerJavaScriptSandbox;
-const missing = await whyMissing();
+const missing = await missingRequirement();
 
 describeConformance({ name, open, languages: ["javascript", "typescript"], missing });
 describeAdversaries({ name, open, pids: async () => (await containers()).map(({ pid }) => pid), missing });

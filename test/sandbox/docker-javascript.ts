@@ -2,7 +2,7 @@ import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docke
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /** Why this machine has no Docker sandbox for JavaScript; undefined if it has. Rejects if it must have one. */
-export async function whyMissing(): Promise<string | undefined> {
+export async function missingRequirement(): Promise<string | undefined> {
   try {
     await using sandbox = await createDockerJavaScriptSandbox({ workers: 1 });
     void sandbox;

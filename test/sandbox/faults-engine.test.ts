@@ -5,16 +5,16 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
 import type { ExecuteResult } from "../../sandbox/index.ts";
 import { expectAllRight, runSamples } from "./fault-samples.ts";
-import { type OwnEngine, ownEngine, whyNoOwnEngine } from "./own-engine.ts";
+import { type DedicatedEngine, ownEngine, dedicatedEngineProblem } from "./dedicated-engine.ts";
 
 const image = "lyceum-sandbox";
-const missing = await whyNoOwnEngine(image);
+const missing = await dedicatedEngineProblem(image);
 if (missing !== undefined && (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",").includes("docker")) {
   throw new Error(missing);
 }
 const title = missing === undefined ? "" : ` (skipped: ${missing})`;
 
-let engine: OwnEngine;
+let engine: DedicatedEngine;
 beforeAll(async () => {
   if (missing === undefined) engine = await ownEngine(image);
 });

@@ -1,6 +1,6 @@
 import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docker-javascript-sandbox.ts";
 import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
-import { whyMissing } from "./docker-javascript.ts";
+import { missingRequirement } from "./docker-javascript.ts";
 import { describeJavascriptAttacks } from "./javascript-attack-suite.ts";
 import { javascriptAttacks as attacks } from "./javascript-attacks.ts";
 import { openAsOrdinaryUser } from "./ordinary-user.ts";
@@ -18,5 +18,5 @@ describeJavascriptAttacks({
   name: "docker",
   open: () => createDockerJavaScriptSandbox(options),
   attacks,
-  missing: await whyMissing(),
+  missing: await missingRequirement(),
 });

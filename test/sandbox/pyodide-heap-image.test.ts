@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { HeapImage, setWhereDifferent } from "../../sandbox/pyodide/child/heap-image.ts";
+import { HeapImage, writeDifferences } from "../../sandbox/pyodide/child/heap-image.ts";
 
 const pageBytes = 65_536;
 const pages = 4;
@@ -62,14 +62,14 @@ test("bytes that are set where they differ are all set, from any source and at a
       write(source, after);
       const expected = memory.slice();
       expected.set(source, offset);
-      setWhereDifferent.call(memory, source, offset);
+      writeDifferences.call(memory, source, offset);
       expect(Buffer.compare(bytes, new Uint8Array(expected.buffer))).toBe(0);
       // From itself: parts that overlap.
       expected.set(new Uint8Array(expected.buffer, 0, 50_000), 10_000);
-      setWhereDifferent.call(memory, bytes.subarray(0, 50_000), 10_000);
+      writeDifferences.call(memory, bytes.subarray(0, 50_000), 10_000);
       expect(Buffer.compare(bytes, new Uint8Array(expected.buffer))).toBe(0);
       expected.set([1, -2, 3], 5);
-      setWhereDifferent.call(memory, [1, -2, 3], 5);
+      writeDifferences.call(memory, [1, -2, 3], 5);
       expect(Buffer.compare(bytes, new Uint8Array(expected.buffer))).toBe(0);
     }),
     { numRuns: 30 },

@@ -10,7 +10,7 @@ import {
   emptyStatements,
   endings,
   expectedEnds,
-  fewBesideArrayStatements,
+  fewItemsAndArrayStatements,
   fewStatements,
   honestArray,
   honestBlock,
@@ -20,7 +20,7 @@ import {
   iterationSetup,
   iterations,
   listAttacks,
-  listBesideArrayStatements,
+  listAndArrayStatements,
   listSetup,
   listStatements,
   type Statement,
@@ -49,7 +49,7 @@ const suites = [
   { name: "arrays", statements: arrayStatements, honest: honestArray, attacks: arrayAttacks, setup: arraySetup },
   {
     name: "arrays beside lists",
-    statements: listBesideArrayStatements,
+    statements: listAndArrayStatements,
     honest: honestList,
     attacks: listAttacks,
     setup: arraySetup + listSetup,
@@ -60,7 +60,7 @@ const suites = [
 const rightAnswers = [
   { name: "an array without elements is right where it is the answer", statements: emptyStatements, code: honestArray },
   { name: "few items are right where they are the answer", statements: fewStatements, code: honestList },
-  { name: "few items beside arrays", statements: fewBesideArrayStatements, code: honestList },
+  { name: "few items beside arrays", statements: fewItemsAndArrayStatements, code: honestList },
   { name: "StopIteration is right where a test expects it", statements: expectedEnds, code: honestEnd },
 ] as const;
 

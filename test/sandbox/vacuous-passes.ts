@@ -349,7 +349,7 @@ export const expectedEnds: readonly Statement[] = [
 export const honestEnd = "def solve(x): raise StopIteration('over')\n";
 
 /** Statements about a list beside an array, which pass for `honestList`. */
-export const listBesideArrayStatements: readonly Statement[] = [
+export const listAndArrayStatements: readonly Statement[] = [
   { name: "allclose", code: "assert np.allclose(solve(3), [12.0, 34.0])" },
   { name: "allclose of an array", code: "assert np.allclose(np.array([12]), solve(3)[:1])" },
   { name: "allclose, the other way round", code: "assert np.allclose([12.0], solve(3)[:1])" },
@@ -372,7 +372,7 @@ export const listBesideArrayStatements: readonly Statement[] = [
 ];
 
 /** Right answers without items beside arrays. */
-export const fewBesideArrayStatements: readonly Statement[] = [
+export const fewItemsAndArrayStatements: readonly Statement[] = [
   { name: "nothing beside nothing", code: "assert np.allclose(solve(0), []) and (np.array([]) == solve(0)).all()" },
   { name: "a difference of neighbours", code: "assert (np.diff(solve([7])) >= 0).all() and np.diff([7]).size == 0" },
   { name: "sorted, one item", code: "got = np.array(solve([7]))\nassert (got[1:] >= got[:-1]).all()" },

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSummary } from "../../src/evaluation/log/read-log.ts";
 import { lyceum } from "../cli/run-lyceum.ts";
-import { temporaryFolder } from "../evaluation/worlds.ts";
+import { temporaryFolder } from "../evaluation/answer-environment.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 
 /**

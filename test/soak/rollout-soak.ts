@@ -11,9 +11,9 @@ import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import { createTraceWriter, type TraceWriter } from "../../src/core/trace/trace-writer.ts";
-import { numbers } from "../core/rollout/worlds.ts";
+import { numbers } from "../core/rollout/scripted-environment.ts";
 import { unreliablePolicy, unreliableSamplerPolicy } from "./unreliable-policies.ts";
-import { unreliableWorld } from "./unreliable-world.ts";
+import { unreliableEnvironment } from "./unreliable-environment.ts";
 
 const [rounds, seed] = [Number(process.argv[2]), Number(process.argv[3])];
 const folder = process.argv[4]!;
@@ -47,8 +47,8 @@ const { signal: patient } = new AbortController();
 
 async function playRound(round: number, trace: TraceWriter): Promise<RolloutRound> {
   const random = createRandom(deriveSeed(seed, "round", round));
-  const world = unreliableWorld({ seed: random.integer(0, 1e9), scoresGroups: random.next() < 0.4 });
-  const pool = random.next() < 0.3 ? new EnvironmentPool(world) : undefined;
+  const environment = unreliableEnvironment({ seed: random.integer(0, 1e9), scoresGroups: random.next() < 0.4 });
+  const pool = random.next() < 0.3 ? new EnvironmentPool(environment) : undefined;
   const groupSize = random.pick([1, 2, 5]);
   const ending = random.pick(["completes", "completes", "completes", "is-aborted", "is-left"] as const);
   const stopAfter = random.integer(1, 4 * taskCount * groupSize);
@@ -62,7 +62,7 @@ async function playRound(round: number, trace: TraceWriter): Promise<RolloutRoun
   let events = 0;
   try {
     for await (const event of rollout({
-      environment: pool ?? world,
+      environment: pool ?? environment,
       tasks,
       policies: random.pick([direct, sampled, { left: direct, right: sampled }]),
       seed: random.integer(0, 1e9),
@@ -95,7 +95,7 @@ async function playRound(round: number, trace: TraceWriter): Promise<RolloutRoun
     statuses,
     counted,
     traced: trace.episodes - tracedBefore,
-    open: world.instances.created - world.instances.closed,
+    open: environment.instances.created - environment.instances.closed,
   };
 }
 

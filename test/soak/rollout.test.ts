@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
-import { forever, numbers, observe, world, worth } from "../core/rollout/worlds.ts";
+import { forever, numbers, observe, scriptedEnvironment, agentStep } from "../core/rollout/scripted-environment.ts";
 import type { RolloutRound, RolloutSoakEnd } from "./rollout-soak.ts";
 import { median, runSoak } from "./run-soak.ts";
 
@@ -58,9 +58,9 @@ test("hundreds of thousands of episodes with every trouble leak nothing and lose
 });
 
 test("an instance that never closes is left behind after half a minute", async () => {
-  const environment = world<number>({
+  const environment = scriptedEnvironment<number>({
     reset: () => observe("hello"),
-    step: () => ({ observations: {}, agents: { agent: worth(1, true) } }),
+    step: () => ({ observations: {}, agents: { agent: agentStep(1, true) } }),
     close: forever,
   });
   const policies = scriptedPolicy(() => "yes");

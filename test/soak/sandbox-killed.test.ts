@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "../../sandbox/index.ts";
-import { containersOf, workersOf } from "./held-resources.ts";
+import { containersOf, workersOf } from "./resource-usage.ts";
 import { soakBackends } from "./sandbox-backends.ts";
 
 /** As many workers as there are executions, but where one takes hundreds of megabytes. */

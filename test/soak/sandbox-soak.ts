@@ -12,7 +12,7 @@ import {
   type Sandbox,
   type SandboxChoice,
 } from "../../sandbox/index.ts";
-import { heldBy } from "./held-resources.ts";
+import { resourceUsage } from "./resource-usage.ts";
 
 const backend = process.argv[2] as SandboxChoice;
 const executions = Number(process.argv[3]);
@@ -89,7 +89,7 @@ void process.stdout;
   await using first = await open();
   await first.execute(requestOf(0));
 }
-const before = await heldBy(backend);
+const before = await resourceUsage(backend);
 const sandbox = await open();
 const wrong: string[] = [];
 const batch = Math.ceil(executions / 50);
@@ -107,10 +107,10 @@ for (let first = 0; first < executions; first += batch) {
   // Workers that ended are replaced, so that every sample has as many.
   await sandbox.warmUp();
   globalThis.gc!();
-  console.log(JSON.stringify({ done: first + batch, rate, wrong: wrong.length, ...(await heldBy(backend)) }));
+  console.log(JSON.stringify({ done: first + batch, rate, wrong: wrong.length, ...(await resourceUsage(backend)) }));
 }
 const { workersStarted } = sandbox.stats();
 await sandbox[Symbol.asyncDispose]();
 // An engine's client keeps its connections for some seconds.
-for (let i = 0; i < 100 && (await heldBy(backend)).files > before.files; i++) await sleep(100);
-console.log(JSON.stringify({ before, after: await heldBy(backend), wrong, workersStarted }));
+for (let i = 0; i < 100 && (await resourceUsage(backend)).files > before.files; i++) await sleep(100);
+console.log(JSON.stringify({ before, after: await resourceUsage(backend), wrong, workersStarted }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HeldResources } from "./held-resources.ts";
+import type { ResourceUsage } from "./resource-usage.ts";
 import { median, runSoak } from "./run-soak.ts";
 import { soakBackends } from "./sandbox-backends.ts";
 
@@ -9,15 +9,15 @@ describe.each(soakBackends)("$backend $missing", ({ backend, missing }) => {
   test.skipIf(missing !== "")("tens of thousands of executions in a row leave nothing behind", async () => {
     const lines = await runSoak("sandbox-soak.ts", { arguments: [backend, `${executions}`], lastKey: "before" });
     const { before, after, wrong, workersStarted } = lines.pop()! as unknown as {
-      readonly before: HeldResources;
-      readonly after: HeldResources;
+      readonly before: ResourceUsage;
+      readonly after: ResourceUsage;
       readonly wrong: readonly string[];
       readonly workersStarted: number;
     };
     expect(wrong).toEqual([]);
     expect(after).toMatchObject({ processes: 0, containers: 0 });
     expect(after.files).toBeLessThanOrEqual(before.files);
-    const samples = lines as unknown as (HeldResources & { readonly rate: number })[];
+    const samples = lines as unknown as (ResourceUsage & { readonly rate: number })[];
     expect(samples.length).toBeGreaterThan(40);
     // The first third warms up.
     const third = Math.floor(samples.length / 3);

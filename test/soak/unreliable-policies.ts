@@ -4,7 +4,7 @@ import type { Sampler } from "../../src/contract/sampler.ts";
 import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
 import { createRandom } from "../../src/core/random/random.ts";
 import { characterRenderer } from "../core/rollout/character-renderer.ts";
-import { trouble } from "./unreliable-world.ts";
+import { failOrDelay } from "./unreliable-environment.ts";
 
 /** A policy that answers each request by itself, and now and then throws, hangs or takes its time. */
 export function unreliablePolicy(seed: number): Policy {
@@ -14,7 +14,7 @@ export function unreliablePolicy(seed: number): Policy {
     name: "unreliable",
     accepts: ["text"],
     act: async (request) => {
-      await (random.next() < 0.5 ? trouble(random, 0.003) : heedful(request));
+      await (random.next() < 0.5 ? failOrDelay(random, 0.003) : heedful(request));
       return { action: { message: textMessage("assistant", `${request.seed}`), finish: "stop" } };
     },
   };

@@ -12,7 +12,7 @@ import {
   forking,
   grouped,
   instances,
-  moreFaults,
+  otherFaults,
   plantedFaults,
   soundEnvironment,
   type Task,
@@ -119,7 +119,7 @@ describe("planted faults", () => {
     expect(rules.filter((rule) => !guide.includes(`\`${rule}\``))).toEqual([]);
   });
 
-  const faults = [...plantedFaults, ...moreFaults].map(([rule, environment, others = []]) => ({
+  const faults = [...plantedFaults, ...otherFaults].map(([rule, environment, others = []]) => ({
     rule,
     environment,
     others,
@@ -172,7 +172,7 @@ describe("a problem", () => {
   });
 
   test("of an error names the place of the throw", async () => {
-    const [problem] = await problemsOf(plantedFaults.find(([rule]) => rule === "takes-any-answer")![1]);
+    const [problem] = await problemsOf(plantedFaults.find(([rule]) => rule === "accepts-any-answer")![1]);
     expect(problem!.message).toContain("threw in step: SyntaxError: a digit (");
     expect(problem!.message).toMatch(/test\/testing\/planted-faults\.ts:\d+:\d+\)$/);
     expect(problem!.actions).toHaveLength(1);

@@ -119,7 +119,7 @@ export type PlantedFault = readonly [
 export const plantedFaults: readonly PlantedFault[] = [
   ["spec-is-playable", { ...soundEnvironment, spec: { ...soundEnvironment.spec, rewardRange: [1, 0] } }],
   ["splits-have-tasks", changed({ tasks: (split) => (split === "test" ? [] : [{ n: 1 }]) })],
-  ["tasks-repeat", changed({ tasks: (split) => [{ n: split === "test" ? -1 : count++ }] })],
+  ["tasks-are-reproducible", changed({ tasks: (split) => [{ n: split === "test" ? -1 : count++ }] })],
   [
     "tasks-are-distinct",
     changed({ tasks: (split) => (split === "test" ? [{ n: 9 }] : [{ n: 1 }, { n: 2 }, { n: 1 }]) }),
@@ -140,8 +140,8 @@ export const plantedFaults: readonly PlantedFault[] = [
       ),
     ),
   ],
-  ["groups-have-no-order", grouped(async (group) => bySample(group, (_, place) => place / 10))],
-  ["keeps-the-contract", changed({ step: () => 1 as never })],
+  ["groups-ignore-order", grouped(async (group) => bySample(group, (_, place) => place / 10))],
+  ["results-are-valid", changed({ step: () => 1 as never })],
   [
     "resets-without-error",
     changed({
@@ -153,7 +153,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   [
-    "takes-any-answer",
+    "accepts-any-answer",
     changed({
       step: ({ text, state }) => {
         if (/\d/.test(text)) throw new SyntaxError("a digit");
@@ -185,11 +185,11 @@ export const plantedFaults: readonly PlantedFault[] = [
   ],
   ["rewards-known-agents", steps((result) => ({ ...result, agents: { ...result.agents, ghost: over } }))],
   [
-    "steps-tell-of-all-who-acted",
+    "steps-return-all-acting-agents",
     steps((result) => (Object.keys(result.observations).length > 0 ? { ...result, agents: {} } : result)),
   ],
   [
-    "ends-for-all-at-the-end",
+    "ends-for-all-agents",
     steps((result) => ({ ...result, agents: { agent: { ...result.agents.agent!, terminated: false } } })),
   ],
   [
@@ -200,10 +200,10 @@ export const plantedFaults: readonly PlantedFault[] = [
         ghost: { messages: [message], context: "append" },
       }),
     })),
-    ["steps-tell-of-all-who-acted"],
+    ["steps-return-all-acting-agents"],
   ],
   [
-    "observes-only-agents-that-go-on",
+    "observes-only-active-agents",
     steps((result) => ({ ...result, agents: { agent: { ...result.agents.agent!, ...over } } })),
   ],
   [
@@ -216,7 +216,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     })),
   ],
   [
-    "first-prompts-say-something",
+    "first-prompts-are-not-empty",
     instances((inner) => ({
       reset: async (options) => {
         await inner.reset(options);
@@ -225,12 +225,12 @@ export const plantedFaults: readonly PlantedFault[] = [
     })),
   ],
   [
-    "speaks-not-as-assistant",
+    "sends-no-assistant-messages",
     changed({ reset: () => ({ messages: { ...message, role: "assistant" }, state: { left: 2 } }) }),
   ],
   ["results-are-data", steps((result) => ({ ...result, info: new Map() as never }))],
   [
-    "results-stay-as-they-are",
+    "results-are-not-mutated",
     instances((inner) => {
       const log: Message[] = [];
       return {
@@ -247,7 +247,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   [
-    "actions-stay-as-they-are",
+    "actions-are-not-mutated",
     instances((inner) => ({
       step: (actions, options) => {
         Object.assign(actions.agent ?? {}, { finish: "error" });
@@ -256,7 +256,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     })),
   ],
   [
-    "tasks-stay-as-they-are",
+    "tasks-are-not-mutated",
     changed({
       reset: ({ task }) => {
         Object.assign(task, { n: task.n + 1 });
@@ -288,7 +288,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   [
-    "reset-begins-anew",
+    "reset-restores-the-start",
     instances((inner) => {
       let resets = 0;
       return {
@@ -298,10 +298,10 @@ export const plantedFaults: readonly PlantedFault[] = [
         },
       };
     }),
-    ["instances-share-nothing"],
+    ["instances-are-independent"],
   ],
   [
-    "instances-share-nothing",
+    "instances-are-independent",
     (() => {
       let last = 0;
       return changed({
@@ -333,7 +333,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   [
-    "heeds-an-abort",
+    "stops-on-abort",
     instances((inner) => ({
       reset: (options) => (options.signal?.aborted ? never : inner.reset(options)),
     })),
@@ -351,28 +351,28 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   ["refuses-use-after-close", instances(() => ({ close: async () => {} }))],
-  ["some-episode-earns", changed({ step: () => ({ reply: "on" }), demonstrate: () => undefined })],
+  ["some-episode-has-a-reward", changed({ step: () => ({ reply: "on" }), demonstrate: () => undefined })],
 ];
 
 /** Environments that break a rule in another way than its first fault. */
-export const moreFaults: readonly PlantedFault[] = [
+export const otherFaults: readonly PlantedFault[] = [
   // A failed episode has no last turn.
   [
     "groups-score-each-episode",
     grouped(async (group) => bySample(group, ({ agents }) => agents.agent!.turns.at(-1)!.turn)),
   ],
   ["groups-score-each-episode", grouped(() => never), ["demonstrations-reach-the-top"]],
-  ["instances-share-nothing", single(), ["refuses-use-after-close"]],
+  ["instances-are-independent", single(), ["refuses-use-after-close"]],
   // Checks the signal in reset, and lets step wait for something that never comes.
   [
-    "heeds-an-abort",
+    "stops-on-abort",
     instances((inner) => ({
       step: (actions, options) => (options?.signal === undefined ? inner.step(actions) : never),
     })),
   ],
   // Keeps the state of an unfinished episode, and only that.
   [
-    "reset-begins-anew",
+    "reset-restores-the-start",
     instances((inner) => {
       let left = false;
       return {

@@ -135,7 +135,7 @@ it("uses the environment's own statement of correctness, not the highest reward"
       expect(metrics).toMatchObject({
         accuracy: 0.25,
         "accuracy/over-all": 0.25,
-        ...(definition.partOf === undefined ? {} : { "accuracy/stating": 0.25 }),
+        ...(definition.environmentOf === undefined ? {} : { "accuracy/stating": 0.25 }),
       });
     }
   }

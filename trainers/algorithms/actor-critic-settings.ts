@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
+import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
 import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
 import { type DivergenceSettings, divergenceSettings, type UpdateSettings, updateSettings } from "./group-settings.ts";
@@ -23,7 +23,7 @@ export function actorCriticSettings(defaults: {
   readonly critic: ActorCriticSettings["critic"];
 }): SettingsShape<ActorCriticSettings> {
   return {
-    groupSize: z.int().min(1).max(mostAtOnce).default(1).describe("Episodes per task."),
+    groupSize: z.int().min(1).max(maxConcurrency).default(1).describe("Episodes per task."),
     critic: z
       .enum(["shared", "separate"])
       .default(defaults.critic)

@@ -46,7 +46,7 @@ export function groupAlgorithm(
     },
     credit: settings.klIn === "reward" ? withKlPenalty(credit, settings.klWeight) : credit,
     loss: {
-      terms: [...("evaluate" in policy ? [] : [policy]), ...regularisers(settings)],
+      terms: [...("evaluate" in policy ? [] : [policy]), ...regularizers(settings)],
       aggregation: settings.lossAggregation,
       ...("evaluate" in policy ? { sequence: policy } : {}),
     },
@@ -60,7 +60,7 @@ export function groupAlgorithm(
  * Returns the loss terms for the KL divergence from the reference and for the entropy bonus. Terms of weight 0 are left
  * out.
  */
-export function regularisers(settings: DivergenceSettings): LossTerm[] {
+export function regularizers(settings: DivergenceSettings): LossTerm[] {
   const { klWeight, klIn, klEstimator, entropyWeight } = settings;
   return [
     ...(klWeight > 0 && klIn === "loss" ? [{ type: "kl", estimator: klEstimator, weight: klWeight } as const] : []),

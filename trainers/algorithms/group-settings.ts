@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
+import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
 import type { KlEstimator } from "../losses/kl-estimator.ts";
 import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
@@ -85,7 +85,7 @@ export function groupSettings(defaults: GroupDefaults): SettingsShape<GroupSetti
     groupSize: z
       .int()
       .min(leastGroupSize, `must be ${leastGroupSize} or more: an episode is compared with the others of its group`)
-      .max(mostAtOnce)
+      .max(maxConcurrency)
       .default(groupSize)
       .describe("Episodes per task. If joint actions branch: completions per agent and node."),
     dropGroupsWithoutSignal: z

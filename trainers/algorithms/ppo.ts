@@ -3,7 +3,7 @@ import { actorCritic, withKlPenalty } from "../credit/index.ts";
 import { type ActorCriticSettings, actorCriticSettings } from "./actor-critic-settings.ts";
 import type { Algorithm, AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
-import { regularisers, updateSchedule } from "./group-algorithm.ts";
+import { regularizers, updateSchedule } from "./group-algorithm.ts";
 import { type ClipSettings, clipSettings } from "./group-settings.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
@@ -65,7 +65,7 @@ export function createPpo(settings: FullPpoSettings): Algorithm {
         ...(critic === "shared"
           ? [{ type: "value", weight: valueWeight, ...(valueClip === undefined ? {} : { clip: valueClip }) } as const]
           : []),
-        ...regularisers(settings),
+        ...regularizers(settings),
       ],
       aggregation: settings.lossAggregation,
     },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
+import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
 import { preferencePairs } from "../credit/index.ts";
 import { dpo } from "../losses/dpo.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -38,7 +38,7 @@ export function preferenceSettings(defaults: {
     groupSize: z
       .int()
       .min(2)
-      .max(mostAtOnce)
+      .max(maxConcurrency)
       .default(defaults.groupSize)
       .describe("Episodes per task. A preference is a pair of them."),
     pairs: z

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type CriticShape, turnCritic, withKlPenalty } from "../credit/index.ts";
 import { type ActorCriticSettings, actorCriticSettings } from "./actor-critic-settings.ts";
 import type { Algorithm } from "./algorithm.ts";
-import { regularisers, updateSchedule } from "./group-algorithm.ts";
+import { regularizers, updateSchedule } from "./group-algorithm.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
 /** The settings of IAC and MAAC, with defaults filled in. */
@@ -58,7 +58,7 @@ export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: Cri
     },
     credit: klIn === "reward" ? withKlPenalty(credit, klWeight) : credit,
     loss: {
-      terms: [{ type: "policyGradient" }, ...regularisers(settings)],
+      terms: [{ type: "policyGradient" }, ...regularizers(settings)],
       aggregation: settings.lossAggregation,
       ...(critic === "shared" ? { stateValues: { type: "value", weight: valueWeight, ...clip } } : {}),
     },

@@ -34,7 +34,7 @@ export async function resumedCheckpoint(folder: string, resume: boolean): Promis
     }
     const warnings: string[] = [];
     for (const other of damaged) {
-      const kept = await putAside(other.path);
+      const kept = await renameDamaged(other.path);
       warnings.push(
         `The checkpoint ${other.path} is damaged: ${other.damage}. The run continues from ${basename(path)}, the newest ` +
           `that is intact. The damaged one was renamed to ${basename(kept)} and can be deleted.`,
@@ -51,7 +51,7 @@ export async function resumedCheckpoint(folder: string, resume: boolean): Promis
 }
 
 /** Renames a damaged checkpoint, so that it is not listed, and returns its new path. */
-export async function putAside(path: string): Promise<string> {
+export async function renameDamaged(path: string): Promise<string> {
   const aside = `${path}.damaged`;
   await rm(aside, { recursive: true, force: true });
   await rename(path, aside);

@@ -58,12 +58,12 @@ export async function writeCheckpointFolder(options: {
     await options.afterwards?.();
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    throw saysItself(cause) ? cause : await writeFailed({ folder, path, cause });
+    throw isTypedError(cause) ? cause : await writeFailed({ folder, path, cause });
   }
 }
 
 /** Returns true for a typed error of something other than the write. */
-export function saysItself(error: unknown): boolean {
+export function isTypedError(error: unknown): boolean {
   return LyceumError.isInstance(error) && error.code !== "checkpoint.write-failed";
 }
 

@@ -3,11 +3,11 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 import type { RolloutLimits } from "../../src/core/rollout/rollout-limits.ts";
-import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
+import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
 import type { ExportDtype } from "../backend/training-backend.ts";
 import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";
-import type { Overlong } from "../data/fit-episodes.ts";
+import type { OverlongPolicy } from "../data/fit-episodes.ts";
 import { type RewardProcessorConfig, rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
 import { type CurriculumConfig, type CurriculumConfigInput, curriculumSchema } from "./curriculum-config.ts";
 import { type ModelConfig, type ModelConfigInput, modelConfigSchema } from "./model-config.ts";
@@ -39,7 +39,7 @@ export interface TasksConfig {
 
 /** The settings for rows of demonstrations and preferences. */
 export interface DataConfig {
-  readonly overlong: Overlong;
+  readonly overlong: OverlongPolicy;
 }
 
 /** The algorithm's id and its settings. */
@@ -224,7 +224,10 @@ const sampling = z.strictObject({
 });
 
 const rollout = z.strictObject({
-  concurrency: count().max(mostAtOnce).default(256).describe("The largest number of episodes played at the same time."),
+  concurrency: count()
+    .max(maxConcurrency)
+    .default(256)
+    .describe("The largest number of episodes played at the same time."),
   maxStaleness: z
     .int()
     .min(0)

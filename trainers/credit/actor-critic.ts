@@ -2,8 +2,8 @@ import type { AgentId } from "../../src/contract/action.ts";
 import { generalizedAdvantages } from "../advantages/generalized-advantages.ts";
 import type { PerToken, TrainingSample } from "../data/training-sample.ts";
 import type { Credit, CriticSample, CriticShape } from "./credit.ts";
+import { normalizeAdvantages } from "./normalize-advantages.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
-import { whitened } from "./whitened.ts";
 
 /** The options of {@link actorCritic}. */
 export interface ActorCriticOptions {
@@ -43,7 +43,7 @@ export function actorCritic({ critic, whiten, ...discounts }: ActorCriticOptions
           if (critic.type === "separate") critics.push(...criticSamples(sample, agentCritic.name));
         }
       }
-      return { samples: whiten ? whitened(samples, context.learnerOf) : samples, critics };
+      return { samples: whiten ? normalizeAdvantages(samples, context.learnerOf) : samples, critics };
     },
   };
 }

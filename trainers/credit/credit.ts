@@ -5,7 +5,7 @@ import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { StateTargets, TrainingSample } from "../data/training-sample.ts";
 
 /** The episodes of one training step. */
-export interface Experience {
+export interface StepExperience {
   /**
    * The episodes by task, with the trained agents only. If joint actions branch, each path from the root to a leaf is
    * an episode.
@@ -66,7 +66,7 @@ export interface CriticSample extends StateTargets {
 }
 
 /** The result of credit assignment: what the policies and the critics learn from. */
-export interface Credited {
+export interface CreditResult {
   readonly samples: readonly TrainingSample[];
   /** Only if the critics are separate models. */
   readonly critics?: readonly CriticSample[];
@@ -92,7 +92,7 @@ export interface Credit {
    * different rewards.
    */
   hasSignal?(played: PlayedGroup): boolean;
-  assign(experience: Experience, context: CreditContext): Credited | Promise<Credited>;
+  assign(experience: StepExperience, context: CreditContext): CreditResult | Promise<CreditResult>;
 }
 
 /** The kind of a critic. */

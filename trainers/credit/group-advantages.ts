@@ -2,9 +2,9 @@ import type { Group } from "../../src/contract/episode.ts";
 import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import type { Credit } from "./credit.ts";
+import { normalizeAdvantages } from "./normalize-advantages.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 import { treeHasSignal, treeSamples } from "./tree-advantages.ts";
-import { whitened } from "./whitened.ts";
 
 /** The options of {@link groupAdvantages}. */
 export interface GroupAdvantageOptions {
@@ -48,7 +48,7 @@ export function groupAdvantages(options: GroupAdvantageOptions): Credit {
         trees === undefined
           ? groups.flatMap((group, i) => groupSamples(group, options, greedy?.[i]))
           : trees.flatMap((tree) => treeSamples(tree, options));
-      return { samples: whiten ? whitened(samples, learnerOf) : samples };
+      return { samples: whiten ? normalizeAdvantages(samples, learnerOf) : samples };
     },
   };
 }

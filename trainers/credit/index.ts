@@ -2,13 +2,13 @@ export { type ActorCriticOptions, actorCritic } from "./actor-critic.ts";
 export type {
   Credit,
   CreditContext,
-  Credited,
+  CreditResult,
   Critic,
   CriticInput,
   CriticSample,
   CriticShape,
-  Experience,
   PlayedGroup,
+  StepExperience,
 } from "./credit.ts";
 export { type GroupAdvantageOptions, groupAdvantages, groupSamples } from "./group-advantages.ts";
 export { imitation, imitationSamples } from "./imitation.ts";

@@ -106,6 +106,6 @@ function loweredNode(node: JointNode, penaltyOf: (sequence: TokenSequence) => nu
   return {
     ...node,
     jointActions: node.jointActions.map(penalised),
-    ...(node.handedOn === undefined ? {} : { handedOn: penalised(node.handedOn) }),
+    ...(node.handoffAction === undefined ? {} : { handoffAction: penalised(node.handoffAction) }),
   };
 }

@@ -50,7 +50,7 @@ function trainedNode(node: JointNode, frozen: ReadonlySet<AgentId>): JointNode {
     ...node,
     agents: without(node.agents, frozen),
     jointActions: node.jointActions.map((joint) => trainedJointAction(joint, frozen)),
-    ...(node.handedOn === undefined ? {} : { handedOn: trainedJointAction(node.handedOn, frozen) }),
+    ...(node.handoffAction === undefined ? {} : { handoffAction: trainedJointAction(node.handoffAction, frozen) }),
   };
 }
 

@@ -35,7 +35,7 @@ export function treeHasSignal({ root }: JointTree, options: Omit<TreeAdvantageOp
 
 /** Returns a node and all nodes below it, parents first. */
 export function nodesOf(node: JointNode): JointNode[] {
-  const actions = node.handedOn === undefined ? node.jointActions : [...node.jointActions, node.handedOn];
+  const actions = node.handoffAction === undefined ? node.jointActions : [...node.jointActions, node.handoffAction];
   return [node, ...actions.flatMap(({ child }) => (child === undefined ? [] : nodesOf(child)))];
 }
 

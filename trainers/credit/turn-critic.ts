@@ -2,9 +2,9 @@ import type { Episode } from "../../src/contract/episode.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../metrics/statistics.ts";
 import type { Credit, Critic, CriticInput, CriticSample, CriticShape } from "./credit.ts";
+import { normalizeAdvantages } from "./normalize-advantages.ts";
 import { teamState } from "./team-state.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
-import { whitened } from "./whitened.ts";
 
 /** The options of {@link turnCritic}. */
 export interface TurnCriticOptions {
@@ -89,7 +89,7 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
         }
       }
       return {
-        samples: whiten ? whitened(samples, context.learnerOf) : samples,
+        samples: whiten ? normalizeAdvantages(samples, context.learnerOf) : samples,
         critics,
         ...(critic.scope === "team" ? { metrics: { "critic/truncated": truncated } } : {}),
       };

@@ -3,7 +3,7 @@ import type { AgentEpisode, Episode, MessageNode, NodeTokens } from "../../src/c
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /** What happens to an episode that is too long for the model of one of its agents. */
-export type Overlong = "error" | "truncate" | "drop";
+export type OverlongPolicy = "error" | "truncate" | "drop";
 
 /** The episodes that fit, and how many were cut or dropped. */
 export interface FittedEpisodes {
@@ -20,7 +20,7 @@ export interface FittedEpisodes {
 export function fitEpisodes(
   episodes: readonly Episode[],
   options: {
-    readonly overlong: Overlong;
+    readonly overlong: OverlongPolicy;
     /** Returns the largest number of tokens that an agent's model reads, or undefined if the agent is not trained. */
     readonly maxLength: (agent: AgentId) => number | undefined;
     /** The split of the tasks, for error messages. */

@@ -3,7 +3,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { samplingSettings, type TrainingConfig } from "../config/training-config.ts";
-import { asPartner } from "../training/frozen-agents.ts";
+import { frozenAgentPolicy } from "../training/frozen-agents.ts";
 
 /**
  * Returns the policy that the model plays against in evaluations, with the settings in `sampling`. Returns undefined if
@@ -45,7 +45,7 @@ export function evaluationOpponent(options: {
       "train() does not open policies by name. Open the policy and pass it as train({ opponent }), as the command line does.",
     );
   }
-  return asPartner(given, samplingSettings(config.sampling));
+  return frozenAgentPolicy(given, samplingSettings(config.sampling));
 }
 
 function invalid(message: string, hint: string): LyceumError {

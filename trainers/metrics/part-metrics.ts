@@ -9,10 +9,10 @@ import { mean } from "./statistics.ts";
  */
 export function partRewards(
   groups: readonly Group[],
-  { partOf }: Pick<EnvironmentDefinition, "partOf">,
+  { environmentOf }: Pick<EnvironmentDefinition, "environmentOf">,
 ): Record<string, number> {
-  if (partOf === undefined) return {};
-  const byName = Map.groupBy(groups, ({ task }) => partOf(task.id)?.name);
+  if (environmentOf === undefined) return {};
+  const byName = Map.groupBy(groups, ({ task }) => environmentOf(task.id)?.name);
   return Object.fromEntries(
     [...byName].flatMap(([name, own]) => {
       const rewards = scoredRewards(own.flatMap(({ episodes }) => episodes));

@@ -16,12 +16,12 @@ export function playedMetrics(
   const names = new Set(Object.keys(frozen));
   const played = all.map((task) => ofTrainedAgents(task, names));
   const { credit, rollout } = algorithm;
-  const { partOf, spec } = environment;
+  const { environmentOf, spec } = environment;
   const groups = played.map(({ group }) => group);
   const branched = played.some(({ tree }) => tree !== undefined);
   const metrics = rolloutMetrics(groups, {
     rewardRange: spec.rewardRange,
-    ...(partOf === undefined ? {} : { partOf }),
+    ...(environmentOf === undefined ? {} : { environmentOf }),
     // Paths of different lengths have different rewards. The completions of a node are compared instead.
     ...(branched && credit.hasSignal !== undefined
       ? { hasSignal: (_, index) => credit.hasSignal!(played[index]!) }

@@ -9,7 +9,7 @@ import { turnMetrics } from "./turn-metrics.ts";
 const rounding = 1e-9;
 
 /** The options of {@link rolloutMetrics}. */
-interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "partOf"> {
+interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "environmentOf"> {
   readonly rewardRange?: EnvironmentSpec["rewardRange"];
   /**
    * Returns true if a group has a signal. By default, it has one if two episodes of an agent have different rewards.
@@ -30,7 +30,7 @@ interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "partOf"> {
  * - `groups/duplicates`: of the episodes in groups of several, the share whose actions equal those of another in the
  *   group.
  * - `groups/solved`: the share of groups in which no higher reward was possible: every agent of every scored episode
- *   has the top of `rewardRange`. Needs a `rewardRange` with a finite top. In a mixture (with `partOf`), the range is
+ *   has the top of `rewardRange`. Needs a `rewardRange` with a finite top. In a mixture (with `environmentOf`), the range is
  *   that of the group's own environment. A path that a joint shape did not continue must have, at its last turn, as
  *   much reward as the best path of its group at that turn. If the shape continued no path, their mean exceeded the
  *   threshold that ends a branch.
@@ -40,7 +40,7 @@ interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "partOf"> {
  */
 export function rolloutMetrics(
   groups: readonly Group[],
-  { rewardRange, partOf, hasSignal = rewardsDiffer }: RolloutMetricsOptions = {},
+  { rewardRange, environmentOf, hasSignal = rewardsDiffer }: RolloutMetricsOptions = {},
 ): Record<string, number> {
   const episodes = groups.flatMap((group) => group.episodes);
   const agents = episodes.flatMap((episode) => Object.values(episode.agents));
@@ -49,7 +49,7 @@ export function rolloutMetrics(
   const sampled = turns.flatMap(({ node }) => (node.tokens?.mask === 1 ? [node.tokens] : []));
   const lengths = sampled.map(({ ids }) => ids.length);
   const top = rewardRange?.[1] ?? Number.POSITIVE_INFINITY;
-  const topOf = ({ task }: Group): number => partOf?.(task.id)?.spec.rewardRange[1] ?? top;
+  const topOf = ({ task }: Group): number => environmentOf?.(task.id)?.spec.rewardRange[1] ?? top;
   const entries: Record<string, number> = {
     "reward/mean": mean(rewards),
     "reward/std": rewards.length === 0 ? Number.NaN : standardDeviation(rewards),

@@ -6,7 +6,7 @@ import { writeFailure } from "../../src/contract/errors/write-failed.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import type { Capabilities, ExportDtype, ExportFormat, Model } from "../backend/training-backend.ts";
 import { replaceFolder } from "../checkpoint/replace-folder.ts";
-import { saysItself } from "../checkpoint/write-checkpoint.ts";
+import { isTypedError } from "../checkpoint/write-checkpoint.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 
 /** Returns the format in which a learner's model is exported, or undefined if it is not. */
@@ -41,7 +41,7 @@ export async function exportModel(options: {
     await replaceFolder(partial, folder);
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    if (saysItself(cause)) throw cause;
+    if (isTypedError(cause)) throw cause;
     const { reason, code } = writeFailure(cause);
     throw new LyceumError({
       code: "checkpoint.write-failed",

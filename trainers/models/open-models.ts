@@ -4,7 +4,7 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Model, TemplateVariables, TrainingBackend } from "../backend/training-backend.ts";
 import { referenceSpec } from "../config/model-config.ts";
 import { checkTeam, type TeamAgents } from "../training/team-agents.ts";
-import { locateModel } from "./model-place.ts";
+import { locateModel } from "./model-location.ts";
 import { openCheckpoint } from "./open-checkpoint.ts";
 
 /** A model and the agent that it plays. Every agent, if `agent` is undefined. */

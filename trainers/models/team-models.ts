@@ -3,7 +3,7 @@ import { LyceumError, unknownNameError } from "../../src/contract/errors/index.t
 import type { ModelConfig } from "../config/model-config.ts";
 import type { AgentsConfig } from "../config/training-config.ts";
 import { oneModelError } from "../training/team-agents.ts";
-import { locateModel, type ModelPlace } from "./model-place.ts";
+import { locateModel, type ModelLocation } from "./model-location.ts";
 
 /** The part of a training config that names the model each agent starts from. */
 export interface StartingModels {
@@ -29,7 +29,7 @@ export async function startingModels(
     readonly exported: (checkpoint: string) => Promise<string>;
   },
 ): Promise<StartingModels> {
-  const locate = async (path: string): Promise<Exclude<ModelPlace, { type: "checkpoint" }>> => {
+  const locate = async (path: string): Promise<Exclude<ModelLocation, { type: "checkpoint" }>> => {
     const place = await locateModel(path);
     return place.type === "checkpoint" ? locate(await exported(place.folder)) : place;
   };

@@ -70,7 +70,7 @@ function processedNode(node: JointNode, process: Process): JointNode {
   return {
     ...node,
     jointActions: node.jointActions.map(processed),
-    ...(node.handedOn === undefined ? {} : { handedOn: processed(node.handedOn) }),
+    ...(node.handoffAction === undefined ? {} : { handoffAction: processed(node.handoffAction) }),
   };
 }
 

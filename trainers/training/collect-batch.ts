@@ -4,7 +4,7 @@ import type { Policy } from "../../src/contract/policy.ts";
 import type { TaskEntry } from "../../src/contract/taskset.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
-import type { Experience, PlayedGroup } from "../credit/index.ts";
+import type { PlayedGroup, StepExperience } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { hasSignal } from "../credit/trajectory.ts";
 import { fitEpisodes } from "../data/fit-episodes.ts";
@@ -16,7 +16,7 @@ import type { TrainingRun } from "./training-run.ts";
 /** The tasks of one step: all that were played, and the part that is trained on. */
 export interface Batch {
   readonly played: readonly PlayedGroup[];
-  readonly kept: Experience;
+  readonly kept: StepExperience;
   /** How many demonstrated episodes were too long for a model and were truncated or dropped. */
   readonly overlong: OverlongCounts;
 }
@@ -91,7 +91,7 @@ interface KeptGroup {
   readonly trained: PlayedGroup;
 }
 
-function experienceOf(tasks: readonly KeptGroup[], hasFrozen: boolean): Experience {
+function experienceOf(tasks: readonly KeptGroup[], hasFrozen: boolean): StepExperience {
   const trees = tasks.flatMap(({ trained }) => trained.tree ?? []);
   const greedy = tasks.flatMap(({ trained }) => trained.greedy ?? []);
   return {

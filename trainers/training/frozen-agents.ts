@@ -54,7 +54,7 @@ export function frozenPolicies(options: {
       "train() does not open policies by name. Open the policy and pass it as train({ policies: { ... } }), as the command line does.",
     );
   }
-  return Object.fromEntries(Object.entries(given).map(([agent, policy]) => [agent, asPartner(policy, sampling)]));
+  return Object.fromEntries(Object.entries(given).map(([agent, policy]) => [agent, frozenAgentPolicy(policy, sampling)]));
 }
 
 /**
@@ -62,7 +62,7 @@ export function frozenPolicies(options: {
  * If a conversation is too long for it, it fails, and the episode is unscored, because the trained agents did not cause
  * this.
  */
-export function asPartner(policy: Policy, sampling: SamplingSettings): Policy {
+export function frozenAgentPolicy(policy: Policy, sampling: SamplingSettings): Policy {
   // The supports of a frozen policy are not needed: its tokens are not trained on.
   const withSettings = withSampling(policy, { ...sampling, supports: false });
   return {

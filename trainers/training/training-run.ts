@@ -25,7 +25,7 @@ import type { Model, TrainingBackend } from "../backend/training-backend.ts";
 import { bestCheckpointPath, readBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
 import type { Checkpoint } from "../checkpoint/find-checkpoints.ts";
-import { putAside, resumedCheckpoint } from "../checkpoint/resumed-checkpoint.ts";
+import { renameDamaged, resumedCheckpoint } from "../checkpoint/resumed-checkpoint.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "../checkpoint/run-identity.ts";
 import {
   type OptimizationConfig,
@@ -372,7 +372,7 @@ async function intactBestCheckpoint(checkpoints: string, notes: string[]): Promi
   try {
     return await readBestCheckpoint(checkpoints);
   } catch (error) {
-    const kept = await putAside(path);
+    const kept = await renameDamaged(path);
     notes.push(
       `The best checkpoint is damaged and was renamed to ${kept}. The best of the following evaluations replaces it. ` +
         `(${toErrorData(error).message})`,
@@ -403,7 +403,7 @@ async function openTasks(options: {
     options.signal?.throwIfAborted();
     const entry = await taskset.get(index, taskOptions);
     // A mixture repeats its shorter parts. Each of their tasks is played once.
-    if (environment.partOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
+    if (environment.environmentOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
     seen.add(entry.hash);
   }
   // The tasks of an unbounded taskset are not known yet. They are checked again when they are taken.

@@ -6,7 +6,7 @@ import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
 import type { Algorithm } from "../algorithms/index.ts";
 import { readManifest } from "../checkpoint/checkpoint-manifest.ts";
 import type { ModelConfig } from "../config/model-config.ts";
-import { locateModel } from "../models/model-place.ts";
+import { locateModel } from "../models/model-location.ts";
 
 /** What is trained: a model that started with random weights, every weight of a pretrained model, or adapters. */
 type TrainingKind = "scratch" | "full" | "lora";

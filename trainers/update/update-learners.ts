@@ -2,7 +2,7 @@ import { deriveSeed } from "../../src/core/random/random.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
 import { creditContext } from "../credit/credit-context.ts";
-import type { CriticSample, Experience } from "../credit/index.ts";
+import type { CriticSample, StepExperience } from "../credit/index.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import type { Learner } from "../training/learners.ts";
 import type { TrainingRun } from "../training/training-run.ts";
@@ -16,7 +16,7 @@ import { updatePolicy } from "./update-policy.ts";
  */
 export async function updateLearners(
   run: TrainingRun,
-  options: { readonly experience: Experience; readonly step: number; readonly optimizer: AdamParams },
+  options: { readonly experience: StepExperience; readonly step: number; readonly optimizer: AdamParams },
 ): Promise<Record<string, number>> {
   const { algorithm, learners } = run;
   using meter = run.activity.begin({ activity: "learning", step: options.step, unit: "sequences" });

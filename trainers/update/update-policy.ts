@@ -9,7 +9,7 @@ import { forwardAll } from "../data/forward-all.ts";
 import { microBatches } from "../data/micro-batches.ts";
 import { type SampleData, sampleData, scaleDatum, trainedTokens } from "../data/sample-data.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { linearised } from "../losses/linearised.ts";
+import { linearizeSequenceLoss } from "../losses/linearize-sequence-loss.ts";
 import { backendTerms, type Loss, needsReference } from "../losses/loss.ts";
 import { lossScales } from "../losses/loss-aggregation.ts";
 import { UpdateStatistics } from "./update-statistics.ts";
@@ -216,7 +216,7 @@ async function scaledData(options: MinibatchUpdate): Promise<Datum[]> {
       ...(meter === undefined ? {} : { meter }),
     },
   );
-  const { data, value, metrics } = linearised({ units: minibatch, logprobs, loss: loss.sequence, scales });
+  const { data, value, metrics } = linearizeSequenceLoss({ units: minibatch, logprobs, loss: loss.sequence, scales });
   checkFinite("loss", value, model.version + 1);
   statistics.addSequenceLoss(value, metrics);
   return data;

@@ -3,7 +3,7 @@ import { withoutDecimal } from "./copied-answer.ts";
 import { writtenExpression } from "./equal-expressions.ts";
 import { normalLatex } from "./normal-latex.ts";
 import { splitTop } from "./split-top.ts";
-import { type MathJson, unknownFactors, workLeft } from "./work-left.ts";
+import { type MathJson, unknownFactors, unfinishedWork } from "./unfinished-work.ts";
 
 /**
  * True if an answer is in the form that the question asks for. In a simple form, no kind of work may be left that every
@@ -20,8 +20,8 @@ export function isInAskedForm(options: {
   const golds = options.golds.map(written);
   if (asksForFactors(question) && golds.every((gold) => unknownFactors(answer) < unknownFactors(gold))) return false;
   if (!asksForSimpleForm(question)) return true;
-  const allowed = new Set(golds.flatMap((gold) => [...workLeft(gold)]));
-  return [...workLeft(answer)].every((work) => allowed.has(work));
+  const allowed = new Set(golds.flatMap((gold) => [...unfinishedWork(gold)]));
+  return [...unfinishedWork(answer)].every((work) => allowed.has(work));
 }
 
 /** Parses an answer as it is written. Of an equation, takes the last side. */

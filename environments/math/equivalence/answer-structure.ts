@@ -1,6 +1,6 @@
 import { lineWithout } from "./line-without.ts";
 import { mixedNumber } from "./literal-number.ts";
-import { isWhollyBracketed, splitTop } from "./split-top.ts";
+import { isFullyBracketed, splitTop } from "./split-top.ts";
 
 /** An answer split into parts. The parts are compared one by one instead of as one expression. */
 export type AnswerStructure =
@@ -40,12 +40,12 @@ export function answerStructure(text: string, depth = 0): AnswerStructure {
     const fence = matrix[1] === "b" ? "p" : matrix[1]!;
     return { kind: "matrix", fence, rows: rows.map((row) => row.split("&").map(inner)) };
   }
-  if (/^\\\{/.test(latex) && latex.endsWith("\\}") && isWhollyBracketed(latex)) {
+  if (/^\\\{/.test(latex) && latex.endsWith("\\}") && isFullyBracketed(latex)) {
     const content = latex.slice(2, -2);
     const { parts } = splitTop(content, /^[,;]/);
     return { kind: "values", items: parts.filter((part) => part.trim() !== "").map(inner) };
   }
-  if (/^[([]/.test(latex) && /[)\]]$/.test(latex) && isWhollyBracketed(latex)) {
+  if (/^[([]/.test(latex) && /[)\]]$/.test(latex) && isFullyBracketed(latex)) {
     const { parts } = splitTop(latex.slice(1, -1), /^[,;]/);
     if (parts.length > 1) return { kind: "sequence", brackets: latex[0]! + latex.at(-1)!, items: parts.map(inner) };
     if (latex.startsWith("(") && latex.endsWith(")") && !mixedNumber.test(latex)) return inner(parts[0]!);
@@ -73,7 +73,7 @@ function ratioTerms(latex: string): readonly string[] | undefined {
 
 /** Escapes the braces around a list or a set builder, because they denote a set: `{1, 2}` becomes `\{1, 2\}`. */
 function escapeSetBraces(latex: string): string {
-  if (!/^\{.*\}$/s.test(latex) || !isWhollyBracketed(latex)) return latex;
+  if (!/^\{.*\}$/s.test(latex) || !isFullyBracketed(latex)) return latex;
   return `\\{${latex.slice(1, -1)}\\}`;
 }
 
@@ -83,7 +83,7 @@ function dropBuilder(latex: string): string {
     /^\\\{\s*([A-Za-z])\s*(?:\\in\s*(?:\\mathbb\s*\{?\s*R\s*\}?|\\R))?\s*(?:\\mid(?![A-Za-z])|\||:)(.+)\\\}$/.exec(
       latex,
     );
-  return built !== null && isWhollyBracketed(latex) ? built[2]!.trim() : latex;
+  return built !== null && isFullyBracketed(latex) ? built[2]!.trim() : latex;
 }
 
 /** Reduces a membership to its set: `x \in (1, 2)` becomes `(1, 2)`. */

@@ -1,5 +1,5 @@
 import { type BoxedExpression, ComputeEngine } from "@cortex-js/compute-engine";
-import type { MathJson } from "./work-left.ts";
+import type { MathJson } from "./unfinished-work.ts";
 
 /** The number of digits to which expressions are evaluated. */
 const precision = 50;

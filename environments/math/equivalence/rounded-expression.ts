@@ -1,5 +1,5 @@
 import { rational } from "../rational.ts";
-import { isRounded, statedPlaces } from "../stated-precision.ts";
+import { isRounded, requestedDecimals } from "../stated-precision.ts";
 import { knownValue } from "./equal-expressions.ts";
 import { measuredNumber } from "./measured-number.ts";
 import { splitUnit } from "./split-unit.ts";
@@ -20,6 +20,6 @@ export function isRoundedExpression(answer: string, gold: string, question: stri
   const value = knownValue(wanted.value);
   if (value === undefined || Math.abs(value) > 1e6) return false;
   const exact = rational(BigInt(Math.round(value * scale)), BigInt(scale));
-  const places = statedPlaces(question, exact);
+  const places = requestedDecimals(question, exact);
   return places !== undefined && isRounded(given.value.trim(), { exact, places });
 }

@@ -21,7 +21,7 @@ export function splitTop(latex: string, separator: RegExp): SplitText {
 }
 
 /** True if the first bracket of a text is closed by the last token. */
-export function isWhollyBracketed(latex: string): boolean {
+export function isFullyBracketed(latex: string): boolean {
   let firstClosed = -1;
   forEachToken(latex, (token, position, depth) => {
     if (depth === 1 && firstClosed === -1 && closing.test(token)) firstClosed = position + token.length;

@@ -38,9 +38,9 @@ export interface Benchmark {
   /** Which episodes are correct, or null if correctness is not defined. */
   readonly correct: CorrectRule | null;
   /**
-   * Whether agents swap roles. With `fixed`, the opponent keeps one role of the environment. Defaults to `rotating`.
+   * Whether the policies swap roles. With `fixed`, the opponent keeps one role of the environment. Defaults to `rotating`.
    */
-  readonly seats?: "fixed" | "rotating";
+  readonly roles?: "fixed" | "rotating";
   /** Creates the environment. Throws `config.invalid` for unknown options. */
   open(options: BenchmarkOptions): Promise<EnvironmentDefinition>;
 }

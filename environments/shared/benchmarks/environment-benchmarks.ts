@@ -50,7 +50,7 @@ export const winRateBenchmark: Benchmark = {
   formats: { chat: { shots: 0 } },
   maxTokens: 1024,
   correct: null,
-  seats: "fixed",
+  roles: "fixed",
   open: async ({ set, judge }) => {
     if (judge !== undefined) return winRateEnvironment(set, { judge });
     throw new LyceumError({

@@ -33,7 +33,7 @@ export class HeapImage {
 /**
  * Like `set` of a memory's bytes, but writes only bytes that differ. Zero pages that stay zero need no physical memory.
  */
-export function setWhereDifferent(this: Int8Array, source: ArrayLike<number>, offset = 0): void {
+export function writeDifferences(this: Int8Array, source: ArrayLike<number>, offset = 0): void {
   const set = Uint8Array.prototype.set.bind(this);
   if (!(source instanceof Uint8Array) || source.buffer === this.buffer) {
     set(source, offset);

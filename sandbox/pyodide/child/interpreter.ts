@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { gateBridge } from "./bridge.ts";
 import { Capture } from "./capture.ts";
 import { addJudgeDevice, addSleepDevice, type EmscriptenFileSystem, guardFileSystem } from "./file-system.ts";
-import { HeapImage, setWhereDifferent } from "./heap-image.ts";
+import { HeapImage, writeDifferences } from "./heap-image.ts";
 import { fillRandom, seedRandomBytes } from "./random-bytes.ts";
 
 /** The options with which a child starts Python. */
@@ -196,7 +196,7 @@ async function load({ pyodide, snapshot, harness }: Boot): Promise<Pyodide> {
   };
   if (snapshot === undefined) return loadPyodide({ ...options, _makeSnapshot: harness !== undefined });
   // Pyodide copies the snapshot into its memory.
-  Int8Array.prototype.set = setWhereDifferent;
+  Int8Array.prototype.set = writeDifferences;
   try {
     return await loadPyodide({ ...options, _loadSnapshot: readFileSync(snapshot) });
   } finally {

@@ -1,7 +1,7 @@
 import { type Document, isMap, isScalar, isSeq, type Pair, visit, Document as YamlDocument } from "yaml";
 import { type ConvertedConfig, nestedConfig } from "./convert-config.ts";
 import { systemNames } from "./old-config.ts";
-import type { LostKey } from "./old-key.ts";
+import type { RemovedKey } from "./old-key.ts";
 
 /** The sections in the order of the documentation. */
 const order = [
@@ -58,12 +58,12 @@ export function trainCommandLine(path: string): string {
 }
 
 /** Returns the old keys without a counterpart and their values, one line per reason. */
-export function lostLines(lost: readonly LostKey[]): string[] {
+export function lostLines(lost: readonly RemovedKey[]): string[] {
   const byReason = Map.groupBy(lost, ({ reason }) => reason);
   return [...byReason].map(([reason, keys]) => `- ${keys.map(keyText).join(", ")} (${reason})`);
 }
 
-function keyText({ key, value }: LostKey): string {
+function keyText({ key, value }: RemovedKey): string {
   const text = typeof value === "number" ? String(value) : JSON.stringify(value);
   return visibleKey(`${key}${text.length > 40 ? "" : `: ${text}`}`);
 }

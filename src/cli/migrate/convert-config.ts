@@ -6,7 +6,7 @@ import { detectSystem, lyceumSections, trainerSectionOf } from "./detect-system.
 import { llmCollabKeys } from "./llm-collab-keys.ts";
 import { mrlmKeys } from "./mrlm-keys.ts";
 import { type OldSystem, oldConfig, systemNames } from "./old-config.ts";
-import type { LostKey, OldKey } from "./old-key.ts";
+import type { RemovedKey, OldKey } from "./old-key.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
 /** A config of an old system, converted to a config of Lyceum, and the keys that were lost. */
@@ -34,7 +34,7 @@ export function convertConfig(
   const kept = new Map([...set].filter(([key]) => isKnown(key, set, keys)));
   const missing = [...set.keys()]
     .filter((key) => !kept.has(key))
-    .map((key): LostKey => {
+    .map((key): RemovedKey => {
       const { from = [], value: given = set.get(key)! } = origins.get(key) ?? {};
       const id = set.get(`${key.split(".")[0]}.id`);
       const reason = id === undefined ? `there is no key ${key}` : `${String(id)} has no ${key.replace(/^\w+\./, "")}`;
@@ -98,7 +98,7 @@ function pattern(known: string): RegExp {
 
 /** Returns why an unknown key is lost: it belongs to another system or to another trainer. */
 function reasonElsewhere(
-  { key, reason }: LostKey,
+  { key, reason }: RemovedKey,
   { system, section }: { readonly system: OldSystem; readonly section: string },
 ): string {
   const [first = "", ...rest] = key.split(".");

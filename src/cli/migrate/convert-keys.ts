@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json, type JsonObject } from "../../contract/json.ts";
 import { leaves, type OldConfig } from "./old-config.ts";
-import type { LostKey, OldKey } from "./old-key.ts";
+import type { RemovedKey, OldKey } from "./old-key.ts";
 import { plainValue } from "./old-value.ts";
 
 /** The result of converting the keys of an old config. */
@@ -11,11 +11,11 @@ export interface ConvertedKeys {
   /** The source of each value, by dotted new key. */
   readonly origins: ReadonlyMap<string, KeyOrigin>;
   /** The keys without a counterpart. The command line reports them. */
-  readonly lost: readonly LostKey[];
+  readonly lost: readonly RemovedKey[];
   /** The keys that had no effect in the old program, or that match the default here. */
   readonly idle: readonly string[];
   /** The keys that no row of the table matches. */
-  readonly unknown: readonly LostKey[];
+  readonly unknown: readonly RemovedKey[];
 }
 
 /** The source of a new key's value. */
@@ -32,7 +32,7 @@ export interface KeyOrigin {
 export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: OldConfig): ConvertedKeys {
   const set = new Map<string, Json>();
   const origins = new Map<string, KeyOrigin>();
-  const lost: LostKey[] = [];
+  const lost: RemovedKey[] = [];
   const idle: string[] = [];
   const rowOf = rowFinder(rows, config);
   const all = leaves(value).map((leaf) => ({ ...leaf, row: rowOf(leaf.path) }));

@@ -1,11 +1,11 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
-import { agentNames, processesRewards, remembers, turnsOf } from "./llm-collab-run.ts";
+import { agentNames, processesRewards, keepsConversation, turnsOf } from "./llm-collab-run.ts";
 import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
 import { modelSettings } from "./model-settings.ts";
 import type { OldConfig } from "./old-config.ts";
-import type { Converted, LostKey, OldKey } from "./old-key.ts";
+import type { Converted, RemovedKey, OldKey } from "./old-key.ts";
 
 /** The names of the model section in early and late versions of LLM_Collab. */
 const modelSections = ["model", "agent_model"];
@@ -215,7 +215,7 @@ export const llmCollabKeys: readonly OldKey[] = [
   ...(["original_prompt", "previous_response"] as const).flatMap((name) => {
     const key = name === "original_prompt" ? "environment.originalPrompt" : "environment.previousResponse";
     const missing = (config: OldConfig): Json | undefined =>
-      turnsOf(config) > 1 && !remembers(config) ? true : undefined;
+      turnsOf(config) > 1 && !keepsConversation(config) ? true : undefined;
     const convert = (value: Json, config: OldConfig): Converted => onCode(config, { [key]: value });
     return [
       { old: `external.${name}`, now: key, missing, convert, alone: true },
@@ -366,7 +366,7 @@ function agents(old: string, value: Json, config: OldConfig): Converted {
   const names = agentNames(config);
   if (value.length !== names.length) return { lost: `${names.length} agents need one model each, or one for all` };
   const set: Record<string, Json> = {};
-  const lost: LostKey[] = [];
+  const lost: RemovedKey[] = [];
   for (const [place, agent] of value.entries()) {
     const { name, ...others } = isJsonObject(agent) ? agent : { name: agent };
     for (const [key, change] of Object.entries(modelSettings(name ?? null).set!)) {

@@ -59,7 +59,7 @@ const treeKeys = ["*.discount", "*.joint_mode", "*.termination_threshold", "*.ro
  * Returns true if one joint action is handed on after each turn, as in versions before trees. The section `trainer` is
  * newer than these.
  */
-export function handsOn(config: OldConfig): boolean {
+export function usesHandoff(config: OldConfig): boolean {
   if (handoffKeys.some((path) => config.has(path))) return true;
   return config.section !== "trainer" && !treeKeys.some((path) => config.has(path));
 }
@@ -71,7 +71,7 @@ export function hasGroups(config: OldConfig): boolean {
 
 /** Returns true if one joint action of a group is handed on from turn to turn. */
 export function handsOnGroups(config: OldConfig): boolean {
-  return turnsOf(config) > 1 && handsOn(config) && hasGroups(config);
+  return turnsOf(config) > 1 && usesHandoff(config) && hasGroups(config);
 }
 
 /** Returns the number of completions of one agent per prompt. */
@@ -94,7 +94,7 @@ export function tasksPerStep(config: OldConfig): number {
   const turns = turnsOf(config);
   const joint = config.text("*.joint_mode")?.startsWith("cross") === true ? agentNames(config).length : 1;
   let nodes = 1;
-  if (!handsOn(config)) for (let turn = 1; turn < turns; turn++) nodes += (groupSize(config) ** joint) ** turn;
+  if (!usesHandoff(config)) for (let turn = 1; turn < turns; turn++) nodes += (groupSize(config) ** joint) ** turn;
   else nodes = turns;
   return Math.max(1, Math.round(buffer / nodes));
 }
@@ -117,7 +117,7 @@ export function processing(config: OldConfig): { readonly scale: number; readonl
  * Returns true if later turns show the whole conversation. Some configs set this. Since trees of turns it is the
  * default, unless the config sets what a turn repeats.
  */
-export function remembers(config: OldConfig): boolean {
+export function keepsConversation(config: OldConfig): boolean {
   if (config.get("external.previous_prompts") === true || config.text("external.memory_mode") === "full") return true;
-  return !handsOn(config) && !["original_prompt", "previous_response"].some((name) => config.has(`external.${name}`));
+  return !usesHandoff(config) && !["original_prompt", "previous_response"].some((name) => config.has(`external.${name}`));
 }

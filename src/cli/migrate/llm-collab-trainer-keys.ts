@@ -6,14 +6,14 @@ import {
   algorithmName,
   bufferSize,
   groupSize,
-  handsOn,
+  usesHandoff,
   handsOnGroups,
   hasCritic,
   hasGroups,
   hasOneTurn,
   isPreference,
   processing,
-  remembers,
+  keepsConversation,
   tasksPerStep,
   turnsOf,
 } from "./llm-collab-run.ts";
@@ -46,7 +46,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.num_turns",
     now: "environment.maxTurns",
-    note: "above 1, every turn has a reward (environment.payEveryTurn) and shows only the latest feedback (environment.history)",
+    note: "above 1, every turn has a reward (environment.rewardEveryTurn) and shows only the latest feedback (environment.history)",
     convert: numberOfTurns,
     alone: true,
   },
@@ -122,7 +122,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     now: "algorithm.discount",
     note: "per turn",
     missing: (config) =>
-      turnsOf(config) > 1 && hasGroups(config) && !handsOn(config) && agentNames(config).length === 1 ? 0.9 : undefined,
+      turnsOf(config) > 1 && hasGroups(config) && !usesHandoff(config) && agentNames(config).length === 1 ? 0.9 : undefined,
     convert: (value, config) =>
       isPreference(config) || hasOneTurn(config) ? {} : { set: { "algorithm.discount": value } },
     alone: true,
@@ -314,9 +314,9 @@ function algorithm(_: Json, config: OldConfig): Converted {
   const set: Record<string, Json> = {};
   for (const [key, value] of Object.entries(section.algorithm)) set[`algorithm.${key}`] = value;
   if (hasGroups(config) && turnsOf(config) > 1) {
-    set["algorithm.turnStructure"] = handsOn(config) ? "handoff" : "tree";
+    set["algorithm.turnStructure"] = usesHandoff(config) ? "handoff" : "tree";
     // Only the reward of the turn itself counts.
-    if (handsOn(config)) set["algorithm.discount"] = 0;
+    if (usesHandoff(config)) set["algorithm.discount"] = 0;
   }
   const marlhf = config.section.startsWith("marlhf") ? { note: rewardModelReason } : {};
   return { set, ...marlhf };
@@ -339,14 +339,14 @@ function numberOfTurns(turns: Json, config: OldConfig): Converted {
   if (config.alone) return { set: { "environment.maxTurns": turns } };
   if (turns === 1 || datasetOf(config)?.environment.id === "writing") return {};
   // A conversation contains the problem and the answers.
-  const seen = remembers(config)
+  const seen = keepsConversation(config)
     ? {
         "environment.history": "conversation",
         "environment.originalPrompt": false,
         "environment.previousResponse": false,
       }
     : { "environment.history": "latest" };
-  return { set: { "environment.maxTurns": turns, "environment.payEveryTurn": true, ...seen } };
+  return { set: { "environment.maxTurns": turns, "environment.rewardEveryTurn": true, ...seen } };
 }
 
 function passes(value: Json, config: OldConfig): Converted {
@@ -366,7 +366,7 @@ function passes(value: Json, config: OldConfig): Converted {
 function termination(value: Json, config: OldConfig): Converted {
   if (hasOneTurn(config)) return {};
   const { scale, shift } = processing(config);
-  const reached = handsOn(config) && !hasCritic(config);
+  const reached = usesHandoff(config) && !hasCritic(config);
   if (scale === 0) return { lost: "every reward would be multiplied by 0" };
   const raw = (Number(value) - shift) / scale - (reached ? 0.01 : 0);
   const threshold = Number(raw.toPrecision(10));

@@ -5,13 +5,13 @@ import { modelPath } from "./model-settings.ts";
 import { mrlmEnvironmentKeys } from "./mrlm-environment-keys.ts";
 import { algorithmOf } from "./mrlm-run.ts";
 import { type OldConfig, oldConfig } from "./old-config.ts";
-import type { Converted, LostKey } from "./old-key.ts";
+import type { Converted, RemovedKey } from "./old-key.ts";
 
 /** Converts MRLM's `eval_envs`: the environments that are trained in, without duplicates. */
 export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
   const algorithm = algorithmOf(config);
   if (!Array.isArray(value)) return { lost: "it must be a list of environments" };
-  const lost: LostKey[] = [];
+  const lost: RemovedKey[] = [];
   const made: { options: Record<string, Json>; rewards: readonly Json[] }[] = [];
   for (const [place, entry] of value.entries()) {
     if (!isJsonObject(entry)) {

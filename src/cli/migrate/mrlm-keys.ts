@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
 import { epochs } from "./epochs.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
-import { algorithmOf, missing, online, under } from "./mrlm-run.ts";
+import { algorithmOf, missing, online, forAlgorithms } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
@@ -18,7 +18,7 @@ function setting(old: string, now: string, value?: Json, keys: readonly string[]
     old,
     now: keys.join(", "),
     ...(value === undefined ? {} : { missing: missing([algorithm], value) }),
-    convert: under([algorithm], (given) => ({ set: Object.fromEntries(keys.map((key) => [key, given])) })),
+    convert: forAlgorithms([algorithm], (given) => ({ set: Object.fromEntries(keys.map((key) => [key, given])) })),
     alone: false,
   };
 }
@@ -54,18 +54,18 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "dataset.path",
     now: "environment.path",
     note: "preferences and conversations are JSONL or Parquet: one object per line instead of one list",
-    convert: under(["dpo", "sft"], (value) => dataFile(String(value))),
+    convert: forAlgorithms(["dpo", "sft"], (value) => dataFile(String(value))),
   },
   {
     old: "dataset.name",
     now: "environment.path",
     note: "a hub data set",
-    convert: under(["dpo", "sft"], (value) => ({ set: { "environment.path": String(value) } })),
+    convert: forAlgorithms(["dpo", "sft"], (value) => ({ set: { "environment.path": String(value) } })),
   },
   {
     old: "dataset.split",
     now: "tasks.split",
-    convert: under(["dpo", "sft"], (split) => ({ set: { "tasks.split": split } })),
+    convert: forAlgorithms(["dpo", "sft"], (split) => ({ set: { "tasks.split": split } })),
   },
   { old: "dataset.type", noEffect: true, note: "the file extension gives the format" },
 
@@ -222,14 +222,14 @@ export const mrlmKeys: readonly OldKey[] = [
     now: "algorithm.advantage",
     idle: [true],
     note: "false: group-mean, without the standard deviation",
-    convert: under(["grpo"], (value) => ({ set: { "algorithm.advantage": value === false ? "group-mean" : value } })),
+    convert: forAlgorithms(["grpo"], (value) => ({ set: { "algorithm.advantage": value === false ? "group-mean" : value } })),
   },
   {
     old: "grpo.reward_normalization",
     now: "algorithm.advantage, algorithm.whiten",
     idle: ["group"],
     note: "batch: group-mean and whiten",
-    convert: under(["grpo"], (value) =>
+    convert: forAlgorithms(["grpo"], (value) =>
       value === "batch"
         ? { set: { "algorithm.advantage": "group-mean", "algorithm.whiten": true } }
         : { lost: "advantages are normalised within a group or a batch, without running statistics" },
@@ -239,7 +239,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "grpo.temperature",
     now: "sampling.temperature",
     idle: [1],
-    convert: under(["grpo"], (value) => ({ set: { "sampling.temperature": value } })),
+    convert: forAlgorithms(["grpo"], (value) => ({ set: { "sampling.temperature": value } })),
   },
   { old: "grpo.gae_lambda", noEffect: true, note: "GRPO has no critic" },
   { old: "grpo.value_loss_coef", note: "GRPO has no critic; ppo has one" },
@@ -254,7 +254,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "sft.mode",
     now: "algorithm.actionWeight, algorithm.observationWeight",
     missing: missing(["sft"], "combined"),
-    convert: under(["sft"], (value, config) => {
+    convert: forAlgorithms(["sft"], (value, config) => {
       const modes = ["behavioral_cloning", "world_model", "combined"];
       if (!modes.includes(String(value))) return { lost: `the modes are ${modes.join(", ")}` };
       const [actions, observations] =
@@ -277,7 +277,7 @@ export const mrlmKeys: readonly OldKey[] = [
   {
     old: "sft.min_reward_threshold",
     now: "environment.minReward",
-    convert: under(["sft"], (value, config) =>
+    convert: forAlgorithms(["sft"], (value, config) =>
       config.get("sft.filter_low_reward") === true ? { set: { "environment.minReward": value } } : {},
     ),
   },
@@ -309,7 +309,7 @@ function evaluated(config: OldConfig, value: Json): Json | undefined {
 }
 
 function evaluation(key: string): NonNullable<OldKey["convert"]> {
-  return under(online, (value) => ({ set: { [`evaluation.${key}`]: value } }));
+  return forAlgorithms(online, (value) => ({ set: { [`evaluation.${key}`]: value } }));
 }
 
 function weightsAndBiases(): Pick<OldKey, "note" | "convert" | "alone"> {

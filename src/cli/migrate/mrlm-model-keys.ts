@@ -1,6 +1,6 @@
 import type { Json } from "../../contract/json.ts";
 import { modelSettings } from "./model-settings.ts";
-import { algorithmOf, online, under } from "./mrlm-run.ts";
+import { algorithmOf, online, forAlgorithms } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
@@ -41,7 +41,7 @@ export const mrlmModelKeys: readonly OldKey[] = [
     {
       old: `${section}.max_new_tokens`,
       now: "sampling.maxTokens",
-      convert: under([...online, "sft"], (value) => ({ set: { "sampling.maxTokens": value } })),
+      convert: forAlgorithms([...online, "sft"], (value) => ({ set: { "sampling.maxTokens": value } })),
     },
     { old: `${section}.temperature`, now: "sampling.temperature", convert: sampled("temperature") },
     {
@@ -108,7 +108,7 @@ function lora(key: string): (value: Json, config: OldConfig) => Converted {
 }
 
 function sampled(key: string): NonNullable<OldKey["convert"]> {
-  return under([...online, "sft"], (value, config) =>
+  return forAlgorithms([...online, "sft"], (value, config) =>
     algorithmOf(config) === "sft"
       ? {
           lost: `nothing is sampled in SFT: give it to lyceum collect${key === "temperature" ? ` --temperature ${String(value)}` : ""}`,

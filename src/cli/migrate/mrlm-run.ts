@@ -6,7 +6,7 @@ import type { Converted } from "./old-key.ts";
 export const algorithmOf = (config: OldConfig): string => config.text("training.algorithm")?.toLowerCase() ?? "ppo";
 
 /** Restricts a conversion to some algorithms. */
-export const under =
+export const forAlgorithms =
   (algorithms: readonly string[], convert: (value: Json, config: OldConfig) => Converted) =>
   (value: Json, config: OldConfig): Converted =>
     algorithms.includes(algorithmOf(config)) ? convert(value, config) : {};

@@ -8,13 +8,13 @@ export interface Converted {
   /** The values by dotted key of a config of Lyceum. A list is appended to the list that the key already has. */
   readonly set?: Readonly<Record<string, Json>>;
   /** Why the value has no counterpart. A list names several keys below this one. */
-  readonly lost?: string | readonly LostKey[];
+  readonly lost?: string | readonly RemovedKey[];
   /** What differs, for the comment at the first key that is set. */
   readonly note?: string;
 }
 
 /** An old key without a counterpart. */
-export interface LostKey {
+export interface RemovedKey {
   readonly key: string;
   readonly value: Json;
   readonly reason: string;

@@ -14,16 +14,16 @@ export interface ConfigProblem {
 }
 
 /** The maximum number of problems in one error. */
-export const mostProblems = 50;
+export const maxProblems = 50;
 
 /**
  * Creates one `config.invalid` error for all problems of a config. A single problem keeps its hint in `hint`. Several
- * problems are listed one per line with their hints, up to {@link mostProblems}. `data.problems` contains them for
+ * problems are listed one per line with their hints, up to {@link maxProblems}. `data.problems` contains them for
  * programs.
  */
 export function configError(source: string, unsorted: readonly ConfigProblem[]): LyceumError {
   const sorted = unsorted.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0);
-  const problems = sorted.slice(0, mostProblems);
+  const problems = sorted.slice(0, maxProblems);
   const left = sorted.length - problems.length;
   const data = { problems: problems.map((problem): Json => ({ ...problem })) };
   const [first] = problems;

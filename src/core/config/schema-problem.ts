@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { unknownNameError } from "../../contract/errors/index.ts";
-import { mostProblems } from "./config-problem.ts";
+import { maxProblems } from "./config-problem.ts";
 import { knownKeys } from "./schema-walk.ts";
 
 /**
@@ -31,7 +31,7 @@ function problemsOf(schema: z.core.$ZodType, value: unknown, issue: Issue): Sche
       return issue.keys.map((key, place) => ({
         path: [...path, key],
         message: `unknown key "${key}"${inside}`,
-        ...(known === undefined || place >= mostProblems
+        ...(known === undefined || place >= maxProblems
           ? {}
           : { hint: unknownNameError({ kind: "key", name: key, known }).hint! }),
       }));

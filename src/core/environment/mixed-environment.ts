@@ -35,7 +35,7 @@ export interface MixedTask {
  * tasks, the share of each environment is exact within one or two tasks. A split, with its slice, is loaded from each
  * environment. The mixture is infinite: a finite taskset starts again after its end, and `seed` shuffles each pass.
  *
- * All environments must have the same agents. A task id begins with the name of its environment and a slash. `partOf`
+ * All environments must have the same agents. A task id begins with the name of its environment and a slash. `environmentOf`
  * returns the environment of a task id. Throws `config.invalid` for an empty list, for agents or names that do not fit,
  * and for weights that are not positive.
  *
@@ -75,7 +75,7 @@ export function mixedEnvironment(
       return mixedTaskset(`${spec.id}/${split}`, { parts: tasksets, task, seed });
     },
     create: async () => new MixedEnvironment(spec, environments),
-    partOf: (taskId) => {
+    environmentOf: (taskId) => {
       const name = nameOf(taskId);
       return name === undefined ? undefined : { name, spec: environments.get(name)!.spec };
     },

@@ -3,13 +3,13 @@ import type { AgentRecorder } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
-import type { RunPlace, RunSettings } from "./run-settings.ts";
+import type { EpisodePosition, RunSettings } from "./run-settings.ts";
 import { TurnRequests } from "./turn-requests.ts";
 
 /** One of several requests, and its answer. */
 export interface Ask<Task> {
   readonly recorder: AgentRecorder;
-  readonly place: RunPlace<Task>;
+  readonly position: EpisodePosition<Task>;
   readonly turn: number;
   answer?: { readonly result: ActResult } | { readonly error: unknown };
 }

@@ -2,13 +2,13 @@ import type { ActRequest, ActResult } from "../../contract/policy.ts";
 import { deriveSeed } from "../random/random.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 import { policyFailure } from "./rollout-error.ts";
-import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
+import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
 import type { TurnRequests } from "./turn-requests.ts";
 
 /** The position and the agent of a request. */
 interface Asked<Task> {
   readonly settings: RunSettings<Task>;
-  readonly place: RunPlace<Task>;
+  readonly position: EpisodePosition<Task>;
   readonly recorder: AgentRecorder;
   readonly turn: number;
   readonly signal: AbortSignal;
@@ -45,9 +45,9 @@ export function askPolicy<Task>(
   );
 }
 
-function actRequest<Task>({ settings, place, recorder, turn, signal }: Asked<Task>): ActRequest {
+function actRequest<Task>({ settings, position, recorder, turn, signal }: Asked<Task>): ActRequest {
   const { limits, sampling, pool } = settings;
-  const { entry, group, sampleIndex, seed } = place;
+  const { entry, group, sampleIndex, seed } = position;
   const { agent, policy, previous } = recorder;
   const { spec } = pool.factory;
   const room = limits.tokens - recorder.sampledTokens;
@@ -57,7 +57,7 @@ function actRequest<Task>({ settings, place, recorder, turn, signal }: Asked<Tas
     messages: recorder.conversation(),
     sampling: room < sampling.maxTokens ? { ...sampling, maxTokens: room } : sampling,
     seed: deriveSeed(seed, entry.hash, sampleIndex, agent, turn),
-    episode: { task: entry, seed: resetSeed(place), sampleIndex, turn },
+    episode: { task: entry, seed: resetSeed(position), sampleIndex, turn },
     signal,
     ...(tools === undefined ? undefined : { tools }),
     ...(previous === undefined ? undefined : { previous }),

@@ -7,23 +7,23 @@ import type {
 } from "../../contract/environment.ts";
 import type { Message } from "../../contract/message.ts";
 import { demonstratedAction } from "../policy/demonstration-policy.ts";
-import type { EnvironmentInstance, Playground } from "./environment-instance.ts";
+import type { EnvironmentInstance, InstanceOptions } from "./environment-instance.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
-import { type RunPlace, resetSeed } from "./run-settings.ts";
-import type { Canary } from "./whose-failure.ts";
+import { type EpisodePosition, resetSeed } from "./run-settings.ts";
+import type { Canary } from "./failure-cause.ts";
 
 /** Creates a canary from the demonstration of a task. Without one, it gives empty answers in `turns` turns. */
 export function canaryOf<Task>(options: {
-  readonly playground: Playground<Task>;
-  readonly place: RunPlace<Task>;
+  readonly instanceOptions: InstanceOptions<Task>;
+  readonly position: EpisodePosition<Task>;
   readonly run: InterruptibleRun;
   readonly turns: number;
   readonly acquire: () => Promise<EnvironmentInstance<Task>>;
 }): Canary {
-  const { playground, place, run, turns, acquire } = options;
-  const { task } = place.entry;
-  const seed = resetSeed(place);
-  const demonstration = demonstrationOf(playground.pool.factory, { task, seed, sampleIndex: place.sampleIndex });
+  const { instanceOptions, position, run, turns, acquire } = options;
+  const { task } = position.entry;
+  const seed = resetSeed(position);
+  const demonstration = demonstrationOf(instanceOptions.pool.factory, { task, seed, sampleIndex: position.sampleIndex });
   const answerOf = (turn: number, agent: AgentId): string | Message | undefined =>
     demonstration === undefined ? "" : demonstration[turn]?.[agent];
   return {
@@ -38,7 +38,7 @@ export function canaryOf<Task>(options: {
           ({ observations } = await instance.step(run, actions));
         }
       } finally {
-        instance.handBack({ atFault: true });
+        instance.release({ atFault: true });
       }
     },
   };
@@ -47,10 +47,10 @@ export function canaryOf<Task>(options: {
 /** Returns the environment's demonstration of a task, if there is one. */
 function demonstrationOf<Task>(
   factory: EnvironmentFactory<Task> & Partial<Pick<EnvironmentDefinition<Task>, "demonstrate">>,
-  { task, ...place }: { readonly task: Task; readonly seed: number; readonly sampleIndex: number },
+  { task, ...position }: { readonly task: Task; readonly seed: number; readonly sampleIndex: number },
 ): Demonstration | undefined {
   try {
-    return factory.demonstrate?.(task, place);
+    return factory.demonstrate?.(task, position);
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ import { startCall } from "./running-call.ts";
 export type Actions = Readonly<Record<AgentId, Action>>;
 
 /** The environment pool, the time limit and the task of an episode. */
-export interface Playground<Task> {
+export interface InstanceOptions<Task> {
   readonly pool: EnvironmentPool<Task>;
   /** The maximum duration of one call, in milliseconds. */
   readonly limitMs: number;
@@ -24,32 +24,35 @@ export interface Playground<Task> {
  * interrupted is never used again.
  */
 export class EnvironmentInstance<Task> {
-  readonly #playground: Playground<Task>;
+  readonly #options: InstanceOptions<Task>;
   readonly #environment: Environment<Task>;
   readonly #isFork: boolean;
   #usable = true;
   /** The number of steps since the reset. */
   #turn = 0;
 
-  private constructor(playground: Playground<Task>, environment: Environment<Task>, isFork: boolean) {
-    this.#playground = playground;
+  private constructor(options: InstanceOptions<Task>, environment: Environment<Task>, isFork: boolean) {
+    this.#options = options;
     this.#environment = environment;
     this.#isFork = isFork;
   }
 
   /** Acquires an instance of the pool. If the wait was interrupted, a later instance is released to the pool. */
-  static async acquire<Task>(playground: Playground<Task>, run: InterruptibleRun): Promise<EnvironmentInstance<Task>> {
-    const { pool } = playground;
+  static async acquire<Task>(
+    options: InstanceOptions<Task>,
+    run: InterruptibleRun,
+  ): Promise<EnvironmentInstance<Task>> {
+    const { pool } = options;
     let acquiring: Promise<Environment<Task>> | undefined;
     try {
-      const environment = await EnvironmentInstance.#timed(playground, run, {
+      const environment = await EnvironmentInstance.#timed(options, run, {
         name: "create",
         start: () => {
           acquiring = pool.acquire();
           return acquiring;
         },
       });
-      return new EnvironmentInstance(playground, environment, false);
+      return new EnvironmentInstance(options, environment, false);
     } catch (error) {
       acquiring?.then(
         (environment) => pool.release(environment),
@@ -81,12 +84,12 @@ export class EnvironmentInstance<Task> {
         forking = this.#environment.fork!();
         return forking;
       });
-      const copy = new EnvironmentInstance(this.#playground, environment, true);
+      const copy = new EnvironmentInstance(this.#options, environment, true);
       copy.#turn = this.#turn;
       return copy;
     } catch (error) {
       forking?.then(
-        (environment) => this.#playground.pool.discard(environment),
+        (environment) => this.#options.pool.discard(environment),
         () => {},
       );
       throw error;
@@ -97,19 +100,19 @@ export class EnvironmentInstance<Task> {
    * Releases the instance to the pool. Closes it instead if it is not usable, `atFault`, or a fork, which the pool did
    * not create.
    */
-  handBack(options: { readonly atFault: boolean }): void {
-    const { pool } = this.#playground;
+  release(options: { readonly atFault: boolean }): void {
+    const { pool } = this.#options;
     if (!this.#usable || this.#isFork || options.atFault) pool.discard(this.#environment);
     else pool.release(this.#environment);
   }
 
   #call<T>(run: InterruptibleRun, name: Call, start: () => Promise<T>): Promise<T> {
-    return EnvironmentInstance.#timed(this.#playground, run, { name, start, instance: this });
+    return EnvironmentInstance.#timed(this.#options, run, { name, start, instance: this });
   }
 
   /** Calls the environment and waits for it, within the time limit. */
   static async #timed<T>(
-    { pool, limitMs, task }: Playground<never>,
+    { pool, limitMs, task }: InstanceOptions<never>,
     run: InterruptibleRun,
     call: {
       readonly name: Call;

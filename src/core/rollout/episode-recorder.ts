@@ -17,12 +17,13 @@ import { AgentRecorder } from "./agent-recorder.ts";
 import { agentStepProblem } from "./contract-problem.ts";
 import { episodeId } from "./episode-id.ts";
 import type { Outcome } from "./outcome.ts";
-import { placedError } from "./placed-error.ts";
+import { addErrorContext } from "./error-context.ts";
 import type { RolloutLimits } from "./rollout-limits.ts";
-import type { Culprit } from "./whose-failure.ts";
+import type { FailureCause } from "./failure-cause.ts";
 
-/** The part of an environment's factory that a trajectory uses. A definition also has `partOf`. */
-type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> & Partial<Pick<EnvironmentDefinition, "partOf">>;
+/** The part of an environment's factory that a trajectory uses. A definition also has `environmentOf`. */
+type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> &
+  Partial<Pick<EnvironmentDefinition, "environmentOf">>;
 
 /** The record of one path of an episode so far, for all its agents. */
 export class EpisodeRecorder {
@@ -133,12 +134,12 @@ export class EpisodeRecorder {
    */
   blame(
     failure: ErrorData,
-    options: { readonly acting: readonly AgentRecorder[]; readonly task: string; readonly culprit: Culprit },
+    options: { readonly acting: readonly AgentRecorder[]; readonly task: string; readonly culprit: FailureCause },
   ): Readonly<Record<AgentId, Reward>> | undefined {
     const { acting, task, culprit } = options;
-    const [lowest] = (this.#factory.partOf?.(task)?.spec ?? this.#spec).rewardRange;
+    const [lowest] = (this.#factory.environmentOf?.(task)?.spec ?? this.#spec).rewardRange;
     if (!Number.isFinite(lowest)) return undefined;
-    const { data, ...placed } = placedError(failure, { task, turn: this.#turn });
+    const { data, ...placed } = addErrorContext(failure, { task, turn: this.#turn });
     const error = { ...placed, data: { ...(isJsonObject(data) ? data : {}), culprit } };
     const names = acting.map(({ agent }) => agent);
     const rewards = this.recorders
@@ -196,7 +197,7 @@ export class EpisodeRecorder {
   /** Adds the task and the turn to an environment's failure. */
   #placed(outcome: Outcome, { id: task }: TaskEntry): Outcome {
     if (outcome.status !== "failed") return outcome;
-    return { ...outcome, error: placedError(outcome.error, { task, turn: this.#turn }) };
+    return { ...outcome, error: addErrorContext(outcome.error, { task, turn: this.#turn }) };
   }
 
   /** Throws if an episode ends without any reward, because it would count as a reward of 0. */

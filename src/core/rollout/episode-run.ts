@@ -6,29 +6,29 @@ import type { ActResult } from "../../contract/policy.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
 import { canaryOf } from "./canary.ts";
-import { type Actions, EnvironmentInstance, type Playground } from "./environment-instance.ts";
+import { type Actions, EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder } from "./episode-recorder.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
 import { startTimer } from "./rollout-limits.ts";
-import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
+import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
 import { TurnRequests } from "./turn-requests.ts";
-import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
+import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 
 /** One run of one task: a reset, then actions and steps until the environment or a limit ends it. */
 export class EpisodeRun<Task> {
   readonly #settings: RunSettings<Task>;
-  readonly #place: RunPlace<Task>;
+  readonly #position: EpisodePosition<Task>;
   readonly #trajectory: EpisodeRecorder;
   readonly #run = new InterruptibleRun();
   #instance: EnvironmentInstance<Task> | undefined;
   /** The actions of the steps so far. */
   readonly #history: Actions[] = [];
 
-  constructor(settings: RunSettings<Task>, place: RunPlace<Task>) {
+  constructor(settings: RunSettings<Task>, position: EpisodePosition<Task>) {
     this.#settings = settings;
-    this.#place = place;
+    this.#position = position;
     this.#trajectory = EpisodeRecorder.begin(settings.pool.factory, settings.policies);
   }
 
@@ -46,8 +46,8 @@ export class EpisodeRun<Task> {
     }
     clearTimeout(timer);
     this.#run.stopClock();
-    this.#instance?.handBack({ atFault: isEnvironmentFault(outcome) });
-    const { entry, sampleIndex, seed } = this.#place;
+    this.#instance?.release({ atFault: isEnvironmentFault(outcome) });
+    const { entry, sampleIndex, seed } = this.#position;
     return this.#trajectory.episode({ entry, sampleIndex, seed, outcome, durationMs: performance.now() - started });
   }
 
@@ -56,18 +56,18 @@ export class EpisodeRun<Task> {
     this.#run.interrupt({ status: "aborted" });
   }
 
-  get #playground(): Playground<Task> {
+  get #instanceOptions(): InstanceOptions<Task> {
     const { pool, limits } = this.#settings;
-    return { pool, limitMs: limits.environmentMs, task: this.#place.entry.id };
+    return { pool, limitMs: limits.environmentMs, task: this.#position.entry.id };
   }
 
   async #play(): Promise<Outcome> {
     const { limits, slice, terminationThreshold = Infinity, partners = [] } = this.#settings;
-    const { task } = this.#place.entry;
-    const instance = await EnvironmentInstance.acquire(this.#playground, this.#run);
+    const { task } = this.#position.entry;
+    const instance = await EnvironmentInstance.acquire(this.#instanceOptions, this.#run);
     this.#instance = instance;
     await slice.pause();
-    let observations = await instance.reset(this.#run, { task, seed: resetSeed(this.#place) });
+    let observations = await instance.reset(this.#run, { task, seed: resetSeed(this.#position) });
     for (;;) {
       const acting = this.#trajectory.observe(observations, limits);
       if ("status" in acting) return acting;
@@ -103,22 +103,22 @@ export class EpisodeRun<Task> {
    * task's demonstration does not. Returns the error that ends the episode.
    */
   async #blame(error: LyceumError, acting: readonly AgentRecorder[]): Promise<LyceumError> {
-    const { task, id } = this.#place.entry;
+    const { task, id } = this.#position.entry;
     const run = this.#run;
-    const playground = this.#playground;
-    const acquire = (): Promise<EnvironmentInstance<Task>> => EnvironmentInstance.acquire(playground, run);
+    const instanceOptions = this.#instanceOptions;
+    const acquire = (): Promise<EnvironmentInstance<Task>> => EnvironmentInstance.acquire(instanceOptions, run);
     const replay = async (): Promise<void> => {
       const instance = await acquire();
       try {
-        await instance.reset(run, { task, seed: resetSeed(this.#place) });
+        await instance.reset(run, { task, seed: resetSeed(this.#position) });
         for (const actions of this.#history) await instance.step(run, actions);
       } finally {
-        instance.handBack({ atFault: true });
+        instance.release({ atFault: true });
       }
     };
     const turns = this.#history.length;
-    const canary = canaryOf({ playground, place: this.#place, run, turns, acquire });
-    const culprit = await whoseFailure(error, { replay, canary });
+    const canary = canaryOf({ instanceOptions, position: this.#position, run, turns, acquire });
+    const culprit = await findFailureCause(error, { replay, canary });
     if (culprit === "task") return asTaskFailure(error);
     if (culprit !== "outside") this.#trajectory.blame(failed(error).error, { acting, task: id, culprit });
     return error;
@@ -129,7 +129,7 @@ export class EpisodeRun<Task> {
     const settings = this.#settings;
     const { barrier, limits } = settings;
     const run = this.#run;
-    const place = this.#place;
+    const position = this.#position;
     const { turns: turn } = this.#trajectory;
     const { signal } = run;
     const startClock = (): void =>
@@ -144,7 +144,7 @@ export class EpisodeRun<Task> {
             onError: (error, policy) => run.interrupt(failed(policyFailure(policy, "flush", error))),
           });
     try {
-      const answers = acting.map((recorder) => askPolicy({ settings, place, recorder, turn, signal, requests }));
+      const answers = acting.map((recorder) => askPolicy({ settings, position, recorder, turn, signal, requests }));
       startClock();
       requests?.start();
       const results = answers.length === 1 ? [await run.wait(answers[0]!)] : await run.wait(Promise.all(answers));

@@ -6,7 +6,7 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
 /** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
 
-type Definition = { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "partOf">;
+type Definition = { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "environmentOf">;
 
 /**
  * Finds mistakes of an environment that do not make episodes unscored: a reward outside the declared range, a tool with
@@ -37,9 +37,9 @@ export class EpisodeWarnings {
 }
 
 /** Warns of the first reward outside the range of its environment, or of the task's environment in a mixture. */
-function rangeWarning(episodes: readonly Episode[], { spec, partOf }: Definition): string | undefined {
+function rangeWarning(episodes: readonly Episode[], { spec, environmentOf }: Definition): string | undefined {
   for (const { task, agents } of episodes) {
-    const { id, rewardRange } = partOf?.(task.id)?.spec ?? spec;
+    const { id, rewardRange } = environmentOf?.(task.id)?.spec ?? spec;
     const [low, high] = rewardRange;
     for (const [agent, { reward }] of Object.entries(agents)) {
       if (reward.status !== "scored") continue;

@@ -1,13 +1,13 @@
 import type { Policy } from "../../contract/policy.ts";
 
 /** One request to a batching policy. */
-export interface HeldRequest {
+export interface QueuedRequest {
   readonly policy: Policy;
   /** Called before the policy is flushed. */
   readonly flushed: () => void;
   /** Called if the policy's `flush` throws. */
   readonly failed: (error: unknown) => void;
-  state: "held" | "running" | "settled";
+  state: "queued" | "running" | "settled";
 }
 
 /**
@@ -22,7 +22,7 @@ export class FlushBarrier {
   #busy = 0;
   #running = 0;
   #scheduled = false;
-  readonly #held = new Set<HeldRequest>();
+  readonly #queued = new Set<QueuedRequest>();
 
   enter(): void {
     this.#busy += 1;
@@ -34,22 +34,22 @@ export class FlushBarrier {
   }
 
   /** Registers a request before it is passed to `policy`. */
-  hold(options: Pick<HeldRequest, "policy" | "flushed" | "failed">): HeldRequest {
-    const request: HeldRequest = { ...options, state: "held" };
-    this.#held.add(request);
+  queue(options: Pick<QueuedRequest, "policy" | "flushed" | "failed">): QueuedRequest {
+    const request: QueuedRequest = { ...options, state: "queued" };
+    this.#queued.add(request);
     return request;
   }
 
   /** Marks a request as answered or abandoned. A second call has no effect. */
-  settle(request: HeldRequest): void {
-    if (request.state === "held") this.#held.delete(request);
+  settle(request: QueuedRequest): void {
+    if (request.state === "queued") this.#queued.delete(request);
     if (request.state === "running") this.#running -= 1;
     request.state = "settled";
     this.#schedule();
   }
 
   get #due(): boolean {
-    return this.#busy === 0 && this.#running === 0 && this.#held.size > 0;
+    return this.#busy === 0 && this.#running === 0 && this.#queued.size > 0;
   }
 
   // Flushes in a later turn of the event loop, after all pending microtasks have registered their requests.
@@ -63,8 +63,8 @@ export class FlushBarrier {
   }
 
   #flush(): void {
-    const requests = [...this.#held];
-    this.#held.clear();
+    const requests = [...this.#queued];
+    this.#queued.clear();
     this.#running = requests.length;
     for (const request of requests) {
       request.state = "running";

@@ -3,7 +3,7 @@ import type { Reward } from "../../contract/reward.ts";
 import type { Random } from "../random/random.ts";
 
 /** The choice and the rewards of a joint action. */
-export interface Continuable {
+export interface JointChoice {
   readonly choice: Readonly<Record<AgentId, number>>;
   readonly rewards: Readonly<Record<AgentId, Reward>>;
 }
@@ -12,7 +12,7 @@ export interface Continuable {
  * Returns the value of a joint action: the mean reward of its acting agents without partners. If only partners act, it
  * is the mean reward of all agents that are not partners. Returns undefined if one of these rewards is unscored.
  */
-export function jointValue({ choice, rewards }: Continuable, partners: readonly AgentId[] = []): number | undefined {
+export function jointValue({ choice, rewards }: JointChoice, partners: readonly AgentId[] = []): number | undefined {
   let sum = 0;
   const counts = (agent: AgentId): boolean => !partners.includes(agent);
   const acting = Object.keys(choice).filter(counts);
@@ -27,7 +27,7 @@ export function jointValue({ choice, rewards }: Continuable, partners: readonly 
 
 /** Returns the mean value of the scored joint actions. Returns undefined if there are none. */
 export function meanJointValue(
-  jointActions: readonly Continuable[],
+  jointActions: readonly JointChoice[],
   partners: readonly AgentId[] = [],
 ): number | undefined {
   const values = jointActions.map((one) => jointValue(one, partners)).filter((value) => value !== undefined);
@@ -40,7 +40,7 @@ export function meanJointValue(
  * each agent independently, so the result can differ from all given joint actions.
  */
 export function chooseHandoff(
-  candidates: readonly Continuable[],
+  candidates: readonly JointChoice[],
   options: {
     readonly handoff: "random" | "best" | "randomIndependent";
     readonly random: Random;
@@ -48,7 +48,7 @@ export function chooseHandoff(
   },
 ): Readonly<Record<AgentId, number>> {
   const { handoff, random, partners = [] } = options;
-  const worthOf = (one: Continuable): number | undefined => jointValue(one, partners);
+  const worthOf = (one: JointChoice): number | undefined => jointValue(one, partners);
   const valued = candidates.filter((one) => worthOf(one) !== undefined);
   const eligible = valued.length > 0 ? valued : candidates;
   if (handoff === "random") return random.pick(eligible).choice;

@@ -40,7 +40,7 @@ export interface JointNode {
   /** The joint actions of the shape: G or G^n. The last agent's index varies fastest. */
   readonly jointActions: readonly JointAction[];
   /** The joint action that `randomIndependent` continued with, if it is not among `jointActions`. */
-  readonly handedOn?: JointAction;
+  readonly handoffAction?: JointAction;
   /** True if the termination threshold ended paths here that could have continued. */
   readonly endedEarly: boolean;
 }

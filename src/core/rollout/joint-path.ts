@@ -31,7 +31,7 @@ export interface GrowingNode<Task> {
   readonly path: JointPath<Task>;
   readonly agents: ReadonlyMap<AgentId, readonly Candidate[]>;
   readonly jointActions: readonly GrowingJointAction<Task>[];
-  handedOn?: GrowingJointAction<Task>;
+  handoffAction?: GrowingJointAction<Task>;
   endedEarly: boolean;
 }
 

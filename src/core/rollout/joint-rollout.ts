@@ -5,10 +5,10 @@ import type { JointTree } from "./joint-action.ts";
 import { JointRun, type JointSettings } from "./joint-run.ts";
 import { checkJointShape, type JointShape, jointActionsPerNode } from "./joint-shape.ts";
 import { jointTree } from "./joint-tree.ts";
-import { checkCount, mostAtOnce, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
-import { taskPlaces } from "./rollout-places.ts";
+import { checkCount, maxConcurrency, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
+import { plannedGroups } from "./planned-episodes.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
-import type { RunPlace } from "./run-settings.ts";
+import type { EpisodePosition } from "./run-settings.ts";
 
 /**
  * The options of {@link jointRollout}. `concurrency` is the maximum number of concurrent calls of environments. The
@@ -32,7 +32,7 @@ export interface JointRolloutOptions<Task>
  */
 export function jointRollout<Task>(options: JointRolloutOptions<Task>): AsyncGenerator<JointTree, void, undefined> {
   const { shape } = options;
-  const concurrency = checkCount("concurrency", options.concurrency ?? 64, mostAtOnce);
+  const concurrency = checkCount("concurrency", options.concurrency ?? 64, maxConcurrency);
   const { pool, owned } = poolOf(options.environment);
   const settings = { ...runSettings(options, pool), shape, calls: new Semaphore(concurrency) };
   const { spec } = pool.factory;
@@ -55,17 +55,17 @@ async function* trees<Task>(
   const { settings, count } = more;
   const { trace, signal, skip = 0 } = options;
   const queue = new EventQueue<PlayedTree>(count);
-  const play = async (place: RunPlace<Task>): Promise<void> => {
-    const run = new JointRun(settings, place);
+  const play = async (position: EpisodePosition<Task>): Promise<void> => {
+    const run = new JointRun(settings, position);
     slots.running.add(run);
     const root = await run.play().finally(() => slots.running.delete(run));
-    const tree = await jointTree({ root, settings, place, signal: slots.stopped });
+    const tree = await jointTree({ root, settings, position, signal: slots.stopped });
     for (const episode of tree.episodes) await trace?.write(episode);
-    if (!slots.stopped.aborted) queue.push({ group: place.group, tree });
+    if (!slots.stopped.aborted) queue.push({ group: position.group, tree });
   };
-  const slots = new RolloutSlots<Task, RunPlace<Task>, PlayedTree>({
+  const slots = new RolloutSlots<Task, EpisodePosition<Task>, PlayedTree>({
     ...{ ...more, queue, play, signal },
-    places: (stopped) => taskPlaces(options, stopped),
+    positions: (stopped) => plannedGroups(options, stopped),
   });
   const ended = slots.play().then(() => slots.end());
   try {

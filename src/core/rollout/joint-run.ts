@@ -7,7 +7,7 @@ import { contractError } from "../environment/environment-error.ts";
 import { createRandom, deriveSeed } from "../random/random.ts";
 import { type Ask, askAll } from "./ask-all.ts";
 import { canaryOf } from "./canary.ts";
-import { EnvironmentInstance, type Playground } from "./environment-instance.ts";
+import { EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder, turnLimit } from "./episode-recorder.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
 import { chooseHandoff, meanJointValue } from "./handoff.ts";
@@ -19,8 +19,8 @@ import type { JointShape } from "./joint-shape.ts";
 import { completionsPerNode, jointActionsPerNode } from "./joint-shape.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
-import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
-import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
+import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
+import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 
 /** The shared settings of the trees of a joint rollout. */
 export interface JointSettings<Task> extends RunSettings<Task> {
@@ -35,13 +35,13 @@ export interface JointSettings<Task> extends RunSettings<Task> {
  */
 export class JointRun<Task> {
   readonly #settings: JointSettings<Task>;
-  readonly #place: RunPlace<Task>;
+  readonly #position: EpisodePosition<Task>;
   readonly #runs = new InterruptibleRuns();
   #started = 0;
 
-  constructor(settings: JointSettings<Task>, place: RunPlace<Task>) {
+  constructor(settings: JointSettings<Task>, position: EpisodePosition<Task>) {
     this.#settings = settings;
-    this.#place = place;
+    this.#position = position;
   }
 
   /**
@@ -88,7 +88,7 @@ export class JointRun<Task> {
     const { spec } = pool.factory;
     if (spec.deterministic || instance.canFork || turnLimit(spec, limits) === 1) return;
     if (jointActionsPerNode(shape, spec.agents.length) === 1) return;
-    instance.handBack({ atFault: false });
+    instance.release({ atFault: false });
     throw new LyceumError({
       code: "config.invalid",
       message: `Environment "${spec.id}" cannot be played in this shape: it is not deterministic and has no fork, so two joint actions cannot be played in the same state after the first turn.`,
@@ -128,8 +128,8 @@ export class JointRun<Task> {
     const { turns: turn } = path.trajectory;
     const acting = path.acting.map(({ agent }) => agent);
     return Array.from({ length: completionsPerNode(shape, acting) }, (_, index) => {
-      const place = { ...this.#place, sampleIndex: path.place * groupSize + index };
-      return path.acting.map((recorder) => ({ recorder, place, turn }));
+      const position = { ...this.#position, sampleIndex: path.place * groupSize + index };
+      return path.acting.map((recorder) => ({ recorder, position, turn }));
     }).flat();
   }
 
@@ -221,17 +221,17 @@ export class JointRun<Task> {
           await this.#replay(from, other, run);
           await other.step(run, history.at(-1)!);
         } finally {
-          other.handBack({ atFault: true });
+          other.release({ atFault: true });
         }
       };
-      const place = this.#place;
-      const canary = canaryOf({ playground: this.#playground, place, run, turns: history.length, acquire });
-      const culprit = await whoseFailure(error, { replay, canary });
+      const position = this.#position;
+      const canary = canaryOf({ instanceOptions: this.#instanceOptions, position, run, turns: history.length, acquire });
+      const culprit = await findFailureCause(error, { replay, canary });
       if (culprit === "task") throw asTaskFailure(error);
       const rewards =
         culprit === "outside"
           ? undefined
-          : trajectory.blame(failed(error).error, { acting, task: place.entry.id, culprit });
+          : trajectory.blame(failed(error).error, { acting, task: position.entry.id, culprit });
       if (rewards !== undefined) {
         jointAction.rewards = { ...jointAction.rewards, ...rewards };
         jointAction.isBlamed = true;
@@ -269,7 +269,7 @@ export class JointRun<Task> {
     for (const jointAction of open) {
       if (!next.includes(jointAction)) this.#end(jointAction.path, { status: "truncated", limit: "shape" });
     }
-    node.path.instance?.handBack({ atFault: false });
+    node.path.instance?.release({ atFault: false });
     node.path.instance = undefined;
     return next.map(({ path }) => path);
   }
@@ -281,14 +281,14 @@ export class JointRun<Task> {
   ): Promise<readonly GrowingJointAction<Task>[]> {
     if (open.length === 0) return [];
     const { path, agents } = node;
-    const { seed, entry } = this.#place;
+    const { seed, entry } = this.#position;
     const random = createRandom(deriveSeed(seed, entry.hash, "handoff", path.trajectory.turns));
     const { handoff = "random", partners = [] } = this.#settings.shape;
     const choice = chooseHandoff(open, { handoff, random, partners });
     let chosen = node.jointActions.find((jointAction) => isDeepStrictEqual(jointAction.choice, choice));
     if (chosen === undefined) {
       chosen = newJointAction({ path, agents, choice, place: 0 });
-      node.handedOn = chosen;
+      node.handoffAction = chosen;
       const own = path.instance;
       path.instance = undefined;
       await this.#step(path, chosen, own === undefined ? undefined : { value: own });
@@ -316,21 +316,21 @@ export class JointRun<Task> {
 
   #end(path: JointPath<Task>, outcome: Outcome): void {
     path.end = { outcome, durationMs: performance.now() - this.#started };
-    path.instance?.handBack({ atFault: isEnvironmentFault(outcome) });
+    path.instance?.release({ atFault: isEnvironmentFault(outcome) });
     path.instance = undefined;
   }
 
   #acquire(run: InterruptibleRun): Promise<EnvironmentInstance<Task>> {
-    return EnvironmentInstance.acquire(this.#playground, run);
+    return EnvironmentInstance.acquire(this.#instanceOptions, run);
   }
 
-  get #playground(): Playground<Task> {
+  get #instanceOptions(): InstanceOptions<Task> {
     const { pool, limits } = this.#settings;
-    return { pool, limitMs: limits.environmentMs, task: this.#place.entry.id };
+    return { pool, limitMs: limits.environmentMs, task: this.#position.entry.id };
   }
 
   #reset(instance: EnvironmentInstance<Task>, run: InterruptibleRun): Promise<Observations> {
-    return instance.reset(run, { task: this.#place.entry.task, seed: resetSeed(this.#place) });
+    return instance.reset(run, { task: this.#position.entry.task, seed: resetSeed(this.#position) });
   }
 
   /** Runs calls of environments within the concurrency limit. */

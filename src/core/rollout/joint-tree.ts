@@ -4,18 +4,18 @@ import { addRewards, type Reward } from "../../contract/reward.ts";
 import type { JointAction, JointNode, JointTree } from "./joint-action.ts";
 import type { GrowingJointAction, GrowingNode, JointPath } from "./joint-path.ts";
 import type { JointSettings } from "./joint-run.ts";
-import type { RunPlace } from "./run-settings.ts";
+import type { EpisodePosition } from "./run-settings.ts";
 import { addAgentRewards, type GroupReward, groupRewards } from "./score-group.ts";
 
 /** Creates the finished tree of a task, with the rewards of `scoreGroup` over all its paths. */
 export async function jointTree<Task>(options: {
   readonly root: JointPath<Task>;
   readonly settings: JointSettings<Task>;
-  readonly place: RunPlace<Task>;
+  readonly position: EpisodePosition<Task>;
   readonly signal: AbortSignal;
 }): Promise<JointTree> {
-  const { root, settings, place, signal } = options;
-  const { entry, seed } = place;
+  const { root, settings, position, signal } = options;
+  const { entry, seed } = position;
   const leaves = leavesOf(root);
   const played = leaves.map(({ trajectory, end }, sampleIndex) =>
     trajectory.episode({ entry, sampleIndex, seed, outcome: end!.outcome, durationMs: end!.durationMs }),
@@ -42,8 +42,8 @@ export async function jointTree<Task>(options: {
 /** The leaves below a path, depth first. */
 function leavesOf<Task>(path: JointPath<Task>): readonly JointPath<Task>[] {
   if (path.node === undefined) return [path];
-  const { jointActions, handedOn } = path.node;
-  return [...jointActions, ...(handedOn === undefined ? [] : [handedOn])].flatMap((one) => leavesOf(one.path));
+  const { jointActions, handoffAction } = path.node;
+  return [...jointActions, ...(handoffAction === undefined ? [] : [handoffAction])].flatMap((one) => leavesOf(one.path));
 }
 
 interface Leaves<Task> {
@@ -52,12 +52,12 @@ interface Leaves<Task> {
 }
 
 function finishedNode<Task>(node: GrowingNode<Task>, leaves: Leaves<Task>): JointNode {
-  const { path, agents, jointActions, handedOn, endedEarly } = node;
+  const { path, agents, jointActions, handoffAction, endedEarly } = node;
   return {
     turn: path.trajectory.turns,
     agents: Object.fromEntries([...agents].map(([agent, all]) => [agent, all.map(({ shown }) => shown)])),
     jointActions: jointActions.map((one) => finishedJointAction(one, leaves)),
-    ...(handedOn === undefined ? {} : { handedOn: finishedJointAction(handedOn, leaves) }),
+    ...(handoffAction === undefined ? {} : { handoffAction: finishedJointAction(handoffAction, leaves) }),
     endedEarly,
   };
 }

@@ -105,7 +105,7 @@ export function poolOf<Task>(
 }
 
 /** The maximum concurrency, and the maximum number of episodes per task. */
-export const mostAtOnce = 100_000;
+export const maxConcurrency = 100_000;
 
 /** Throws `config.invalid` unless `value` is an integer from 1 to `most`. Returns `value`. */
 export function checkCount(name: string, value: number, most: number = Number.MAX_SAFE_INTEGER): number {

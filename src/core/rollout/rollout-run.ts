@@ -3,7 +3,7 @@ import { EpisodeRun } from "./episode-run.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
 import type { RolloutOptions } from "./rollout-options.ts";
-import { type GroupPlace, groupPlaces } from "./rollout-places.ts";
+import { type PlannedEpisode, plannedEpisodes } from "./planned-episodes.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { RunSettings } from "./run-settings.ts";
 import { scoreGroup } from "./score-group.ts";
@@ -19,7 +19,7 @@ export class RolloutRun<Task> {
   readonly #options: Required<Pick<RolloutOptions<Task>, "groupSize" | "concurrency">> & RolloutOptions<Task>;
   readonly #settings: RunSettings<Task>;
   readonly #queue: EventQueue<RolloutEvent>;
-  readonly #slots: RolloutSlots<Task, GroupPlace<Task>, RolloutEvent>;
+  readonly #slots: RolloutSlots<Task, PlannedEpisode<Task>, RolloutEvent>;
   readonly #open = new Map<number, OpenGroup>();
   readonly #scoring = new Set<Promise<void>>();
   readonly #counts: Record<EpisodeStatus, number> = { completed: 0, truncated: 0, failed: 0, aborted: 0 };
@@ -42,8 +42,8 @@ export class RolloutRun<Task> {
     this.#queue = queue;
     this.#slots = new RolloutSlots({
       ...{ settings, queue, closePool, signal, count: concurrency },
-      places: (stopped) => groupPlaces(options, stopped),
-      play: (place) => this.#play(place),
+      positions: (stopped) => plannedEpisodes(options, stopped),
+      play: (position) => this.#play(position),
     });
   }
 
@@ -67,15 +67,15 @@ export class RolloutRun<Task> {
     this.#slots.stop();
   }
 
-  async #play(place: GroupPlace<Task>): Promise<void> {
-    const { group, groupSize, sampleIndex, entry } = place;
+  async #play(position: PlannedEpisode<Task>): Promise<void> {
+    const { group, groupSize, sampleIndex, entry } = position;
     this.#queue.push({
       type: "episode-start",
       group,
       sampleIndex,
       task: { index: entry.index, id: entry.id, hash: entry.hash },
     });
-    const run = new EpisodeRun(this.#settings, place);
+    const run = new EpisodeRun(this.#settings, position);
     this.#slots.running.add(run);
     const episode = await run.play();
     this.#slots.running.delete(run);

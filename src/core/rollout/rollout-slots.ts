@@ -3,35 +3,35 @@ import type { EventQueue } from "./event-queue.ts";
 import type { RunSettings } from "./run-settings.ts";
 
 /** The options of {@link RolloutSlots}. */
-export interface SlotOptions<Task, Place, Event> {
+export interface SlotOptions<Task, Position, Event> {
   readonly count: number;
   readonly settings: RunSettings<Task>;
   readonly queue: EventQueue<Event>;
-  /** Yields the places to play. The signal aborts when no more are needed. */
-  readonly places: (signal: AbortSignal) => AsyncGenerator<Place, void, undefined>;
-  /** Plays a place. A rejection ends the rollout. */
-  readonly play: (place: Place) => Promise<void>;
+  /** Yields the positions to play. The signal aborts when no more are needed. */
+  readonly positions: (signal: AbortSignal) => AsyncGenerator<Position, void, undefined>;
+  /** Plays a position. A rejection ends the rollout. */
+  readonly play: (position: Position) => Promise<void>;
   /** True if the pool was created for this rollout. */
   readonly closePool: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The slots of a rollout. Each slot plays the next place in task order, until there are no more places or the rollout
+ * The slots of a rollout. Each slot plays the next position in task order, until there are no more positions or the rollout
  * is stopped. A slot is busy for the flush barrier until its end.
  */
-export class RolloutSlots<Task, Place, Event> {
-  readonly #options: SlotOptions<Task, Place, Event>;
+export class RolloutSlots<Task, Position, Event> {
+  readonly #options: SlotOptions<Task, Position, Event>;
   /** The runs that `stop` aborts. */
   readonly running: Set<{ abort(): void }> = new Set();
-  readonly #places: AsyncGenerator<Place, void, undefined>;
+  readonly #positions: AsyncGenerator<Position, void, undefined>;
   readonly #stopped = new AbortController();
   #failure: unknown;
   readonly #onAbort = (): void => this.stop();
 
-  constructor(options: SlotOptions<Task, Place, Event>) {
+  constructor(options: SlotOptions<Task, Position, Event>) {
     this.#options = options;
-    this.#places = options.places(this.#stopped.signal);
+    this.#positions = options.positions(this.#stopped.signal);
   }
 
   /** Aborts when the rollout is stopped. */
@@ -39,7 +39,7 @@ export class RolloutSlots<Task, Place, Event> {
     return this.#stopped.signal;
   }
 
-  /** Plays all places. Never rejects. */
+  /** Plays all positions. Never rejects. */
   async play(): Promise<void> {
     const { signal, count } = this.#options;
     if (signal?.aborted) this.stop();
@@ -58,12 +58,12 @@ export class RolloutSlots<Task, Place, Event> {
     queue.end();
   }
 
-  /** Aborts the running places and starts no more. */
+  /** Aborts the running positions and starts no more. */
   stop(): void {
     if (this.stopped.aborted) return;
     this.#stopped.abort();
     // Not awaited, because a source of tasks that hangs must not delay the end.
-    void this.#places.return().catch(() => {});
+    void this.#positions.return().catch(() => {});
     for (const run of this.running) run.abort();
   }
 
@@ -81,9 +81,9 @@ export class RolloutSlots<Task, Place, Event> {
       for (;;) {
         await queue.room();
         await slice.pause();
-        const place = await this.#next();
-        if (place === undefined || this.stopped.aborted) return;
-        await play(place);
+        const position = await this.#next();
+        if (position === undefined || this.stopped.aborted) return;
+        await play(position);
       }
     } catch (error) {
       this.fail(error);
@@ -92,11 +92,11 @@ export class RolloutSlots<Task, Place, Event> {
     }
   }
 
-  async #next(): Promise<Place | undefined> {
+  async #next(): Promise<Position | undefined> {
     const signal = this.stopped;
     if (signal.aborted) return undefined;
     try {
-      const next = await boundedWait(this.#places.next(), { signal });
+      const next = await boundedWait(this.#positions.next(), { signal });
       return next.done ? undefined : next.value;
     } catch (error) {
       if (signal.aborted) return undefined;

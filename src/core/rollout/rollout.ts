@@ -1,7 +1,7 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
-import { checkCount, mostAtOnce, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
+import { checkCount, maxConcurrency, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
 import { RolloutRun } from "./rollout-run.ts";
 
 /**
@@ -24,8 +24,8 @@ import { RolloutRun } from "./rollout-run.ts";
  * ended; // => ["completed", "completed", "completed"]
  */
 export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<RolloutEvent, void, undefined> {
-  const concurrency = checkCount("concurrency", options.concurrency ?? 64, mostAtOnce);
-  const groupSize = checkCount("groupSize", options.groupSize ?? 1, mostAtOnce);
+  const concurrency = checkCount("concurrency", options.concurrency ?? 64, maxConcurrency);
+  const groupSize = checkCount("groupSize", options.groupSize ?? 1, maxConcurrency);
   const queue = new EventQueue<RolloutEvent>(4 * concurrency);
   const { pool, owned } = poolOf(options.environment, {
     onCloseError: (error) => queue.push({ type: "warning", error }),

@@ -25,7 +25,7 @@ export interface RunSettings<Task> {
 }
 
 /** The position of an episode in a rollout. */
-export interface RunPlace<Task> {
+export interface EpisodePosition<Task> {
   readonly entry: TaskEntry<Task>;
   readonly group: number;
   readonly sampleIndex: number;
@@ -33,6 +33,6 @@ export interface RunPlace<Task> {
 }
 
 /** Returns the seed of the environment. It is the same for all episodes of a group. */
-export function resetSeed({ seed, entry }: Pick<RunPlace<unknown>, "seed" | "entry">): number {
+export function resetSeed({ seed, entry }: Pick<EpisodePosition<unknown>, "seed" | "entry">): number {
   return deriveSeed(seed, entry.hash, "environment");
 }

@@ -1,5 +1,5 @@
 import type { Policy } from "../../contract/policy.ts";
-import type { FlushBarrier, HeldRequest } from "./flush-barrier.ts";
+import type { FlushBarrier, QueuedRequest } from "./flush-barrier.ts";
 
 /**
  * Registers the requests of one turn of one episode at the {@link FlushBarrier}. The episode is not busy while all its
@@ -10,7 +10,7 @@ export class TurnRequests {
   readonly #onHeld: () => void;
   readonly #onFlush: () => void;
   readonly #onError: (error: unknown, policy: Policy) => void;
-  readonly #held = new Set<HeldRequest>();
+  readonly #queued = new Set<QueuedRequest>();
   /** The number of unanswered requests to policies without batching. */
   #direct = 0;
   #started = false;
@@ -39,12 +39,12 @@ export class TurnRequests {
         this.#update();
       };
     }
-    const request = this.#barrier.hold({
+    const request = this.#barrier.queue({
       policy,
       flushed: this.#onFlush,
       failed: (error) => this.#onError(error, policy),
     });
-    this.#held.add(request);
+    this.#queued.add(request);
     return () => this.#settle(request);
   }
 
@@ -58,18 +58,18 @@ export class TurnRequests {
   end(): void {
     this.#started = false;
     this.#update();
-    for (const request of this.#held) this.#settle(request);
+    for (const request of this.#queued) this.#settle(request);
   }
 
-  #settle(request: HeldRequest): void {
-    this.#held.delete(request);
+  #settle(request: QueuedRequest): void {
+    this.#queued.delete(request);
     // First becomes busy again, so that the barrier does not flush between the answer and the continuation.
     this.#update();
     this.#barrier.settle(request);
   }
 
   #update(): void {
-    const blocked = this.#started && this.#direct === 0 && this.#held.size > 0;
+    const blocked = this.#started && this.#direct === 0 && this.#queued.size > 0;
     if (blocked === this.#blocked) return;
     this.#blocked = blocked;
     if (blocked) {

@@ -2,7 +2,7 @@ import type { AgentId } from "../../contract/action.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { type Reward, type UnscoredReward, unscored } from "../../contract/reward.ts";
 import type { GroupCriterion, ResolvedCriterion } from "./criterion.ts";
-import { checkedScore, compose, type Judged } from "./judge.ts";
+import { checkedScore, compose, type JudgeResult } from "./judge.ts";
 import { type EpisodeScores, judgeGroup } from "./judge-group.ts";
 
 /** Returns the rewards of group criteria, by episode id and agent. */
@@ -27,7 +27,7 @@ export async function groupRewards(options: {
 }
 
 /** Returns the score of an agent. If both attempts fail in the same way, the answer is the cause of the failure. */
-function scoreOf(criterion: GroupCriterion & ResolvedCriterion, scores: EpisodeScores, agent: AgentId): Judged {
+function scoreOf(criterion: GroupCriterion & ResolvedCriterion, scores: EpisodeScores, agent: AgentId): JudgeResult {
   if ("status" in scores) return scores;
   const [first, second] = scores.given.map((given) => {
     const score = typeof given === "object" && !isUnscored(given) ? given?.[agent] : given;

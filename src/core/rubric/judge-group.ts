@@ -1,6 +1,6 @@
 import type { Episode } from "../../contract/episode.ts";
 import { type UnscoredReward, unscored } from "../../contract/reward.ts";
-import { isSameFailure } from "../rollout/whose-failure.ts";
+import { isSameFailure } from "../rollout/failure-cause.ts";
 import type { GroupCriterion, GroupScores, ResolvedCriterion } from "./criterion.ts";
 import { attempt, type FailedScore, type NoAnswer } from "./judge.ts";
 

@@ -7,7 +7,7 @@ import { boundedWait } from "../rollout/bounded-wait.ts";
 import type { ResolvedCriterion } from "./criterion.ts";
 
 /** The score of a criterion, or the reason why there is none. */
-export type Judged = number | UnscoredReward | FailedScore;
+export type JudgeResult = number | UnscoredReward | FailedScore;
 
 /** A failure of a criterion that the answer causes in each attempt. */
 export interface FailedScore {
@@ -28,7 +28,7 @@ interface Question {
 export async function judge(
   criterion: ResolvedCriterion & { readonly score: object },
   question: Question,
-): Promise<Judged> {
+): Promise<JudgeResult> {
   const first = await judgeOnce(criterion, question);
   if (typeof first === "number" || first.failure === undefined) return answerOf(first);
   const second = await judgeOnce(criterion, question);
@@ -39,16 +39,16 @@ export async function judge(
 }
 
 /** A score, or an unscored reward with the failure that the answer may have caused. */
-export type Attempted = number | { readonly reward: UnscoredReward; readonly failure?: ErrorData };
+export type JudgeAttempt = number | { readonly reward: UnscoredReward; readonly failure?: ErrorData };
 
-function answerOf(attempted: Attempted): Judged {
+function answerOf(attempted: JudgeAttempt): JudgeResult {
   return typeof attempted === "number" ? attempted : attempted.reward;
 }
 
 async function judgeOnce(
   criterion: ResolvedCriterion & { readonly score: object },
   question: Question,
-): Promise<Attempted> {
+): Promise<JudgeAttempt> {
   const answer = await attempt(criterion, { ...question, written: criterion.score });
   return answer.status === "unscored" ? answer : checkedScore(criterion, answer.value, criterion.score);
 }
@@ -61,7 +61,7 @@ export function checkedScore(
   criterion: ResolvedCriterion,
   value: number | UnscoredReward | undefined,
   written: object,
-): Attempted {
+): JudgeAttempt {
   const score = checkScore(criterion, value);
   if (typeof score === "number") return score;
   if (typeof value !== "number") return { reward: score };
@@ -134,7 +134,7 @@ function checkScore(
  * Combines the scores of criteria, in the order of `criteria`, to one reward. The reward is unscored if a score is. The
  * score of a criterion that the answer made fail is the worst of its range.
  */
-export function compose(criteria: readonly ResolvedCriterion[], scores: readonly Judged[]): Reward {
+export function compose(criteria: readonly ResolvedCriterion[], scores: readonly JudgeResult[]): Reward {
   const components: [name: string, value: number][] = [];
   let total = 0;
   let failure: ErrorData | undefined;

@@ -3,7 +3,7 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { AnswerCriterion, Criterion, GroupCriterion, ResolvedCriterion } from "./criterion.ts";
 import { groupRewards } from "./group-rewards.ts";
-import { compose, type Judged, judge } from "./judge.ts";
+import { compose, type JudgeResult, judge } from "./judge.ts";
 
 /** A reward that combines several criteria. */
 export interface Rubric<Context> {
@@ -60,7 +60,7 @@ export function rubric<Context extends object>(criteria: readonly Criterion<Cont
 function judgeAnswer<Context extends object>(
   criterion: AnswerCriterion<Context> & ResolvedCriterion,
   context: Context & { readonly signal?: AbortSignal | undefined },
-): Promise<Judged> {
+): Promise<JudgeResult> {
   return judge(criterion, {
     ask: (signal) => criterion.score({ ...context, signal }),
     ...(context.signal === undefined ? {} : { signal: context.signal }),

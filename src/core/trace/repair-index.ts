@@ -7,14 +7,14 @@ import { findTraceEnd } from "./find-trace-end.ts";
 import { readLines } from "./read-lines.ts";
 import type { TraceEntry } from "./trace-entry.ts";
 import { headerLine } from "./trace-format.ts";
-import type { TracePlace } from "./trace-writer.ts";
+import type { TracePosition } from "./trace-writer.ts";
 
 /** A trace that the index covers. */
 export interface IndexedTrace {
   readonly path: string;
   /** Returns true if an entry of the index belongs to this trace. */
   readonly has: (entry: TraceEntry) => boolean;
-  readonly entryOf: (episode: Episode, place: TracePlace) => TraceEntry;
+  readonly entryOf: (episode: Episode, position: TracePosition) => TraceEntry;
 }
 
 /**
@@ -38,20 +38,20 @@ async function repair(path: string, traces: readonly IndexedTrace[]): Promise<vo
   if ((await index.stat()).size > 0) {
     for await (const { text, offset, length, torn } of readLines(path)) {
       const entry = torn ? undefined : tryParseJson<TraceEntry>(text);
-      const place = entry === undefined ? undefined : found.find(({ trace }) => trace.has(entry));
+      const position = entry === undefined ? undefined : found.find(({ trace }) => trace.has(entry));
       // Each entry must start where the last entry of its trace ended, so that no entry before it is missing.
-      if (entry === undefined || place === undefined || entry.offset !== place.indexed) break;
-      if (entry.offset + entry.length > place.end) break;
-      place.indexed += entry.length;
+      if (entry === undefined || position === undefined || entry.offset !== position.indexed) break;
+      if (entry.offset + entry.length > position.end) break;
+      position.indexed += entry.length;
       whole = offset + length;
     }
   }
   await index.truncate(whole);
   for (const { trace, indexed, end } of found) {
     if (indexed >= end) continue;
-    for await (const { text, torn, ...place } of readLines(trace.path, { start: indexed })) {
+    for await (const { text, torn, ...position } of readLines(trace.path, { start: indexed })) {
       const episode = torn ? undefined : tryParseJson<Episode>(text);
-      if (episode !== undefined) await index.appendFile(`${JSON.stringify(trace.entryOf(episode, place))}\n`);
+      if (episode !== undefined) await index.appendFile(`${JSON.stringify(trace.entryOf(episode, position))}\n`);
     }
   }
 }

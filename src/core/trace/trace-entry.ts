@@ -1,7 +1,7 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorCode } from "../../contract/errors/index.ts";
-import type { TracePlace } from "./trace-writer.ts";
+import type { TracePosition } from "./trace-writer.ts";
 
 /** A line of a trace's index: a summary of an episode, and its place. It is computed from the episode alone. */
 export interface TraceEntry {
@@ -39,7 +39,7 @@ export interface AgentEntry {
 }
 
 /** Returns the entry of an episode at `place` of its trace. */
-export function traceEntry(episode: Episode, { offset, length }: TracePlace): TraceEntry {
+export function traceEntry(episode: Episode, { offset, length }: TracePosition): TraceEntry {
   const { id, task, sampleIndex, status, limit, error, agents, turns, durationMs } = episode;
   return {
     offset,

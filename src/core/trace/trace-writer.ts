@@ -9,7 +9,7 @@ import { headerLine } from "./trace-format.ts";
 const maximumWaiting = 1 << 20;
 
 /** The place of a line in its file, in bytes. The length includes the newline. */
-export interface TracePlace {
+export interface TracePosition {
   readonly offset: number;
   readonly length: number;
 }
@@ -55,7 +55,7 @@ export async function createTraceWriter(options: {
   readonly path: string;
   readonly append?: boolean | { readonly length: number };
   /** Called for each episode in order after its line is in the file (not when it is on disk). It must not throw. */
-  readonly onWritten?: (episode: Episode, place: TracePlace) => void;
+  readonly onWritten?: (episode: Episode, position: TracePosition) => void;
 }): Promise<TraceWriter> {
   const { path, append = false, onWritten } = options;
   const length = typeof append === "object" ? append.length : undefined;
@@ -101,7 +101,7 @@ export function traceWriterOn(file: FileHandle, options: FileTraceOptions): Trac
 interface FileTraceOptions {
   readonly path: string;
   readonly position: number;
-  readonly onWritten?: (episode: Episode, place: TracePlace) => void;
+  readonly onWritten?: (episode: Episode, position: TracePosition) => void;
 }
 
 class FileTraceWriter implements TraceWriter {

@@ -3,7 +3,7 @@ import type { EnvironmentDefinition, Observation, Observations } from "../../con
 import { type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
 /** The agent, the task and the turn of an observation. */
-export interface ObservationPlace<Task> {
+export interface ObservationContext<Task> {
   readonly agent: AgentId;
   readonly task: Task;
   /** The number of steps of the episode so far. */
@@ -15,7 +15,7 @@ export interface ObservationPlace<Task> {
  */
 export function transformObservation<Task>(
   environment: EnvironmentDefinition<Task>,
-  transform: (observation: Observation, place: ObservationPlace<Task>) => Observation,
+  transform: (observation: Observation, place: ObservationContext<Task>) => Observation,
 ): EnvironmentDefinition<Task> {
   const episode = (task: Task, begun: number): WrappedEpisode => {
     let turn = begun;

@@ -47,6 +47,6 @@ export function wrapEnvironment<Task>(
     create: async () => new WrappedEnvironment({ inner: await environment.create(), spec, start }),
     ...(demonstrate === undefined ? {} : { demonstrate }),
     ...(scoreGroup === undefined ? {} : { scoreGroup }),
-    ...(environment.partOf === undefined ? {} : { partOf: environment.partOf.bind(environment) }),
+    ...(environment.environmentOf === undefined ? {} : { environmentOf: environment.environmentOf.bind(environment) }),
   };
 }

@@ -1,7 +1,7 @@
 import type { CorrectRule } from "../../contract/correct-rule.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { type TraceEntry, traceEntry } from "../../core/trace/trace-entry.ts";
-import type { TracePlace } from "../../core/trace/trace-writer.ts";
+import type { TracePosition } from "../../core/trace/trace-writer.ts";
 import { isCorrect } from "../correctness.ts";
 import type { evaluatedAgents } from "../evaluated-agents.ts";
 
@@ -23,11 +23,11 @@ export interface EpisodeJudge {
   readonly evaluated?: ReturnType<typeof evaluatedAgents> | undefined;
 }
 
-/** Returns the entry of an episode at position `place` of its file. */
+/** Returns the entry of an episode at position `position` of its file. */
 export function episodeEntry(
   episode: Episode,
-  options: EpisodeJudge & { readonly file: EpisodeEntry["file"]; readonly place: TracePlace },
+  options: EpisodeJudge & { readonly file: EpisodeEntry["file"]; readonly position: TracePosition },
 ): EpisodeEntry {
-  const { file, place, correct = null, evaluated } = options;
-  return { file, ...traceEntry(episode, place), correct: isCorrect(episode, correct, evaluated?.(episode.member)) };
+  const { file, position, correct = null, evaluated } = options;
+  return { file, ...traceEntry(episode, position), correct: isCorrect(episode, correct, evaluated?.(episode.sampleIndex)) };
 }

@@ -3,7 +3,7 @@ import { makeFolder } from "../../core/files/make-folder.ts";
 import { openIndexFile } from "../../core/trace/index-file.ts";
 import { repairIndex } from "../../core/trace/repair-index.ts";
 import type { TraceEntry } from "../../core/trace/trace-entry.ts";
-import { createTraceWriter, type TracePlace, type TraceWriter } from "../../core/trace/trace-writer.ts";
+import { createTraceWriter, type TracePosition, type TraceWriter } from "../../core/trace/trace-writer.ts";
 import { isUnscored } from "../correctness.ts";
 import { type EpisodeEntry, type EpisodeJudge, episodeEntry } from "./episode-entry.ts";
 import { runFolder } from "./run-folder.ts";
@@ -37,7 +37,7 @@ export async function openLogWriter(
     repaired.map((file) => ({
       path: files[file],
       has: (entry: TraceEntry) => (entry as EpisodeEntry).file === file,
-      entryOf: (episode: Episode, place: TracePlace) => episodeEntry(episode, { file, place, correct, evaluated }),
+      entryOf: (episode: Episode, position: TracePosition) => episodeEntry(episode, { file, position, correct, evaluated }),
     })),
   );
   await using resources = new AsyncDisposableStack();
@@ -47,8 +47,8 @@ export async function openLogWriter(
       await createTraceWriter({
         path: files[file],
         append: true,
-        onWritten: (episode: Episode, place: TracePlace) => {
-          const entry = episodeEntry(episode, { file, place, correct, evaluated });
+        onWritten: (episode: Episode, position: TracePosition) => {
+          const entry = episodeEntry(episode, { file, position, correct, evaluated });
           index.add(entry);
           onEntry?.(entry, episode);
         },

@@ -2,7 +2,7 @@ import type { EpisodeEntry } from "../log/episode-entry.ts";
 import { playerOfAgent } from "../rotate-players.ts";
 
 /** The assignment of models to the agents of an episode. */
-export interface Seats {
+export interface MatchAgents {
   readonly agents: readonly string[];
   /** True if models rotate between agents with each sample. */
   readonly rotated: boolean;
@@ -12,7 +12,7 @@ export interface Seats {
  * Returns the points of the first agent's model against the second's: 1 for a higher reward, 0.5 for an equal one, 0
  * for a lower one. Returns undefined if a reward is unscored.
  */
-export function matchScore(entry: EpisodeEntry, { agents, rotated }: Seats): number | undefined {
+export function matchScore(entry: EpisodeEntry, { agents, rotated }: MatchAgents): number | undefined {
   const [own, other] = agents.map(
     (agent) => entry.agents[rotated ? agentOfModel(agent, { agents, sampleIndex: entry.sampleIndex }) : agent]?.reward,
   );

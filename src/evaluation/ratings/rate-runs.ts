@@ -1,5 +1,5 @@
 import type { Interval } from "../log/summary.ts";
-import { drawAgain, percentileInterval } from "../metrics/interval.ts";
+import { bootstrapEstimates, percentileInterval } from "../metrics/interval.ts";
 import { bradleyTerry, drawnGamesPrior } from "./bradley-terry.ts";
 import { type Matches, readMatches } from "./matches.ts";
 
@@ -108,7 +108,7 @@ function strengthsOf(tasks: readonly (readonly PairGames[])[], players: number):
 /** Resamples whole tasks, because games on the same task are not independent. */
 function ratingIntervals(tasks: readonly (readonly PairGames[])[], players: number): Interval[] | undefined {
   if (tasks.length < 2) return undefined;
-  const drawn = drawAgain(tasks, (again) => strengthsOf(again, players));
+  const drawn = bootstrapEstimates(tasks, (again) => strengthsOf(again, players));
   return Array.from({ length: players }, (_, player) =>
     percentileInterval(drawn.map((strengths) => eloRating(strengths[player]!))),
   );

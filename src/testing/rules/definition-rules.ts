@@ -36,7 +36,7 @@ export const definitionRules: readonly Rule<DefinitionCase>[] = [
     },
   },
   {
-    name: "tasks-repeat",
+    name: "tasks-are-reproducible",
     hint: "Generate tasks from a fixed seed, so that a split is the same each time it is loaded.",
     check: async (given) => {
       for (const split of given.environment.splits) {

@@ -22,7 +22,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     name: "ends-with-a-reward",
     hint: "Return a reward in the last step, even if it is 0. An episode without a reward counts as 0.",
     check: ({ environment, episode }) => {
-      if (environment.scoreGroup !== undefined || !episode.ended || earnsSomething(episode)) return undefined;
+      if (environment.scoreGroup !== undefined || !episode.ended || hasReward(episode)) return undefined;
       const last = Object.values(episode.steps.at(-1)?.result.agents ?? {});
       return last.some((step) => step?.terminated) ? "ended an episode without a reward" : undefined;
     },
@@ -74,7 +74,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     check: ({ environment, task, episode }) => {
       const stated = episode.steps.flatMap(({ result }) => result.correct ?? []);
       // In a mixture, each environment declares it for its own tasks.
-      const { spec } = environment.partOf?.(task.id) ?? environment;
+      const { spec } = environment.environmentOf?.(task.id) ?? environment;
       if (spec.statesCorrect !== true) {
         return stated.length === 0 ? undefined : "returned correct, but its spec does not have statesCorrect";
       }
@@ -92,7 +92,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "steps-tell-of-all-who-acted",
+    name: "steps-return-all-acting-agents",
     hint: "Return { terminated, truncated } for each agent that acted in a step.",
     check: ({ episode }) => {
       for (const { planned, result } of episode.steps) {
@@ -105,7 +105,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "ends-for-all-at-the-end",
+    name: "ends-for-all-agents",
     hint: "In a step without observations, mark each agent that acted as terminated or truncated.",
     check: ({ environment, episode }) => {
       if (!episode.ended || episode.steps.length === 0) return undefined;
@@ -130,7 +130,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "observes-only-agents-that-go-on",
+    name: "observes-only-active-agents",
     hint: "Send no observation to an agent whose episode was terminated or truncated.",
     check: ({ episode }) => {
       const over = new Set<string>();
@@ -158,7 +158,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "first-prompts-say-something",
+    name: "first-prompts-are-not-empty",
     hint: "State the task in the first prompt.",
     check: ({ episode }) => {
       const blank = Object.entries(episode.first).find(([, { messages }]) => isBlank(messages));
@@ -166,7 +166,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "speaks-not-as-assistant",
+    name: "sends-no-assistant-messages",
     hint: "Use the roles system, user and tool. Text in the assistant role is trained on as the model's own.",
     check: ({ episode }) => {
       const messages = observations(episode).flatMap((seen) =>
@@ -188,7 +188,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "results-stay-as-they-are",
+    name: "results-are-not-mutated",
     hint: "Return new arrays and objects in each step. Do not change them later.",
     check: ({ episode }) =>
       asText(episode.first) === episode.recorded &&
@@ -197,7 +197,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
         : "changed a result that it had returned before",
   },
   {
-    name: "actions-stay-as-they-are",
+    name: "actions-are-not-mutated",
     hint: "Copy an action before you change it, because others read it later.",
     check: ({ episode }) =>
       episode.steps.every(({ planned, handed }) => isDeepStrictEqual(planned, handed))
@@ -205,7 +205,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
         : "changed an action",
   },
   {
-    name: "tasks-stay-as-they-are",
+    name: "tasks-are-not-mutated",
     hint: "Copy a task before you change it, because the other episodes of its group play it too. Keep changing values in the state.",
     check: ({ task, episode }) => (isDeepStrictEqual(task.task, episode.task) ? undefined : "changed its task"),
   },
@@ -224,7 +224,7 @@ function rewards({ steps }: PlayedEpisode): readonly { readonly agent: string; r
 }
 
 /** Returns true for an episode in which any agent received a reward. */
-export function earnsSomething(episode: PlayedEpisode): boolean {
+export function hasReward(episode: PlayedEpisode): boolean {
   return rewards(episode).length > 0;
 }
 

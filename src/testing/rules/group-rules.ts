@@ -33,7 +33,7 @@ export const groupRules: readonly Rule<TaskCase>[] = [
     },
   },
   {
-    name: "groups-have-no-order",
+    name: "groups-ignore-order",
     hint: "Score what the episodes did, not their position in the group, and return rewards by their ids.",
     check: async (given) => {
       const { environment } = given;

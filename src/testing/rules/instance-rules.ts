@@ -25,7 +25,7 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "reset-begins-anew",
+    name: "reset-restores-the-start",
     hint: "Set the whole state of an episode in reset, even if the previous episode was not finished.",
     check: async (given) => {
       const { instance, episode } = given;
@@ -38,7 +38,7 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "instances-share-nothing",
+    name: "instances-are-independent",
     hint: "Keep changing values in the instance or in the state, not in variables that instances share.",
     check: async (given) => {
       const { instance, episode, seed, task } = given;

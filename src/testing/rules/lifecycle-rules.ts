@@ -17,7 +17,7 @@ export const lifecycleRules: readonly Rule<EpisodeCase>[] = [
     check: (given) => withInstance(given, (instance) => refused(instance, given, "before a reset")),
   },
   {
-    name: "heeds-an-abort",
+    name: "stops-on-abort",
     hint: "Pass signal to everything that reset and step wait for. Short operations can ignore it.",
     check: async (given) =>
       (await withInstance(given, (instance) => abortedReset(instance, given))) ??

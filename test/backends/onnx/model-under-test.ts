@@ -82,7 +82,7 @@ export class ModelUnderTest implements AsyncDisposable {
       gradient,
       overflows: 0,
     };
-    const trains = terms.length === 0 ? "nothing" : this.weights.adapter === undefined ? "base" : "adapter";
+    const trains = terms.length === 0 ? "none" : this.weights.adapter === undefined ? "base" : "adapter";
     for await (const run of runner.run({ weights: this.weights, data, terms, trains, outputs, dropout })) {
       run.indices.forEach((index, i) => {
         const { logprobs, entropy, values } = run.outputs[i]!;

@@ -5,7 +5,7 @@ import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
 import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
 import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
-import { AdapterRooms } from "../../../trainers/backends/onnx/engine/adapter-room.ts";
+import { AdapterBuffers } from "../../../trainers/backends/onnx/engine/adapter-buffer.ts";
 import { createEngine } from "../../../trainers/backends/onnx/engine/engine.ts";
 import type { CallContext, EngineCalls } from "../../../trainers/backends/onnx/engine/engine-calls.ts";
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
@@ -452,7 +452,7 @@ describe("the work of a batch", () => {
       weights: { config, base: new ParameterBlock(decoderParameters(config)) },
       sessions,
       tables: new PositionTables(config),
-      rooms: new AdapterRooms(),
+      adapterBuffers: new AdapterBuffers(),
       settings: { batchSize, maxTokensPerPrefill: 100 },
       frozenBase: undefined,
       tokenizer: () => Promise.reject(new Error("No request has a stop string.")),

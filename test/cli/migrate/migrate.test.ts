@@ -46,7 +46,7 @@ describe("lyceum migrate", () => {
         dataset: "humaneval",
         agents: 2,
         maxTurns: 2,
-        payEveryTurn: true,
+        rewardEveryTurn: true,
         sandboxSlice: "all",
       },
       algorithm: {

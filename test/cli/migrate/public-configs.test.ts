@@ -64,7 +64,7 @@ describe("public configs of LLM_Collab", () => {
   )("$name keeps its turns", async ({ section, config: old }) => {
     const { environment, algorithm } = (await migrated(old)).config as Readonly<Record<string, Settings>>;
     const own = settingsOf(old, section);
-    expect(environment).toMatchObject({ maxTurns: 2, payEveryTurn: true, mode: "level_feedback" });
+    expect(environment).toMatchObject({ maxTurns: 2, rewardEveryTurn: true, mode: "level_feedback" });
     const shift = Number(settingsOf(old, "reward_processor").shift ?? own.reward_shift ?? 0);
     const threshold = Number(own.early_termination_threshold ?? own.termination_threshold) - shift;
     if (own.handoff === undefined) {
@@ -92,7 +92,13 @@ describe("keys that a config of LLM_Collab omits", () => {
       { magrpo: { num_turns: 2 } },
       {
         algorithm: { turnStructure: "handoff", handoff: "random", terminationThreshold: 3.99, terminationWeight: 2 },
-        environment: { agents: 2, payEveryTurn: true, history: "latest", originalPrompt: true, previousResponse: true },
+        environment: {
+          agents: 2,
+          rewardEveryTurn: true,
+          history: "latest",
+          originalPrompt: true,
+          previousResponse: true,
+        },
         ...{ evaluation: { every: 4, limit: 4 }, training: { steps: 7 * 66, batchSize: 1 } },
         sampling: { temperature: 0.7, topP: 0.9 },
       },

@@ -146,12 +146,12 @@ describe("mixedEnvironment", () => {
       rollout({ environment: mixture, tasks: six, policies: demonstrationPolicy({ environment: mixture }), seed: 0 }),
     );
     for (const { task, episodes } of groups) {
-      const part = mixture.partOf!(task.id)!;
+      const part = mixture.environmentOf!(task.id)!;
       expect(episodes[0]!.agents.agent!.reward).toMatchObject({ value: part.name === "words" ? 3 : 1 });
       expect(part.spec.id).toBe(part.name === "words" ? "words" : "letters");
     }
     const { rewardRange } = mixture.spec;
-    expect(rolloutMetrics(groups, { rewardRange, partOf: mixture.partOf! })["groups/solved"]).toBe(1);
+    expect(rolloutMetrics(groups, { rewardRange, environmentOf: mixture.environmentOf! })["groups/solved"]).toBe(1);
     expect(rolloutMetrics(groups, { rewardRange })["groups/solved"]).toBeLessThan(1);
     expect(new Set(groups.map(({ task }) => task.id.split("/")[0]))).toEqual(new Set(["words", "abc"]));
     const instance = await mixture.create();
@@ -256,8 +256,8 @@ describe("mixedEnvironment", () => {
       { environment: letters() },
       { environment: words({ demonstrates: false }) },
     ]);
-    expect(mixture.partOf!("letters-2/5")?.name).toBe("letters-2");
-    expect(mixture.partOf!("elsewhere/5")).toBeUndefined();
+    expect(mixture.environmentOf!("letters-2/5")?.name).toBe("letters-2");
+    expect(mixture.environmentOf!("elsewhere/5")).toBeUndefined();
     expect(mixture.demonstrate).toBeUndefined();
     expect(mixedEnvironment([{ environment: letters() }]).demonstrate).toBeDefined();
   });

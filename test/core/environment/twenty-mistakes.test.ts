@@ -343,10 +343,10 @@ describe("mistakes that checkEnvironment and lyceum check find:", () => {
     [
       "a step that returns a number, although there is a demonstration",
       { step: () => 1, demonstrate: () => "Lima" },
-      "keeps-the-contract",
+      "results-are-valid",
     ],
-    ["a reset that returns nothing", { reset: () => undefined }, "keeps-the-contract"],
-    ["an empty first prompt", { reset: () => " \n" }, "keeps-the-contract"],
+    ["a reset that returns nothing", { reset: () => undefined }, "results-are-valid"],
+    ["an empty first prompt", { reset: () => " \n" }, "results-are-valid"],
     ["the same task twice", { tasks: ["Peru", "Cuba", "Peru"] }, "tasks-are-distinct"],
     ["a split without tasks", { tasks: [] }, "splits-have-tasks"],
     [
@@ -360,19 +360,19 @@ describe("mistakes that checkEnvironment and lyceum check find:", () => {
         tasks: [{ country: "Peru" }, { country: "Cuba" }],
         reset: ({ task }: { task: { country: string } }) => (task.country += "?"),
       },
-      "tasks-stay-as-they-are",
+      "tasks-are-not-mutated",
     ],
     ["chance that no seed determines", { reset: () => `${Math.random()}` }, "repeats-under-a-seed"],
     ["the time in a prompt", { reset: () => `It is ${Date.now()}.` }, "repeats-under-a-seed"],
-    ["an episode that is never done", { maxTurns: 3, step: () => ({ reply: "On." }) }, "some-episode-earns"],
-    ["a turn more than maxTurns, without a reward", { step: () => ({ reply: "On." }) }, "some-episode-earns"],
+    ["an episode that is never done", { maxTurns: 3, step: () => ({ reply: "On." }) }, "some-episode-has-a-reward"],
+    ["a turn more than maxTurns, without a reward", { step: () => ({ reply: "On." }) }, "some-episode-has-a-reward"],
     ["a demonstration that earns less than the most", { demonstrate: () => "Paris" }, "demonstrations-reach-the-top"],
     ["a demonstration of a turn too many", { demonstrate: () => ["Lima", "Lima"] }, "demonstrations-reach-the-end"],
     ["a reward beyond its range", { step: () => ({ reward: 2 }) }, "rewards-are-in-range"],
     [
       "an answer that throws",
       { step: ({ text }: { text: string }) => ({ reward: JSON.parse(text) ? 1 : 0 }) },
-      "takes-any-answer",
+      "accepts-any-answer",
     ],
     ["a date in a task", { tasks: [{ when: new Date(0) }], reset: () => "When?" }, "tasks-are-data"],
     ["info that refers to itself", { step: () => ({ reward: 1, info: circular() }) }, "results-are-data"],
@@ -384,7 +384,7 @@ describe("mistakes that checkEnvironment and lyceum check find:", () => {
     const found = problems.find((problem) => problem.rule === rule);
     expect(problems.map((problem) => problem.rule)).toContain(rule);
     expect(found!.hint).toMatch(/\.$/);
-    if (rule === "keeps-the-contract" || rule === "takes-any-answer") expect(found!.message).toMatch(here);
+    if (rule === "results-are-valid" || rule === "accepts-any-answer") expect(found!.message).toMatch(here);
   });
 });
 

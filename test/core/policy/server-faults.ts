@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { type ChatAnswer, completion } from "./chat-server.ts";
 
 /** How a server can fail one request; each may pass, so that another try may succeed. */
-export const passingFaults: Readonly<Record<string, ChatAnswer>> = {
+export const transientFaults: Readonly<Record<string, ChatAnswer>> = {
   "500": { status: 500, body: { error: { message: "CUDA out of memory" } } },
   "503 as a page": { status: 503, headers: { "content-type": "text/html" }, body: "<html>Down</html>" },
   "429": { status: 429, body: { error: { message: "Slow down", type: "rate_limit_error" } } },

@@ -8,7 +8,7 @@ import {
 } from "../../../src/core/policy/openai-compatible/openai-compatible-policy.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { type ChatAnswer, type ChatRequest, type ChatServer, chatServer, completion } from "./chat-server.ts";
-import { passingFaults, stallingFaults } from "./server-faults.ts";
+import { transientFaults, stallingFaults } from "./server-faults.ts";
 import { asTextAnswer } from "./text-answer.ts";
 
 /** The number of tasks. */
@@ -33,14 +33,14 @@ type Endpoint = NonNullable<OpenAICompatibleOptions["endpoint"]>;
 
 /** Faults that a text completion can have too. */
 const textFaults = Object.fromEntries(
-  Object.entries(passingFaults)
+  Object.entries(transientFaults)
     .filter(([name]) => name !== "another role" && name !== "tool calls without a name")
     .map(([name, fault]) => [name, asTextAnswer(fault)]),
 );
 
 /** What a server may be asked at each endpoint, and how it fails there. */
 const faultsAt: Readonly<Record<Endpoint, Readonly<Record<string, ChatAnswer>>>> = {
-  chat: { ...passingFaults, ...stallingFaults },
+  chat: { ...transientFaults, ...stallingFaults },
   completions: { ...textFaults, ...stallingFaults },
 };
 

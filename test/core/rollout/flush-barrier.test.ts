@@ -6,7 +6,7 @@ import { createRandom } from "../../../src/core/random/random.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
-import { countingWorld, forever, numbers, observe, oneTask, world, worth } from "./worlds.ts";
+import { countingEnvironment, forever, numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
 
 interface Held {
   readonly request: ActRequest;
@@ -47,11 +47,11 @@ async function randomDelay(ms: number): Promise<void> {
 }
 
 /** Two agents; episodes of 0 to 4 turns, some of which fail, with random delays everywhere. */
-function jitteryWorld(): ReturnType<typeof world<number>> {
+function jitteryWorld(): ReturnType<typeof scriptedEnvironment<number>> {
   const turnsOf = (task: number): number => createRandom(task).integer(0, 4);
   const agentsAt = (task: number, turn: number): string[] =>
     ["left", "right"].filter((_, index) => createRandom(task * 10 + turn).next() < 0.7 || index === turn % 2);
-  return world<number>({
+  return scriptedEnvironment<number>({
     agents: ["left", "right"],
     create: () => randomDelay(4),
     reset: async ({ task }) => {
@@ -64,7 +64,7 @@ function jitteryWorld(): ReturnType<typeof world<number>> {
       const over = turn + 1 === turnsOf(task);
       return {
         observations: over ? {} : observe("on", ...agentsAt(task, turn + 1)),
-        agents: Object.fromEntries(Object.keys(actions).map((agent) => [agent, worth(1, over)])),
+        agents: Object.fromEntries(Object.keys(actions).map((agent) => [agent, agentStep(1, over)])),
       };
     },
   });
@@ -107,7 +107,7 @@ describe("batches", () => {
   test("contain the requests of all slots", async () => {
     const policy = batchingPolicy();
     await collectGroups(
-      rollout({ environment: countingWorld(3), tasks: numbers(10), policies: policy, concurrency: 4, seed: 0 }),
+      rollout({ environment: countingEnvironment(3), tasks: numbers(10), policies: policy, concurrency: 4, seed: 0 }),
     );
     expect(policy.batches.map((batch) => batch.length)).toEqual([4, 4, 4, 4, 4, 4, 2, 2, 2]);
   });
@@ -135,10 +135,10 @@ describe("batches", () => {
   });
 
   test("wait for the answers of other policies, which may end an episode", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: ["left", "right"],
       reset: () => observe("go", "left", "right"),
-      step: () => ({ observations: {}, agents: { left: worth(1, true), right: worth(1, true) } }),
+      step: () => ({ observations: {}, agents: { left: agentStep(1, true), right: agentStep(1, true) } }),
     });
     const left = batchingPolicy();
     const right = scriptedPolicy(async ({ episode }) => {
@@ -155,7 +155,7 @@ describe("batches", () => {
   test("are complete even if a slow consumer delays the start of episodes", async () => {
     const policy = batchingPolicy();
     const events = rollout({
-      environment: countingWorld(1),
+      environment: countingEnvironment(1),
       tasks: numbers(60),
       policies: policy,
       concurrency: 3,
@@ -182,7 +182,7 @@ describe("batches", () => {
     });
     await collectGroups(
       rollout({
-        environment: countingWorld(1),
+        environment: countingEnvironment(1),
         tasks: numbers(3),
         policies: policy,
         groupSize: 2,
@@ -205,7 +205,7 @@ describe("a batching policy", () => {
   test("is flushed for a single episode too", async () => {
     const policy = batchingPolicy();
     const episode = await rolloutEpisode({
-      environment: countingWorld(3),
+      environment: countingEnvironment(3),
       task: await oneTask(),
       policies: policy,
       seed: 0,
@@ -224,19 +224,19 @@ describe("a batching policy", () => {
       },
     };
     await collectGroups(
-      rollout({ environment: countingWorld(2), tasks: numbers(4), policies: policy, concurrency: 4, seed: 0 }),
+      rollout({ environment: countingEnvironment(2), tasks: numbers(4), policies: policy, concurrency: 4, seed: 0 }),
     );
     expect(inner.batches.map((batch) => batch.length)).toEqual([4, 4]);
   });
 
   test.each(["left", "both"])("has no timeout while its requests are queued: %s", async (batched) => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: ["left", "right"],
       reset: async ({ task }) => {
         await new Promise((resolve) => setTimeout(resolve, task * 300));
         return observe("hello", "left", "right");
       },
-      step: () => ({ observations: {}, agents: { left: worth(1, true), right: worth(1, true) } }),
+      step: () => ({ observations: {}, agents: { left: agentStep(1, true), right: agentStep(1, true) } }),
     });
     const right = batched === "both" ? batchingPolicy() : scriptedPolicy(() => "yes");
     const policies = { left: batchingPolicy(), right };
@@ -254,7 +254,7 @@ describe("a batching policy", () => {
     });
     const groups = await collectGroups(
       rollout({
-        environment: countingWorld(2),
+        environment: countingEnvironment(2),
         tasks: numbers(6),
         policies: policy,
         concurrency: 3,
@@ -279,7 +279,7 @@ describe("a batching policy", () => {
       },
     });
     const groups = await collectGroups(
-      rollout({ environment: countingWorld(1), tasks: numbers(3), policies: policy, concurrency: 2, seed: 0 }),
+      rollout({ environment: countingEnvironment(1), tasks: numbers(3), policies: policy, concurrency: 2, seed: 0 }),
     );
     expect(groups.map(({ episodes }) => episodes[0]!.error?.code)).toEqual(Array(3).fill("policy.failed"));
   });
@@ -288,7 +288,7 @@ describe("a batching policy", () => {
     const controller = new AbortController();
     const policy = batchingPolicy({ onFlush: () => controller.abort() });
     const events = rollout({
-      environment: countingWorld(1),
+      environment: countingEnvironment(1),
       tasks: numbers(9),
       policies: policy,
       concurrency: 3,
@@ -299,7 +299,7 @@ describe("a batching policy", () => {
   });
 
   test("does not wait for an agent of the same turn that failed", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: ["left", "right"],
       reset: () => observe("go", "left", "right"),
       step: forever,

@@ -9,10 +9,10 @@ import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import type { RolloutEvent } from "../../../src/core/rollout/rollout-event.ts";
-import { countingWorld, forever, numbers, observe, oneTask, world, worth } from "./worlds.ts";
+import { countingEnvironment, forever, numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
 
 const yes = scriptedPolicy(() => "yes");
-const end = { observations: {}, agents: { agent: worth(1, true) } };
+const end = { observations: {}, agents: { agent: agentStep(1, true) } };
 const spec: EnvironmentSpec = {
   id: "plain",
   agents: ["agent"],
@@ -29,7 +29,7 @@ function plainEnvironment(
   const ownSpec = { ...spec, agents };
   const instance = {
     reset: () => observe("hello", ...agents),
-    step: () => ({ observations: {}, agents: Object.fromEntries(agents.map((agent) => [agent, worth(1, true)])) }),
+    step: () => ({ observations: {}, agents: Object.fromEntries(agents.map((agent) => [agent, agentStep(1, true)])) }),
     close: () => undefined,
     ...calls,
   };
@@ -100,7 +100,7 @@ describe("plain JavaScript", () => {
     expect(first).toMatchObject({ status: "failed", error: { code: "environment.contract" } });
     const second = await play(
       plainEnvironment({
-        step: () => ({ observations: { agent: observation }, agents: { agent: worth(0, false) } }),
+        step: () => ({ observations: { agent: observation }, agents: { agent: agentStep(0, false) } }),
       }),
     );
     expect(second).toMatchObject({ status: "failed", turns: 1, error: { code: "environment.contract" } });
@@ -115,11 +115,11 @@ describe("plain JavaScript", () => {
     ["a number for an agent", agents(1)],
     ["no word on the end", agents({ reward: scored(1) })],
     ["a text for the end", agents({ terminated: "yes", truncated: false })],
-    ["undefined observations", { agents: { agent: worth(1, true) } }],
-    ["a reward without components", agents({ ...worth(1, true), reward: { status: "scored", value: 1 } })],
-    ["a NaN component", agents({ ...worth(1, true), reward: scored(1, { form: Number.NaN }) })],
-    ["a text as value", agents({ ...worth(1, true), reward: { ...scored(1), value: "1" } })],
-    ["an unscored reward without a reason", agents({ ...worth(1, true), reward: { status: "unscored" } })],
+    ["undefined observations", { agents: { agent: agentStep(1, true) } }],
+    ["a reward without components", agents({ ...agentStep(1, true), reward: { status: "scored", value: 1 } })],
+    ["a NaN component", agents({ ...agentStep(1, true), reward: scored(1, { form: Number.NaN }) })],
+    ["a text as value", agents({ ...agentStep(1, true), reward: { ...scored(1), value: "1" } })],
+    ["an unscored reward without a reason", agents({ ...agentStep(1, true), reward: { status: "unscored" } })],
     ["info with a bigint", { ...end, info: { count: 1n } }],
     ["circular info", { ...end, info: circular }],
     ["info that is a function", { ...end, info: () => 1 }],
@@ -169,7 +169,7 @@ describe("plain JavaScript", () => {
   test.each(answers)("fails as a policy that answers %s", async (_, answer) => {
     expect(
       await play(
-        countingWorld(2),
+        countingEnvironment(2),
         plainPolicy(() => answer),
       ),
     ).toMatchObject({
@@ -268,7 +268,7 @@ describe("what an environment says", () => {
         const last = info.seen === 2;
         return {
           observations: last ? {} : observe("again"),
-          agents: { agent: worth(0, last) },
+          agents: { agent: agentStep(0, last) },
           info,
         };
       },
@@ -286,12 +286,12 @@ describe("what an environment says", () => {
 
   test("may be large", async () => {
     const line = "x".repeat(1 << 20);
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       maxTurns: 20,
       reset: () => observe(line),
       step: ({ turn }) => ({
         observations: turn === 19 ? {} : observe(line),
-        agents: { agent: worth(0, turn === 19) },
+        agents: { agent: agentStep(0, turn === 19) },
       }),
     });
     const episode = await play(environment);
@@ -302,7 +302,7 @@ describe("what an environment says", () => {
   test("of itself is checked before it is played", () => {
     const start = (changes: object) => () =>
       rollout({
-        environment: { ...countingWorld(1), spec: { ...spec, ...changes } },
+        environment: { ...countingEnvironment(1), spec: { ...spec, ...changes } },
         tasks: numbers(1),
         policies: yes,
         seed: 0,
@@ -379,11 +379,11 @@ describe("rewards", () => {
   });
 
   test("beyond what a number holds leave the episode unscored", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: () => observe("hello"),
       step: ({ turn }) => ({
         observations: turn === 1 ? {} : observe("again"),
-        agents: { agent: worth(Number.MAX_VALUE, turn === 1) },
+        agents: { agent: agentStep(Number.MAX_VALUE, turn === 1) },
       }),
     });
     const episode = await play(environment);
@@ -403,7 +403,7 @@ test("a batching policy whose flush rejects fails what it held, as data", async 
     },
   };
   const events = await Array.fromAsync(
-    rollout({ environment: countingWorld(1), tasks: numbers(3), policies: policy, concurrency: 2, seed: 0 }),
+    rollout({ environment: countingEnvironment(1), tasks: numbers(3), policies: policy, concurrency: 2, seed: 0 }),
   );
   expect(events.at(-1)).toMatchObject({ episodes: { failed: 3 } });
 });
@@ -418,7 +418,7 @@ describe("an abort", () => {
     };
     const at = (place: (typeof phases)[number]): (() => Promise<never>) | undefined =>
       place === phase ? hang : undefined;
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: at("reset") ?? (() => observe("hello")),
       step: at("step") ?? (() => end),
       ...(phase === "create" ? { create: hang } : {}),

@@ -10,9 +10,9 @@ import type { JointNode, JointTree } from "../../../src/core/rollout/joint-actio
 import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import type { JointShape } from "../../../src/core/rollout/joint-shape.ts";
 import { characterRenderer } from "./character-renderer.ts";
-import { content, jointWorld, letterPolicy, nodesOf, playTree, playTrees, seedPolicy } from "./joint-world.ts";
+import { content, jointEnvironment, letterPolicy, nodesOf, playTree, playTrees, seedPolicy } from "./joint-environment.ts";
 import { seededSampler } from "./seeded-sampler.ts";
-import { forever, numbers } from "./worlds.ts";
+import { forever, numbers } from "./scripted-environment.ts";
 
 const tree: JointShape = { groupSize: 3, mode: "align", turns: "tree" };
 const pair = ["left", "right"];
@@ -37,9 +37,9 @@ function ends({ root }: JointTree): unknown[] {
 
 describe("what goes wrong in one branch", () => {
   test.each([true, false])("of the environment is its end, and changes no other (forks: %s)", async (forks) => {
-    const whole = await playTree({ environment: jointWorld({ maxTurns: 3, forks }) });
+    const whole = await playTree({ environment: jointEnvironment({ maxTurns: 3, forks }) });
     const victim = whole.root!.agents.agent![1]!.action!;
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 3,
       forks,
       over: ({ turn, texts }) =>
@@ -63,7 +63,7 @@ describe("what goes wrong in one branch", () => {
     const policies = scriptedPolicy(({ agent, episode }) =>
       agent === "right" && episode!.sampleIndex === 1 ? boom() : "yes",
     );
-    const environment = jointWorld({ agents: pair, maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 1, forks: true });
     const crossed = await playTree({ environment, policies, shape: { groupSize: 2, mode: "cross", turns: "tree" } });
     expect(ends(crossed)).toEqual(["completed", "policy.failed", "completed", "policy.failed"]);
     expect(crossed.root!.agents.right![1]).toMatchObject({ error: { code: "policy.failed" } });
@@ -104,7 +104,7 @@ describe("what goes wrong in one branch", () => {
       ...seedPolicy,
       act: (request) => (request.episode!.sampleIndex === 2 ? act() : seedPolicy.act(request)),
     };
-    const played = await playTree({ environment: jointWorld({ maxTurns: 1, forks: true }), policies });
+    const played = await playTree({ environment: jointEnvironment({ maxTurns: 1, forks: true }), policies });
     expect(ends(played)).toEqual(["completed", "completed", code]);
   });
 
@@ -114,7 +114,7 @@ describe("what goes wrong in one branch", () => {
         if (episode!.turn !== turn) return "yes";
         throw new LyceumError({ code: "policy.prompt-too-long", message: "Too long." });
       });
-    const environment = jointWorld({ maxTurns: 3, forks: true });
+    const environment = jointEnvironment({ maxTurns: 3, forks: true });
     expect(ends(await playTree({ environment, policies: tooLong(0) }))).toEqual(
       Array(3).fill("policy.prompt-too-long"),
     );
@@ -126,7 +126,7 @@ describe("what goes wrong in one branch", () => {
   });
 
   test("an observation that cannot be leaves its joint action unscored", async () => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 3,
       forks: true,
       acting: (turn) => (turn === 1 ? ["stranger"] : ["agent"]),
@@ -137,7 +137,7 @@ describe("what goes wrong in one branch", () => {
   });
 
   test("a fork that fails", async () => {
-    const environment = jointWorld({ maxTurns: 2, forks: true, onFork: (count) => count === 2 && boom() });
+    const environment = jointEnvironment({ maxTurns: 2, forks: true, onFork: (count) => count === 2 && boom() });
     const played = await playTree({ environment, shape: { ...tree, groupSize: 4 } });
     // An instance that threw is not used again: what it was to play fails with it.
     expect(ends(played)).toEqual(["environment.failed", 4, "environment.failed", "environment.failed"]);
@@ -146,7 +146,7 @@ describe("what goes wrong in one branch", () => {
 
   test("a replay that comes to another state", async () => {
     let resets = 0;
-    const environment = jointWorld({ maxTurns: 2, forks: false });
+    const environment = jointEnvironment({ maxTurns: 2, forks: false });
     const { create } = environment;
     const fickle = {
       ...environment,
@@ -164,7 +164,7 @@ describe("what goes wrong in one branch", () => {
   });
 
   test.each(["reset", "create"] as const)("at its %s: one failed episode, no root", async (call) => {
-    const environment = jointWorld({ maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ maxTurns: 1, forks: true });
     const { create } = environment;
     const broken = {
       ...environment,
@@ -189,7 +189,7 @@ describe("limits", () => {
         };
       },
     };
-    const environment = jointWorld({ maxTurns: 5, forks: true });
+    const environment = jointEnvironment({ maxTurns: 5, forks: true });
     const played = await playTree({ environment, policies, shape: { ...tree, groupSize: 2 }, limits: { tokens: 6 } });
     expect(allowed).toEqual([6, 6, 2, 2, 2, 2]);
     expect(played.episodes).toHaveLength(4);
@@ -201,7 +201,7 @@ describe("limits", () => {
     true,
     false,
   ])("of a call end that joint action alone; its instance is replaced (forks: %s)", async (forks) => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 2,
       forks,
       over: ({ task, turn, texts }) => (task + turn === 0 && texts.agent === "b" ? forever() : false),
@@ -219,7 +219,7 @@ describe("limits", () => {
 
   test("of a fork that hangs, which is closed when it comes late", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 1,
       forks: true,
       onFork: (count) => (count === 2 ? promise : undefined),
@@ -239,7 +239,7 @@ describe("limits", () => {
       });
       return forever();
     });
-    const environment = jointWorld({ maxTurns: 2, forks: true });
+    const environment = jointEnvironment({ maxTurns: 2, forks: true });
     const played = await playTree({ environment, policies, limits: { actMs: 40 } });
     expect(ends(played)).toEqual([3, "timeout", 3]);
     expect(played.root!.agents.agent![1]!.error).toMatchObject({ code: "timeout", data: { agents: ["agent"] } });
@@ -247,7 +247,7 @@ describe("limits", () => {
   });
 
   test("of time end the whole tree where it is: in a step", async () => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 3,
       forks: true,
       over: ({ turn, texts }) => (turn === 1 && texts.agent === "e" ? forever() : false),
@@ -268,7 +268,7 @@ describe("limits", () => {
     const policies = scriptedPolicy(({ episode }) =>
       episode!.turn === 1 && episode!.sampleIndex === 4 ? forever() : "yes",
     );
-    const environment = jointWorld({ maxTurns: 3, forks: true });
+    const environment = jointEnvironment({ maxTurns: 3, forks: true });
     const played = await playTree({ environment, policies, limits: { episodeMs: 1_000 } });
     expect(ends(played)).toEqual(["time", "time", "time"]);
     expect(played.root!.jointActions[0]!.rewards.agent).toMatchObject({ value: 1 });
@@ -284,7 +284,7 @@ describe("a batching policy", () => {
 
   test("that throws at flush fails its completions, and no other's", async () => {
     const policies = { left: batching(boom), right: seedPolicy };
-    const environment = jointWorld({ agents: pair, maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 1, forks: true });
     const played = await playTree({ environment, policies });
     expect(ends(played)).toEqual(Array(3).fill("policy.failed"));
     expect(played.root!.agents.right!.every(({ action }) => action !== undefined)).toBe(true);
@@ -305,7 +305,7 @@ describe("a batching policy", () => {
     };
     const late = scriptedPolicy(() => new Promise<string>((resolve) => setTimeout(resolve, 20, "late")));
     const right: Policy = { ...late, flush: () => {} };
-    const environment = jointWorld({ agents: pair, maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 1, forks: true });
     const played = await playTree({ environment, policies: { left, right } });
     for (const { action, error } of played.root!.agents.left!)
       expect((action === undefined) !== (error === undefined)).toBe(true);
@@ -314,7 +314,7 @@ describe("a batching policy", () => {
   });
 
   test("that never answers is given its time", async () => {
-    const environment = jointWorld({ maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ maxTurns: 1, forks: true });
     const played = await playTrees({
       environment,
       policies: batching(() => {}),
@@ -339,7 +339,7 @@ describe("a batching policy", () => {
         held = [];
       },
     };
-    const environment = jointWorld({ maxTurns: 2, forks: true });
+    const environment = jointEnvironment({ maxTurns: 2, forks: true });
     const played = await playTree({ environment, policies, limits: { actMs: 60 } });
     expect(ends(played)).toEqual([3, "timeout", 3]);
     expect(played.episodes.map(({ status }) => status).sort()).toEqual([...Array(6).fill("completed"), "failed"]);
@@ -352,7 +352,7 @@ describe("a batching policy", () => {
       await new Promise((done) => setTimeout(done, 1));
       return "yes";
     });
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       agents: pair,
       maxTurns: 2,
       forks: true,
@@ -368,7 +368,7 @@ describe("an abort", () => {
   test("in the middle ends everything, traces it, and throws", async () => {
     const controller = new AbortController();
     const traced: Episode[] = [];
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 3,
       forks: true,
       over: ({ task, turn }) => {
@@ -398,13 +398,13 @@ describe("an abort", () => {
   });
 
   test("before the start plays nothing", async () => {
-    const environment = jointWorld({ maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ maxTurns: 1, forks: true });
     await expect(playTree({ environment, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "aborted" });
     expect(environment.calls.create).toBe(0);
   });
 
   test("is what leaving the iteration does", async () => {
-    const environment = jointWorld({ maxTurns: 2, forks: true, over: ({ task }) => (task > 1 ? forever() : false) });
+    const environment = jointEnvironment({ maxTurns: 2, forks: true, over: ({ task }) => (task > 1 ? forever() : false) });
     const tasks = {
       ...numbers(1),
       length: "unbounded" as const,
@@ -425,7 +425,7 @@ describe("an abort", () => {
       controller.abort();
       return forever();
     });
-    const environment = jointWorld({ maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ maxTurns: 1, forks: true });
     await expect(playTree({ environment, policies, signal: controller.signal })).rejects.toMatchObject({
       code: "aborted",
     });
@@ -435,7 +435,7 @@ describe("an abort", () => {
 
 describe("the rollout", () => {
   test("writes every path to its trace, and throws what the trace throws", async () => {
-    const environment = jointWorld({ maxTurns: 2, forks: true });
+    const environment = jointEnvironment({ maxTurns: 2, forks: true });
     const traced: Episode[] = [];
     const write = async (episode: Episode): Promise<void> => {
       if (traced.length === 25) throw new LyceumError({ code: "trace.write-failed", message: "The disk is full." });
@@ -451,7 +451,7 @@ describe("the rollout", () => {
   });
 
   test("leaves a pool that it is given open, and no fork", async () => {
-    const environment = jointWorld({ maxTurns: 2, forks: true });
+    const environment = jointEnvironment({ maxTurns: 2, forks: true });
     await using pool = new EnvironmentPool(environment);
     for (let round = 0; round < 2; round++) {
       await playTrees({ environment: pool, tasks: numbers(3), concurrency: 3 });
@@ -461,7 +461,7 @@ describe("the rollout", () => {
   });
 
   test("starts nothing before it is asked, and little more than a slow consumer takes", async () => {
-    const environment = jointWorld({ maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ maxTurns: 1, forks: true });
     const trees = jointRollout({
       environment,
       tasks: numbers(500),

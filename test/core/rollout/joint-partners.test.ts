@@ -3,10 +3,10 @@ import type { AgentId } from "../../../src/contract/action.ts";
 import { unscored } from "../../../src/contract/reward.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
-import { type Continuable, chooseHandoff, jointValue, meanJointValue } from "../../../src/core/rollout/handoff.ts";
+import { type JointChoice, chooseHandoff, jointValue, meanJointValue } from "../../../src/core/rollout/handoff.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
-import { content, jointWorld, letterPolicy, nodesOf, playTree } from "./joint-world.ts";
-import { numbers } from "./worlds.ts";
+import { content, jointEnvironment, letterPolicy, nodesOf, playTree } from "./joint-environment.ts";
+import { numbers } from "./scripted-environment.ts";
 
 const pair: readonly AgentId[] = ["learner", "partner"];
 const partners = ["partner"];
@@ -14,7 +14,7 @@ const tree = { groupSize: 3, mode: "align", turns: "tree" } as const;
 const cross = { ...tree, mode: "cross" } as const;
 
 /** The learner acts in turns 0 and 2, the partner in turn 1. */
-const byTurns = () => jointWorld({ agents: pair, maxTurns: 3, forks: true, acting: (turn) => [pair[turn % 2]!] });
+const byTurns = () => jointEnvironment({ agents: pair, maxTurns: 3, forks: true, acting: (turn) => [pair[turn % 2]!] });
 
 describe("a turn in which only partners act", () => {
   test.each([tree, cross])("has one joint action, and the others' turns all of theirs ($mode)", async (shape) => {
@@ -38,7 +38,7 @@ describe("a turn in which only partners act", () => {
 });
 
 describe("a turn in which both act", () => {
-  const together = () => jointWorld({ agents: pair, maxTurns: 1, forks: true });
+  const together = () => jointEnvironment({ agents: pair, maxTurns: 1, forks: true });
 
   test("is played under cross with each of the partner's completions, under align with one", async () => {
     const crossed = await playTree({ environment: together(), shape: { ...cross, partners } });
@@ -60,7 +60,7 @@ describe("a turn in which both act", () => {
   });
 });
 
-const action = (choice: Readonly<Record<AgentId, number>>, learner: number, partner: number): Continuable => ({
+const action = (choice: Readonly<Record<AgentId, number>>, learner: number, partner: number): JointChoice => ({
   choice,
   rewards: {
     learner: { status: "scored", value: learner, components: {} },
@@ -76,7 +76,7 @@ describe("the value of a joint action", () => {
     expect(meanJointValue([action({ partner: 0 }, 1, 9), action({ learner: 0 }, 2, 9)], partners)).toBe(1.5);
     const silent = { ...action({ learner: 0 }, 1, 9), rewards: { learner: unscored("silent") } };
     expect(jointValue(silent, partners)).toBeUndefined();
-    const judged: Continuable = {
+    const judged: JointChoice = {
       choice: { learner: 0, partner: 0 },
       rewards: { ...action({}, 1, 9).rewards, partner: unscored("silent") },
     };
@@ -93,7 +93,7 @@ describe("the value of a joint action", () => {
 
 describe("what ends an episode early", () => {
   const unequal = (learner: number) =>
-    jointWorld({
+    jointEnvironment({
       agents: pair,
       maxTurns: 2,
       forks: true,

@@ -17,18 +17,18 @@ import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 import { characterRenderer } from "./character-renderer.ts";
 import {
   content,
-  earned,
-  type JointWorldOptions,
-  jointWorld,
+  rewardValue,
+  type JointEnvironmentOptions,
+  jointEnvironment,
   letterPolicy,
   nodesOf,
   playedIn,
   playTree,
   playTrees,
-  said,
-} from "./joint-world.ts";
+  actionTexts,
+} from "./joint-environment.ts";
 import { seededSampler } from "./seeded-sampler.ts";
-import { numbers, observe, oneTask, world, worth } from "./worlds.ts";
+import { numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
 
 const alignTree: JointShape = { groupSize: 3, mode: "align", turns: "tree" };
 const crossTree: JointShape = { groupSize: 2, mode: "cross", turns: "tree" };
@@ -62,7 +62,7 @@ function chain({ root }: JointTree): readonly JointAction[] {
 
 describe("a tree", () => {
   test("of 3 completions over 3 turns, by hand, on forks", async () => {
-    const environment = jointWorld({ maxTurns: 3, forks: true });
+    const environment = jointEnvironment({ maxTurns: 3, forks: true });
     const asked: string[] = [];
     const policies = scriptedPolicy(({ episode }) => {
       asked.push(`${episode!.turn}.${episode!.sampleIndex}`);
@@ -82,12 +82,12 @@ describe("a tree", () => {
     ]);
     expect(environment.calls).toMatchObject({ create: 1, reset: 1, fork: 26, step: 39, close: 27 });
     expect(tree.episodes).toHaveLength(27);
-    expect(said(tree.episodes[14]!)).toEqual(["1", "4", "14"]);
+    expect(actionTexts(tree.episodes[14]!)).toEqual(["1", "4", "14"]);
     expect(tree.root!.jointActions[1]!.child!.jointActions[1]!.child!.jointActions[2]!.episode).toBe(tree.episodes[14]);
   });
 
   test("without forks, replays each path", async () => {
-    const environment = jointWorld({ maxTurns: 3, forks: false });
+    const environment = jointEnvironment({ maxTurns: 3, forks: false });
     await playTree({ environment, shape: alignTree });
     // One joint action of a node goes on where the node is; the two others reset and play 0, 1 or 2 steps again.
     expect(environment.calls).toMatchObject({ reset: 1 + 2 * 13, step: 39 + 2 * (3 * 1 + 9 * 2), fork: 0 });
@@ -95,7 +95,7 @@ describe("a tree", () => {
   });
 
   test("with cross plays all pairs of two agents, and the last agent's index varies fastest", async () => {
-    const environment = jointWorld({ agents: pair, maxTurns: 2, forks: true });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 2, forks: true });
     let asked = 0;
     const policies = scriptedPolicy(({ agent }) => `${agent} ${asked++}`);
     const tree = await playTree({ environment, policies, shape: crossTree });
@@ -112,11 +112,11 @@ describe("a tree", () => {
       expect(Object.keys(node.agents)).toEqual(pair);
     }
     expect(tree.episodes).toHaveLength(16);
-    expect(new Set(tree.episodes.map((episode) => `${said(episode, "left")}+${said(episode, "right")}`)).size).toBe(16);
+    expect(new Set(tree.episodes.map((episode) => `${actionTexts(episode, "left")}+${actionTexts(episode, "right")}`)).size).toBe(16);
   });
 
   test("with align plays pairs of equal index", async () => {
-    const environment = jointWorld({ agents: pair, maxTurns: 1, forks: true });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 1, forks: true });
     const tree = await playTree({ environment, shape: alignTree });
     expect(tree.root!.jointActions.map(({ choice }) => choice)).toEqual([
       { left: 0, right: 0 },
@@ -126,7 +126,7 @@ describe("a tree", () => {
   });
 
   test("lets only observed agents act", async () => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       agents: pair,
       maxTurns: 3,
       forks: false,
@@ -141,17 +141,17 @@ describe("a tree", () => {
       expect(Object.keys(agents)).toEqual([actor]);
       expect(jointActions.map(({ choice }) => choice)).toEqual([{ [actor]: 0 }, { [actor]: 1 }]);
       // Agents that did not act have rewards too.
-      expect(jointActions.map((one) => [earned(one, "left"), earned(one, "right")])).toEqual([
+      expect(jointActions.map((one) => [rewardValue(one, "left"), rewardValue(one, "right")])).toEqual([
         [1, -1],
         [1, -1],
       ]);
     }
-    expect(said(tree.episodes[0]!, "left")).toHaveLength(2);
-    expect(said(tree.episodes[0]!, "right")).toHaveLength(1);
+    expect(actionTexts(tree.episodes[0]!, "left")).toHaveLength(2);
+    expect(actionTexts(tree.episodes[0]!, "right")).toHaveLength(1);
   });
 
   test("has no child if the environment has ended, and other paths continue", async () => {
-    const environment = jointWorld({ maxTurns: 3, forks: true, over: ({ texts }) => texts.agent === "b" });
+    const environment = jointEnvironment({ maxTurns: 3, forks: true, over: ({ texts }) => texts.agent === "b" });
     const policies = scriptedPolicy(({ episode }) => String.fromCharCode(97 + (episode!.sampleIndex % 3)));
     const tree = await playTree({ environment, policies });
     const [first, ended, last] = tree.root!.jointActions;
@@ -164,13 +164,13 @@ describe("a tree", () => {
   });
 
   test("has reward 0 if the environment gives none", async () => {
-    const environment = jointWorld({ maxTurns: 2, forks: true, reward: ({ turn }) => (turn === 0 ? undefined : 1) });
+    const environment = jointEnvironment({ maxTurns: 2, forks: true, reward: ({ turn }) => (turn === 0 ? undefined : 1) });
     const tree = await playTree({ environment });
     expect(tree.root!.jointActions[0]!.rewards).toEqual({ agent: { status: "scored", value: 0, components: {} } });
   });
 
   test("is unscored if the environment ends without any reward", async () => {
-    const environment = jointWorld({ maxTurns: 1, forks: true, reward: () => undefined });
+    const environment = jointEnvironment({ maxTurns: 1, forks: true, reward: () => undefined });
     const tree = await playTree({ environment });
     expect(tree.root!.jointActions[0]!.rewards).toMatchObject({
       agent: { status: "unscored", error: { code: "environment.contract" } },
@@ -200,13 +200,13 @@ describe("a tree", () => {
   });
 
   test("records the ended agents and the observations of each path", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: pair,
       maxTurns: 3,
       reset: () => observe("go", ...pair),
       step: ({ turn }) => ({
         observations: observe("on", "right"),
-        agents: turn === 0 ? { left: worth(1, true), right: worth(1, false) } : { right: worth(1, false) },
+        agents: turn === 0 ? { left: agentStep(1, true), right: agentStep(1, false) } : { right: agentStep(1, false) },
         info: { turn },
       }),
     });
@@ -220,14 +220,14 @@ describe("a tree", () => {
   });
 
   test("without acting agents has one episode and no root", async () => {
-    const environment = jointWorld({ maxTurns: 1, forks: true, acting: () => [] });
+    const environment = jointEnvironment({ maxTurns: 1, forks: true, acting: () => [] });
     const tree = await playTree({ environment });
     expect(tree.root).toBeUndefined();
     expect(tree.episodes).toMatchObject([{ status: "completed", turns: 0, sampleIndex: 0 }]);
   });
 
   test("ends each leaf at the turn limit", async () => {
-    const environment = jointWorld({ maxTurns: 5, forks: true });
+    const environment = jointEnvironment({ maxTurns: 5, forks: true });
     const tree = await playTree({ environment, limits: { turns: 2 } });
     expect(tree.episodes).toHaveLength(9);
     for (const { status, limit } of tree.episodes) expect([status, limit]).toEqual(["truncated", "turns"]);
@@ -235,8 +235,8 @@ describe("a tree", () => {
 });
 
 describe("bit for bit equal are", () => {
-  const drawn = (options: Partial<JointWorldOptions> = {}) =>
-    jointWorld({
+  const drawn = (options: Partial<JointEnvironmentOptions> = {}) =>
+    jointEnvironment({
       maxTurns: 3,
       forks: true,
       reward: ({ history }) => createRandom(deriveSeed(0, JSON.stringify(history))).integer(-3, 3),
@@ -339,7 +339,7 @@ describe("a handoff", () => {
     Object.values(step.texts).reduce((sum, text) => sum + text.charCodeAt(0) - 97, 0);
 
   test("of 3 completions over 3 turns, by hand", async () => {
-    const environment = jointWorld({ maxTurns: 3, forks: true });
+    const environment = jointEnvironment({ maxTurns: 3, forks: true });
     const tree = await playTree({ environment, shape: alignHandoff });
     expect(nodesOf(tree.root).map(({ turn }) => turn)).toEqual([0, 1, 2]);
     expect(environment.calls).toMatchObject({ step: 9, fork: 6, reset: 1 });
@@ -354,7 +354,7 @@ describe("a handoff", () => {
 
   test("random is seeded, and can choose any joint action", async () => {
     const choices = async (seed: number) =>
-      chain(await playTree({ environment: jointWorld({ maxTurns: 3, forks: true }), seed, shape: alignHandoff })).map(
+      chain(await playTree({ environment: jointEnvironment({ maxTurns: 3, forks: true }), seed, shape: alignHandoff })).map(
         ({ choice }) => choice.agent,
       );
     const all = await Promise.all(Array.from({ length: 20 }, (_, seed) => choices(seed)));
@@ -366,7 +366,7 @@ describe("a handoff", () => {
 
   test("best chooses the first joint action with the highest mean reward of the acting agents", async () => {
     // The values of a, b and c are 0, 2 and 2, whatever the reward of "right".
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       agents: pair,
       maxTurns: 2,
       forks: true,
@@ -378,7 +378,7 @@ describe("a handoff", () => {
   });
 
   test("best only uses the rewards of acting agents", async () => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       agents: pair,
       acting: (turn) => [pair[turn % 2]!],
       maxTurns: 2,
@@ -395,7 +395,7 @@ describe("a handoff", () => {
     "best",
     "randomIndependent",
   ] as const)("%s never takes what is unscored or cannot go on", async (handoff) => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 4,
       forks: true,
       reward: ({ texts }) => (texts.agent === "a" ? unscored("silent judge") : -1),
@@ -419,7 +419,7 @@ describe("a handoff", () => {
     "best",
     "randomIndependent",
   ] as const)("%s takes the unscored where nothing else goes on", async (handoff) => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       maxTurns: 2,
       forks: true,
       reward: ({ texts }) => (texts.agent === "a" ? unscored("silent judge") : 5),
@@ -430,7 +430,7 @@ describe("a handoff", () => {
   });
 
   test("ends if no joint action can continue", async () => {
-    const environment = jointWorld({ maxTurns: 3, forks: true, over: () => true });
+    const environment = jointEnvironment({ maxTurns: 3, forks: true, over: () => true });
     const tree = await playTree({ environment, shape: alignHandoff });
     expect(nodesOf(tree.root)).toHaveLength(1);
     expect(tree.root!.endedEarly).toBe(false);
@@ -441,18 +441,18 @@ describe("a handoff", () => {
     const seen = new Set<string>();
     let stepped = 0;
     for (let seed = 0; seed < 60; seed++) {
-      const environment = jointWorld({ agents: pair, maxTurns: 2, forks });
+      const environment = jointEnvironment({ agents: pair, maxTurns: 2, forks });
       const tree = await playTree({ environment, policies: letterPolicy, shape, seed });
       const { choice, child } = chain(tree)[0]!;
       const { left, right } = choice as { left: number; right: number };
       seen.add(`${left}${right}`);
-      const { handedOn, jointActions } = tree.root!;
+      const { handoffAction, jointActions } = tree.root!;
       expect(jointActions).toHaveLength(3);
-      expect(handedOn?.choice).toEqual(left === right ? undefined : choice);
-      expect(earned(handedOn ?? jointActions[0]!, "left")).toBe(1);
+      expect(handoffAction?.choice).toEqual(left === right ? undefined : choice);
+      expect(rewardValue(handoffAction ?? jointActions[0]!, "left")).toBe(1);
       // The conversation of the next turn is that of the pair.
       const episode = child!.jointActions[0]!.episode!;
-      expect([said(episode, "left")[0], said(episode, "right")[0]]).toEqual(["abc"[left], "abc"[right]]);
+      expect([actionTexts(episode, "left")[0], actionTexts(episode, "right")[0]]).toEqual(["abc"[left], "abc"[right]]);
       expect(tree.episodes).toHaveLength(left === right ? 2 + 3 : 3 + 3);
       expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
       stepped += left === right ? 0 : 1;
@@ -463,18 +463,18 @@ describe("a handoff", () => {
   });
 
   test("randomIndependent with cross plays no additional step", async () => {
-    const environment = jointWorld({ agents: pair, maxTurns: 3, forks: true });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 3, forks: true });
     const shape: JointShape = { groupSize: 2, mode: "cross", turns: "handoff", handoff: "randomIndependent" };
     const tree = await playTree({ environment, shape });
     expect(environment.calls).toMatchObject({ step: 12, fork: 9 });
     expect(chain(tree)).toHaveLength(2);
-    expect(nodesOf(tree.root).every(({ handedOn }) => handedOn === undefined)).toBe(true);
+    expect(nodesOf(tree.root).every(({ handoffAction }) => handoffAction === undefined)).toBe(true);
   });
 });
 
 describe("the termination threshold", () => {
-  const environment = (over?: JointWorldOptions["over"]) =>
-    jointWorld({
+  const environment = (over?: JointEnvironmentOptions["over"]) =>
+    jointEnvironment({
       maxTurns: 2,
       forks: true,
       // Values of 1, 2 and unscored: the mean of the scored ones is 1.5.
@@ -511,7 +511,7 @@ describe("the termination threshold", () => {
   });
 
   test("is not reached if no joint action is scored", async () => {
-    const silent = jointWorld({ maxTurns: 2, forks: true, reward: () => unscored("silent judge") });
+    const silent = jointEnvironment({ maxTurns: 2, forks: true, reward: () => unscored("silent judge") });
     const tree = await playTree({ environment: silent, shape: { ...alignTree, terminationThreshold: -5 } });
     expect(nodesOf(tree.root)).toHaveLength(4);
   });
@@ -523,7 +523,7 @@ describe("tokens", () => {
     ["begun anew", (messages: number) => messages === 2],
   ])("are those that the policy read and sampled (%s)", async (_, breaks) => {
     const { policies, sampler } = tokenPolicy(breaks);
-    const environment = jointWorld({ agents: pair, maxTurns: 3, forks: true });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 3, forks: true });
     const tree = await playTree({ environment, policies, shape: crossTree });
     const sampled = sampler.batches.flatMap(({ requests, samples }) =>
       samples.map(({ request, ids, logprobs }) => JSON.stringify([requests[request]!.promptIds, ids, logprobs])),
@@ -552,7 +552,7 @@ describe("tokens", () => {
 
   test("of a level are sampled in one batch for all agents and completions", async () => {
     const { policies, sampler } = tokenPolicy();
-    const environment = jointWorld({ agents: pair, maxTurns: 3, forks: false });
+    const environment = jointEnvironment({ agents: pair, maxTurns: 3, forks: false });
     await playTrees({ environment, policies, shape: crossTree, tasks: numbers(3) });
     // 3 tasks, K = 4, n x G = 4.
     expect(sampler.batches.map(({ requests }) => requests.length)).toEqual([3 * 4, 3 * 4 * 4, 3 * 16 * 4]);
@@ -562,7 +562,7 @@ describe("tokens", () => {
 });
 
 describe("options", () => {
-  const environment = jointWorld({ agents: pair, maxTurns: 3, forks: true });
+  const environment = jointEnvironment({ agents: pair, maxTurns: 3, forks: true });
 
   test.each([
     [{ groupSize: 4, mode: "align", turns: "tree" }, 2, 3, 1 + 4 + 16, 4],
@@ -596,7 +596,7 @@ describe("options", () => {
   });
 
   test("allow a tree of exactly the limit, and more turns than are played", async () => {
-    const roomy = jointWorld({ agents: pair, maxTurns: 50, forks: true });
+    const roomy = jointEnvironment({ agents: pair, maxTurns: 50, forks: true });
     const shape = { ...crossTree, maxNodes: 5, maxJointActions: 20 };
     expect(nodesOf((await playTree({ environment: roomy, shape, limits: { turns: 2 } })).root)).toHaveLength(5);
   });
@@ -618,7 +618,7 @@ describe("options", () => {
   });
 
   test("reject an environment that cannot reach a state twice, before its reset", async () => {
-    const fickle = jointWorld({ maxTurns: 2, forks: false, deterministic: false });
+    const fickle = jointEnvironment({ maxTurns: 2, forks: false, deterministic: false });
     await expect(playTree({ environment: fickle })).rejects.toMatchObject({ code: "config.invalid" });
     await expect(playTree({ environment: fickle, shape: alignHandoff })).rejects.toMatchObject({
       code: "config.invalid",
@@ -627,7 +627,7 @@ describe("options", () => {
     // A first state is come to by every reset, as in a group; and one joint action a turn needs none twice.
     expect((await playTree({ environment: fickle, limits: { turns: 1 } })).episodes).toHaveLength(3);
     expect((await playTree({ environment: fickle, shape: { ...alignTree, groupSize: 1 } })).episodes).toHaveLength(1);
-    const forked = jointWorld({ maxTurns: 2, forks: true, deterministic: false });
+    const forked = jointEnvironment({ maxTurns: 2, forks: true, deterministic: false });
     expect((await playTree({ environment: forked })).episodes).toHaveLength(9);
     expect(forked.calls.reset).toBe(1);
   });
@@ -647,7 +647,7 @@ describe("options", () => {
   });
 
   test("concurrency limits the concurrent calls of environments", async () => {
-    const slow = jointWorld({ maxTurns: 2, forks: true, over: () => new Promise((done) => setImmediate(done)) });
+    const slow = jointEnvironment({ maxTurns: 2, forks: true, over: () => new Promise((done) => setImmediate(done)) });
     await playTrees({ environment: slow, tasks: numbers(6), concurrency: 5 });
     expect(slow.calls.most).toBeLessThanOrEqual(5);
     expect(slow.calls.most).toBeGreaterThan(3);
@@ -656,7 +656,7 @@ describe("options", () => {
 
 describe("rewards of scoreGroup", () => {
   test("are added to the leaves, in the tree as in the episodes", async () => {
-    const environment = jointWorld({
+    const environment = jointEnvironment({
       agents: pair,
       maxTurns: 2,
       forks: true,
@@ -672,12 +672,12 @@ describe("rewards of scoreGroup", () => {
     const tree = await playTree({ environment, policies: letterPolicy, shape: { ...alignHandoff, handoff: "best" } });
     const [handed, ended, left] = tree.root!.jointActions;
     expect(handed!.episode).toBeUndefined();
-    expect(earned(handed!, "left")).toBe(1);
-    expect([ended, left].map((one) => [earned(one!, "left"), earned(one!, "right")])).toEqual([
+    expect(rewardValue(handed!, "left")).toBe(1);
+    expect([ended, left].map((one) => [rewardValue(one!, "left"), rewardValue(one!, "right")])).toEqual([
       [11, 1],
       [11, 1],
     ]);
-    expect(handed!.child!.jointActions.map((one) => earned(one, "left"))).toEqual([21, 21, 21]);
+    expect(handed!.child!.jointActions.map((one) => rewardValue(one, "left"))).toEqual([21, 21, 21]);
     for (const episode of tree.episodes) {
       expect(episode.agents.left!.reward).toMatchObject({ value: 11 * episode.turns });
       expect(episode.agents.right!.reward).toMatchObject({ value: episode.turns });
@@ -726,13 +726,13 @@ describe("in random trees", () => {
               if (number < 0.1) throw new Error("This branch fails.");
               return number < 0.25;
             },
-          } satisfies Partial<JointWorldOptions>;
+          } satisfies Partial<JointEnvironmentOptions>;
           const policies = scriptedPolicy(({ seed: own }) => {
             if (own % 13 === 0) throw new Error("This completion fails.");
             return String(own % 1000);
           });
           const play = async (forks: boolean): Promise<JointTree> => {
-            const environment = jointWorld({ ...options, forks });
+            const environment = jointEnvironment({ ...options, forks });
             const tree = await playTree({ environment, policies, shape, seed });
             expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
             return tree;

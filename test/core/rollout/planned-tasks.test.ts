@@ -5,7 +5,7 @@ import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { episodeId, taskSeed } from "../../../src/core/rollout/episode-id.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
-import { countingWorld } from "./worlds.ts";
+import { countingEnvironment } from "./scripted-environment.ts";
 
 const policies = scriptedPolicy(({ seed }) => String(seed));
 
@@ -18,7 +18,7 @@ async function entries(): Promise<TaskEntry<number>[]> {
 describe("tasks of which only some samples are to be played", () => {
   test("give the episodes that a whole rollout would, and groups of these alone", async () => {
     const tasks = await entries();
-    const play = { environment: countingWorld(1), policies, seed: 3, groupSize: 3, concurrency: 2 };
+    const play = { environment: countingEnvironment(1), policies, seed: 3, groupSize: 3, concurrency: 2 };
     const whole = (await collectGroups(rollout({ ...play, tasks }))).flatMap(({ episodes }) => episodes);
     const sampleIndices = [[2], [], [0, 2]];
     const planned = tasks.map((task, index) => ({ ...task, sampleIndices: sampleIndices[index]! }));
@@ -32,7 +32,7 @@ describe("tasks of which only some samples are to be played", () => {
   test("have ids that are known before they are played", async () => {
     const tasks = await entries();
     const groups = await collectGroups(
-      rollout({ environment: countingWorld(1), policies, seed: 3, groupSize: 2, tasks }),
+      rollout({ environment: countingEnvironment(1), policies, seed: 3, groupSize: 2, tasks }),
     );
     const ids = tasks.flatMap(({ hash }, index) =>
       [0, 1].map((sampleIndex) => episodeId({ hash, sampleIndex, seed: taskSeed(3, index === 2 ? 1 : 0) })),

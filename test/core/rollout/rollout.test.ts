@@ -17,7 +17,7 @@ import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 import { characterRenderer } from "./character-renderer.ts";
 import { seededSampler } from "./seeded-sampler.ts";
-import { countingWorld, forever, numbers, observe, oneTask, world, worth } from "./worlds.ts";
+import { agentStep, countingEnvironment, forever, numbers, observe, oneTask, scriptedEnvironment } from "./scripted-environment.ts";
 
 const yes = scriptedPolicy(() => "yes");
 
@@ -43,12 +43,12 @@ async function randomDelay(): Promise<void> {
 describe("an episode", () => {
   test("records observations, actions and rewards", async () => {
     const episode = await rolloutEpisode({
-      environment: countingWorld(2),
+      environment: countingEnvironment(2),
       task: await oneTask(),
       policies: scriptedPolicy(["first", "second"]),
       seed: 7,
     });
-    expect(episode).toMatchObject({ status: "completed", turns: 2, seed: 7, sampleIndex: 0, environment: "world" });
+    expect(episode).toMatchObject({ status: "completed", turns: 2, seed: 7, sampleIndex: 0, environment: "scripted" });
     const agent = episode.agents.agent!;
     expect(agent.nodes.map(({ id, parent, turn, message }) => [id, parent, turn, message])).toEqual([
       [0, null, 0, textMessage("user", "task 0")],
@@ -69,7 +69,7 @@ describe("an episode", () => {
       requests.push(request);
       return "yes";
     });
-    await rolloutEpisode({ environment: countingWorld(3), task: await oneTask(), policies: policy, seed: 0 });
+    await rolloutEpisode({ environment: countingEnvironment(3), task: await oneTask(), policies: policy, seed: 0 });
     expect(requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5]);
     expect(requests.map(({ episode }) => episode?.turn)).toEqual([0, 1, 2]);
     expect(requests.every(({ order }) => order === undefined)).toBe(true);
@@ -77,12 +77,12 @@ describe("an episode", () => {
 
   test("replace starts a new conversation with a new root", async () => {
     const requests: ActRequest[] = [];
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: () => observe("first"),
       step: ({ turn }) => ({
         observations:
           turn === 1 ? {} : { agent: { messages: [textMessage("user", "anew")], context: "replace" as const } },
-        agents: { agent: worth(0, turn === 1) },
+        agents: { agent: agentStep(0, turn === 1) },
       }),
     });
     const policies = scriptedPolicy((request) => {
@@ -95,7 +95,7 @@ describe("an episode", () => {
   });
 
   test("that ends at reset is completed with reward 0", async () => {
-    const environment = world<number>({ reset: () => ({}), step: forever });
+    const environment = scriptedEnvironment<number>({ reset: () => ({}), step: forever });
     const episode = await rolloutEpisode({ environment, task: await oneTask(), policies: yes, seed: 0 });
     expect(episode).toMatchObject({ status: "completed", turns: 0 });
     expect(episode.agents.agent!.reward).toEqual({ status: "scored", value: 0, components: {} });
@@ -106,8 +106,8 @@ describe("failures are data", () => {
   const boom = (): never => {
     throw new RangeError("boom");
   };
-  const end = { observations: {}, agents: { agent: worth(1, true) } };
-  const cases: [name: string, code: string, options: Partial<Parameters<typeof world<number>>[0]>][] = [
+  const end = { observations: {}, agents: { agent: agentStep(1, true) } };
+  const cases: [name: string, code: string, options: Partial<Parameters<typeof scriptedEnvironment<number>>[0]>][] = [
     ["reset throws", "environment.failed", { reset: boom }],
     ["create throws", "environment.failed", { create: async () => boom() }],
     ["no observations", "environment.contract", { reset: () => undefined }],
@@ -118,7 +118,7 @@ describe("failures are data", () => {
     [
       "rewards a stranger",
       "environment.contract",
-      { step: () => ({ ...end, agents: { ...end.agents, x: worth(1, true) } }) },
+      { step: () => ({ ...end, agents: { ...end.agents, x: agentStep(1, true) } }) },
     ],
     ["forgets who acted", "environment.contract", { step: () => ({ observations: {}, agents: {} }) }],
     ["no step result", "environment.contract", { step: () => undefined }],
@@ -126,12 +126,12 @@ describe("failures are data", () => {
     [
       "a NaN reward",
       "environment.contract",
-      { step: () => ({ observations: {}, agents: { agent: worth(Number.NaN, true) } }) },
+      { step: () => ({ observations: {}, agents: { agent: agentStep(Number.NaN, true) } }) },
     ],
     [
       "an infinite reward",
       "environment.contract",
-      { step: () => ({ observations: {}, agents: { agent: worth(Infinity, true) } }) },
+      { step: () => ({ observations: {}, agents: { agent: agentStep(Infinity, true) } }) },
     ],
     [
       "a reward that is a bare number",
@@ -141,12 +141,12 @@ describe("failures are data", () => {
     [
       "observes the dead",
       "environment.contract",
-      { step: () => ({ observations: observe("again"), agents: { agent: worth(1, true) } }) },
+      { step: () => ({ observations: observe("again"), agents: { agent: agentStep(1, true) } }) },
     ],
   ];
 
   test.each(cases)("%s: %s", async (_, code, options) => {
-    const broken = world<number>({ reset: () => observe("hello"), step: () => end, ...options });
+    const broken = scriptedEnvironment<number>({ reset: () => observe("hello"), step: () => end, ...options });
     const episode = await rolloutEpisode({ environment: broken, task: await oneTask(), policies: yes, seed: 0 });
     expect(episode).toMatchObject({ status: "failed", error: { code } });
     expect(episode.agents.agent!.reward).toMatchObject({ status: "unscored", error: { code } });
@@ -188,7 +188,7 @@ describe("failures are data", () => {
   ];
 
   test.each(policies)("a policy that %s: %s", async (_, code, act) => {
-    const environment = countingWorld(2);
+    const environment = countingEnvironment(2);
     const policy: Policy = { specificationVersion: "v1", name: "broken", accepts: ["text"], act };
     const episode = await rolloutEpisode({ environment, task: await oneTask(), policies: policy, seed: 0 });
     expect(episode).toMatchObject({ status: "failed", error: { code }, turns: 0 });
@@ -212,7 +212,7 @@ describe("failures are data", () => {
 
   test("an action that is an error is recorded in the trace and not played", async () => {
     const policies = scriptedPolicy(() => ({ message: textMessage("assistant", "half an ans"), finish: "error" }));
-    const episode = await rolloutEpisode({ environment: countingWorld(1), task: await oneTask(), policies, seed: 0 });
+    const episode = await rolloutEpisode({ environment: countingEnvironment(1), task: await oneTask(), policies, seed: 0 });
     expect(episode.turns).toBe(0);
     expect(episode.agents.agent!.nodes.at(-1)!.message).toEqual(textMessage("assistant", "half an ans"));
     expect(episode.agents.agent!.turns).toHaveLength(1);
@@ -220,7 +220,7 @@ describe("failures are data", () => {
 
   test("a part that the policy does not accept", async () => {
     const image = { type: "image", mediaType: "image/png", data: "" } as const;
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: () => ({ agent: { messages: [{ role: "user", content: [image] }], context: "append" } }),
       step: forever,
     });
@@ -235,7 +235,7 @@ describe("failures are data", () => {
   test("do not affect other episodes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom("ok", "environment", "policy"), { maxLength: 30 }), async (kinds) => {
-        const environment = world<string>({
+        const environment = scriptedEnvironment<string>({
           reset: ({ task }) => observe(task),
           step: ({ task }) => (task.startsWith("environment") ? boom() : end),
         });
@@ -259,7 +259,7 @@ describe("failures are data", () => {
   });
 
   test("one unscored step makes the episode unscored", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: () => observe("hello"),
       step: ({ turn }) => ({
         observations: turn === 2 ? {} : observe("again"),
@@ -267,7 +267,7 @@ describe("failures are data", () => {
           agent:
             turn === 1
               ? { reward: { status: "unscored", reason: "silent judge" }, terminated: false, truncated: false }
-              : worth(1, turn === 2),
+              : agentStep(1, turn === 2),
         },
       }),
     });
@@ -281,7 +281,7 @@ describe("failures are data", () => {
 describe("limits", () => {
   test("turns truncate, and earlier rewards count", async () => {
     const episode = await rolloutEpisode({
-      environment: countingWorld(5),
+      environment: countingEnvironment(5),
       task: await oneTask(),
       policies: yes,
       seed: 0,
@@ -296,7 +296,7 @@ describe("limits", () => {
       [1, 3],
       [1, 1],
     ];
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: ["left", "right"],
       maxTurns: 3,
       reset: () => observe("hello", "left", "right"),
@@ -305,7 +305,7 @@ describe("limits", () => {
         const last = turn === 2;
         return {
           observations: last ? {} : observe("again", "left", "right"),
-          agents: { left: worth(left!, last), right: worth(right!, last) },
+          agents: { left: agentStep(left!, last), right: agentStep(right!, last) },
         };
       },
     });
@@ -333,14 +333,14 @@ describe("limits", () => {
   });
 
   test("a turn without a scored reward does not end its episode early", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: ["left", "right"],
       maxTurns: 2,
       reset: () => observe("hello", "left", "right"),
       step: ({ turn }) => ({
         observations: turn === 1 ? {} : observe("again", "left", "right"),
         agents: {
-          left: worth(5, turn === 1),
+          left: agentStep(5, turn === 1),
           right: { reward: unscored("silent"), terminated: turn === 1, truncated: false },
         },
       }),
@@ -351,10 +351,10 @@ describe("limits", () => {
   });
 
   test("an environment that continues beyond its own maxTurns is truncated", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       maxTurns: 3,
       reset: () => observe("hello"),
-      step: () => ({ observations: observe("on and on"), agents: { agent: worth(0, false) } }),
+      step: () => ({ observations: observe("on and on"), agents: { agent: agentStep(0, false) } }),
     });
     const episode = await rolloutEpisode({ environment, task: await oneTask(), policies: yes, seed: 0 });
     expect(episode).toMatchObject({ status: "truncated", limit: "turns", turns: 3 });
@@ -373,7 +373,7 @@ describe("limits", () => {
       },
     };
     const episode = await rolloutEpisode({
-      environment: countingWorld(9),
+      environment: countingEnvironment(9),
       task: await oneTask(),
       policies,
       seed: 0,
@@ -398,7 +398,7 @@ describe("limits", () => {
       },
     });
     const task = await oneTask();
-    const options = { environment: countingWorld(9), task, seed: 0 };
+    const options = { environment: countingEnvironment(9), task, seed: 0 };
     expect(await rolloutEpisode({ ...options, policies: policies(2) })).toMatchObject({
       status: "truncated",
       limit: "tokens",
@@ -412,10 +412,10 @@ describe("limits", () => {
 
   test.each(["reset", "step"] as const)("a %s that hangs fails, and its instance is replaced", async (call) => {
     const hang = ({ task }: { readonly task: number }): unknown => (task === 1 ? forever() : undefined);
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: async (options) => (call === "reset" ? await hang(options) : undefined) ?? observe("hello"),
       step: async (options) =>
-        (call === "step" ? await hang(options) : undefined) ?? { observations: {}, agents: { agent: worth(1, true) } },
+        (call === "step" ? await hang(options) : undefined) ?? { observations: {}, agents: { agent: agentStep(1, true) } },
     });
     const groups = await collectGroups(
       rollout({
@@ -440,8 +440,8 @@ describe("limits", () => {
   test("a create that hangs fails, and a late instance is not lost", async () => {
     let deliver = (): void => {};
     let first = true;
-    const environment = world<number>({
-      ...countingWorld(1),
+    const environment = scriptedEnvironment<number>({
+      ...countingEnvironment(1),
       create: () => {
         if (!first) return Promise.resolve();
         first = false;
@@ -450,7 +450,7 @@ describe("limits", () => {
         });
       },
       reset: () => observe("hello"),
-      step: () => ({ observations: {}, agents: { agent: worth(1, true) } }),
+      step: () => ({ observations: {}, agents: { agent: agentStep(1, true) } }),
     });
     await using pool = new EnvironmentPool(environment);
     const options = { environment: pool, task: await oneTask(), policies: yes, seed: 0 };
@@ -474,7 +474,7 @@ describe("limits", () => {
         return forever();
       },
     };
-    const environment = countingWorld(1);
+    const environment = countingEnvironment(1);
     const groups = await collectGroups(
       rollout({ environment, tasks: numbers(3), policies, concurrency: 1, seed: 0, limits: { actMs: 30 } }),
     );
@@ -485,7 +485,7 @@ describe("limits", () => {
   });
 
   test("the time of an episode truncates it wherever it is", async () => {
-    const environment = world<number>({ reset: () => observe("hello"), step: forever });
+    const environment = scriptedEnvironment<number>({ reset: () => observe("hello"), step: forever });
     const episode = await rolloutEpisode({
       environment,
       task: await oneTask(),
@@ -499,7 +499,7 @@ describe("limits", () => {
 
   test.each([0, -1, Number.NaN])("a limit of %d is rejected", async (turns) => {
     expect(() =>
-      rollout({ environment: countingWorld(1), tasks: numbers(1), policies: yes, seed: 0, limits: { turns } }),
+      rollout({ environment: countingEnvironment(1), tasks: numbers(1), policies: yes, seed: 0, limits: { turns } }),
     ).toThrow(expect.objectContaining({ code: "config.invalid" }));
   });
 });
@@ -507,11 +507,11 @@ describe("limits", () => {
 describe("an abort", () => {
   test("ends hanging episodes, yields their events, and throws", async () => {
     const controller = new AbortController();
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: () => observe("hello"),
       step: ({ task }) => {
         if (task === 2) controller.abort();
-        return task === 0 ? { observations: {}, agents: { agent: worth(1, true) } } : forever();
+        return task === 0 ? { observations: {}, agents: { agent: agentStep(1, true) } } : forever();
       },
     });
     const seen: RolloutEvent[] = [];
@@ -535,7 +535,7 @@ describe("an abort", () => {
   });
 
   test("before the start plays no episode", async () => {
-    const environment = countingWorld(1);
+    const environment = countingEnvironment(1);
     const events = rollout({ environment, tasks: numbers(2), policies: yes, seed: 0, signal: AbortSignal.abort() });
     await expect(allEvents(events)).rejects.toMatchObject({ code: "aborted" });
     expect(environment.instances.created).toBe(0);
@@ -543,7 +543,7 @@ describe("an abort", () => {
 
   test("of one episode is recorded in the episode, as unscored", async () => {
     const episode = await rolloutEpisode({
-      environment: countingWorld(1),
+      environment: countingEnvironment(1),
       task: await oneTask(),
       policies: yes,
       seed: 0,
@@ -564,14 +564,14 @@ describe("an abort", () => {
         return forever();
       },
     };
-    const events = rollout({ environment: countingWorld(1), tasks, policies: yes, seed: 0, signal: controller.signal });
+    const events = rollout({ environment: countingEnvironment(1), tasks, policies: yes, seed: 0, signal: controller.signal });
     await expect(allEvents(events)).rejects.toMatchObject({ code: "aborted" });
   });
 
   test("happens if the consumer leaves the iteration", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: () => observe("hello"),
-      step: ({ task }) => (task === 0 ? { observations: {}, agents: { agent: worth(1, true) } } : forever()),
+      step: ({ task }) => (task === 0 ? { observations: {}, agents: { agent: agentStep(1, true) } } : forever()),
     });
     let ended = 0;
     const unbounded = {
@@ -593,12 +593,12 @@ describe("several agents", () => {
   test("act at once if they are observed at once", async () => {
     let inside = 0;
     let most = 0;
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: ["left", "right"],
       reset: () => observe("go", "right", "left"),
       step: ({ actions }) => ({
         observations: {},
-        agents: Object.fromEntries(Object.keys(actions).map((agent) => [agent, worth(1, true)])),
+        agents: Object.fromEntries(Object.keys(actions).map((agent) => [agent, agentStep(1, true)])),
       }),
     });
     const asked: string[] = [];
@@ -617,17 +617,17 @@ describe("several agents", () => {
   });
 
   /** Black and white move in turn; after its move a side's last move may turn out well for the other. */
-  const chess = world<number>({
+  const chess = scriptedEnvironment<number>({
     agents: ["white", "black", "umpire"],
     reset: () => observe("move", "white"),
     step: ({ turn }) => ({
       observations: turn === 3 ? {} : observe("move", turn % 2 === 0 ? "black" : "white"),
       agents:
         turn === 0
-          ? { white: worth(0, false), umpire: worth(5, false) }
+          ? { white: agentStep(0, false), umpire: agentStep(5, false) }
           : turn === 3
-            ? { black: worth(1, true), white: worth(-1, true), umpire: worth(5, true) }
-            : { [turn % 2 === 0 ? "white" : "black"]: worth(0.5, false) },
+            ? { black: agentStep(1, true), white: agentStep(-1, true), umpire: agentStep(5, true) }
+            : { [turn % 2 === 0 ? "white" : "black"]: agentStep(0.5, false) },
     }),
   });
 
@@ -661,7 +661,7 @@ describe("several agents", () => {
   });
 
   test("fail together if one of them fails", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       agents: ["left", "right"],
       reset: () => observe("go", "left", "right"),
       step: forever,
@@ -675,12 +675,12 @@ describe("several agents", () => {
 describe("groups", () => {
   test("share the task and the environment's seed, and have different sampling seeds", async () => {
     const seeds: number[] = [];
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: ({ seed }) => {
         seeds.push(seed);
         return observe("hello");
       },
-      step: () => ({ observations: {}, agents: { agent: worth(1, true) } }),
+      step: () => ({ observations: {}, agents: { agent: agentStep(1, true) } }),
     });
     const group = await rolloutGroup({
       environment,
@@ -696,7 +696,7 @@ describe("groups", () => {
   });
 
   test("do not depend on timing and concurrency", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       maxTurns: 3,
       reset: async ({ task, seed }) => {
         await randomDelay();
@@ -707,7 +707,7 @@ describe("groups", () => {
         const last = turn === 2;
         return {
           observations: last ? {} : observe("on"),
-          agents: { agent: worth(actions.agent!.message.content.length, last) },
+          agents: { agent: agentStep(actions.agent!.message.content.length, last) },
         };
       },
     });
@@ -724,13 +724,13 @@ describe("groups", () => {
 
   test("differ between seeds", async () => {
     const answers = async (seed: number): Promise<unknown> =>
-      (await rolloutEpisode({ environment: countingWorld(1), task: await oneTask(), policies: seedPolicy, seed }))
+      (await rolloutEpisode({ environment: countingEnvironment(1), task: await oneTask(), policies: seedPolicy, seed }))
         .agents.agent!.nodes[1];
     expect(await answers(1)).not.toEqual(await answers(2));
   });
 
   test("can be played one sample at a time", async () => {
-    const environment = countingWorld(2);
+    const environment = countingEnvironment(2);
     const task = await oneTask();
     const group = await rolloutGroup({ environment, task, policies: seedPolicy, groupSize: 4, seed: 3 });
     for (const sampleIndex of [0, 3]) {
@@ -740,7 +740,7 @@ describe("groups", () => {
   });
 
   test("of a repeated task differ, have different ids, and can be replayed", async () => {
-    const environment = countingWorld(1);
+    const environment = countingEnvironment(1);
     const tasks = memoryTaskset("twins", [4, 4, 4]);
     const groups = await collectGroups(rollout({ environment, tasks, policies: seedPolicy, seed: 3 }));
     const episodes = groups.flatMap((group) => group.episodes);
@@ -757,12 +757,12 @@ describe("groups", () => {
   });
 
   test("are returned in task order, whatever the order of their ends", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: async ({ task }) => {
         await new Promise((resolve) => setTimeout(resolve, 20 - 4 * task));
         return observe("hello");
       },
-      step: () => ({ observations: {}, agents: { agent: worth(1, true) } }),
+      step: () => ({ observations: {}, agents: { agent: agentStep(1, true) } }),
     });
     const events = await allEvents(rollout({ environment, tasks: numbers(5), policies: yes, seed: 0 }));
     const ended = events.flatMap((event) => (event.type === "group-end" ? [event.group] : []));
@@ -778,7 +778,7 @@ describe("the rollout", () => {
   test("yields all events in order", async () => {
     const events = await allEvents(
       rollout({
-        environment: countingWorld(2),
+        environment: countingEnvironment(2),
         tasks: numbers(3),
         policies: yes,
         groupSize: 2,
@@ -811,12 +811,12 @@ describe("the rollout", () => {
   });
 
   test("without tasks ends immediately", async () => {
-    const events = await allEvents(rollout({ environment: countingWorld(1), tasks: [], policies: yes, seed: 0 }));
+    const events = await allEvents(rollout({ environment: countingEnvironment(1), tasks: [], policies: yes, seed: 0 }));
     expect(events.map(({ type }) => type)).toEqual(["rollout-end"]);
   });
 
   test("starts with the first request for an event, and runs little ahead of a slow consumer", async () => {
-    const environment = countingWorld(1);
+    const environment = countingEnvironment(1);
     const events = rollout({ environment, tasks: numbers(500), policies: yes, concurrency: 2, seed: 0 });
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(environment.instances.created).toBe(0);
@@ -829,7 +829,7 @@ describe("the rollout", () => {
   });
 
   test("never creates more instances than its concurrency, and closes all of them", async () => {
-    const environment = countingWorld(2);
+    const environment = countingEnvironment(2);
     await collectGroups(rollout({ environment, tasks: numbers(40), policies: yes, concurrency: 5, seed: 0 }));
     expect(environment.instances.created).toBeLessThanOrEqual(5);
     expect(environment.instances.closed).toBe(environment.instances.created);
@@ -837,7 +837,7 @@ describe("the rollout", () => {
   });
 
   test("does not close a given pool", async () => {
-    const environment = countingWorld(1);
+    const environment = countingEnvironment(1);
     await using pool = new EnvironmentPool(environment);
     for (let round = 0; round < 3; round++) {
       await collectGroups(
@@ -851,9 +851,9 @@ describe("the rollout", () => {
   });
 
   test("warns of an instance that cannot be closed", async () => {
-    const environment = world<number>({
+    const environment = scriptedEnvironment<number>({
       reset: () => observe("hello"),
-      step: () => ({ observations: {}, agents: { agent: worth(1, true) } }),
+      step: () => ({ observations: {}, agents: { agent: agentStep(1, true) } }),
       close: () => Promise.reject(new Error("stuck")),
     });
     const events = await allEvents(rollout({ environment, tasks: numbers(1), policies: yes, seed: 0 }));
@@ -862,7 +862,7 @@ describe("the rollout", () => {
   });
 
   test("accepts tasks from any iterable, and throws the errors of a taskset", async () => {
-    const environment = countingWorld(1);
+    const environment = countingEnvironment(1);
     const entry = await oneTask();
     const stream = (async function* () {
       yield entry;
@@ -879,7 +879,7 @@ describe("the rollout", () => {
   });
 
   test("throws the errors of its trace, and stops", async () => {
-    const environment = countingWorld(1);
+    const environment = countingEnvironment(1);
     let written = 0;
     const trace = {
       write: async () => {
@@ -899,7 +899,7 @@ describe("the rollout", () => {
     { concurrency: Infinity },
   ])("refuses %o", (options) => {
     expect(() =>
-      rollout({ environment: countingWorld(1), tasks: numbers(1), policies: yes, seed: 0, ...options }),
+      rollout({ environment: countingEnvironment(1), tasks: numbers(1), policies: yes, seed: 0, ...options }),
     ).toThrow(expect.objectContaining({ code: "config.invalid" }));
   });
 });

@@ -7,17 +7,17 @@ import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
-import { forever, numbers, observe, oneTask, world, worth } from "./worlds.ts";
+import { forever, numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
 
 const yes = scriptedPolicy(() => "yes");
 type ScoreGroup = NonNullable<EnvironmentFactory<number>["scoreGroup"]>;
 
-function scoringWorld(scoreGroup: ScoreGroup): ReturnType<typeof world<number>> {
-  return world<number>({
+function scoringWorld(scoreGroup: ScoreGroup): ReturnType<typeof scriptedEnvironment<number>> {
+  return scriptedEnvironment<number>({
     reset: () => observe("hello"),
     step: ({ turn, task }) => {
       if (task === 13) throw Object.assign(new Error("unlucky"), { code: "ECONNRESET" });
-      return { observations: turn === 1 ? {} : observe("on"), agents: { agent: worth(1, turn === 1) } };
+      return { observations: turn === 1 ? {} : observe("on"), agents: { agent: agentStep(1, turn === 1) } };
     },
     scoreGroup,
   });

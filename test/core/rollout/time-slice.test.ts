@@ -3,7 +3,7 @@ import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { TimeSlice } from "../../../src/core/rollout/time-slice.ts";
-import { countingWorld, numbers } from "./worlds.ts";
+import { countingEnvironment, numbers } from "./scripted-environment.ts";
 
 test("episodes that never wait do not block the event loop", async () => {
   let turns = 0;
@@ -14,7 +14,7 @@ test("episodes that never wait do not block the event loop", async () => {
   const started = performance.now();
   await collectGroups(
     rollout({
-      environment: countingWorld(20),
+      environment: countingEnvironment(20),
       tasks: numbers(500),
       policies: scriptedPolicy(() => "yes"),
       concurrency: 500,

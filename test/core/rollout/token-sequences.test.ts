@@ -9,7 +9,7 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { characterRenderer } from "./character-renderer.ts";
 import { seededSampler } from "./seeded-sampler.ts";
-import { oneTask, world } from "./worlds.ts";
+import { oneTask, scriptedEnvironment } from "./scripted-environment.ts";
 
 /** For every turn: who is observed, what with, and whether it starts anew. */
 type Plan = readonly (readonly {
@@ -30,7 +30,7 @@ const plan: fc.Arbitrary<Plan> = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-function plannedWorld(turns: Plan): ReturnType<typeof world<number>> {
+function plannedWorld(turns: Plan): ReturnType<typeof scriptedEnvironment<number>> {
   const observations = (turn: number): Observations =>
     Object.fromEntries(
       (turns[turn] ?? []).map(({ agent, texts, replace }) => [
@@ -38,7 +38,7 @@ function plannedWorld(turns: Plan): ReturnType<typeof world<number>> {
         { messages: texts.map((text) => textMessage("user", text)), context: replace ? "replace" : "append" },
       ]),
     );
-  return world<number>({
+  return scriptedEnvironment<number>({
     agents: ["left", "right"],
     reset: () => observations(0),
     step: ({ turn, actions }) => ({

@@ -14,7 +14,7 @@ import { readTrace } from "../../../src/core/trace/read-trace.ts";
 import { createTraceWriter, traceWriterOn } from "../../../src/core/trace/trace-writer.ts";
 import { characterRenderer } from "../rollout/character-renderer.ts";
 import { seededSampler } from "../rollout/seeded-sampler.ts";
-import { countingWorld, numbers, oneTask, world } from "../rollout/worlds.ts";
+import { countingEnvironment, numbers, oneTask, scriptedEnvironment } from "../rollout/scripted-environment.ts";
 
 let folder: string;
 let files = 0;
@@ -39,7 +39,7 @@ async function write(path: string, episodes: readonly Episode[], append = false)
 
 async function someEpisodes(count: number): Promise<Episode[]> {
   const groups = await collectGroups(
-    rollout({ environment: countingWorld(2), tasks: numbers(count), policies: scriptedPolicy(() => "yes"), seed: 0 }),
+    rollout({ environment: countingEnvironment(2), tasks: numbers(count), policies: scriptedPolicy(() => "yes"), seed: 0 }),
   );
   return groups.flatMap(({ episodes }) => episodes);
 }
@@ -49,17 +49,17 @@ describe("a trace", () => {
     const task = await oneTask();
     const sampler = seededSampler();
     const policies = samplerPolicy({ name: "model", sampler: () => sampler, renderer: characterRenderer() });
-    const broken = world<number>({
+    const broken = scriptedEnvironment<number>({
       reset: () => {
         throw new Error("no\nlines \u2028 and \ud800 surrogates");
       },
       step: () => ({}),
     });
     const episodes = [
-      await rolloutEpisode({ environment: countingWorld(3), task, policies, seed: 1 }),
-      await rolloutEpisode({ environment: countingWorld(3), task, policies, seed: 2, limits: { turns: 1 } }),
+      await rolloutEpisode({ environment: countingEnvironment(3), task, policies, seed: 1 }),
+      await rolloutEpisode({ environment: countingEnvironment(3), task, policies, seed: 2, limits: { turns: 1 } }),
       await rolloutEpisode({ environment: broken, task, policies, seed: 3 }),
-      await rolloutEpisode({ environment: countingWorld(1), task, policies, seed: 4, signal: AbortSignal.abort() }),
+      await rolloutEpisode({ environment: countingEnvironment(1), task, policies, seed: 4, signal: AbortSignal.abort() }),
     ];
     expect(episodes.map(({ status }) => status)).toEqual(["completed", "truncated", "failed", "aborted"]);
     const path = newPath();
@@ -229,7 +229,7 @@ describe("a trace", () => {
     const full = await open("/dev/full", "w");
     const trace = traceWriterOn(full, { path: "/dev/full", position: 0 });
     const events = rollout({
-      environment: countingWorld(1),
+      environment: countingEnvironment(1),
       tasks: numbers(5_000),
       policies: scriptedPolicy(() => "yes"),
       seed: 0,

@@ -163,7 +163,7 @@ describe("a fork of a wrapped environment", () => {
       ),
     ]) {
       // Its one reward comes in the third turn, which a limit of two turns excludes.
-      expect((await checkEnvironment(environment, { skip: ["some-episode-earns"] })).problems).toEqual([]);
+      expect((await checkEnvironment(environment, { skip: ["some-episode-has-a-reward"] })).problems).toEqual([]);
     }
   });
 });

@@ -238,7 +238,7 @@ describe("several turns", () => {
         "agent-1": [block(put + scaled), block(put + scaled), block("def (")],
         "agent-2": [wrong, block(total), wrong],
       },
-      { agents: 2, maxTurns: 3, payEveryTurn: true },
+      { agents: 2, maxTurns: 3, rewardEveryTurn: true },
     );
     const values = played.episode.agents["agent-2"]!.turns.map(({ reward }) =>
       reward?.status === "scored" ? reward.value : undefined,

@@ -125,7 +125,7 @@ describe("several turns", () => {
   });
 
   it.each(["level_feedback", "plain"] as const)("are each paid where asked, all of them, with %s", async (mode) => {
-    const { episode, heard } = await play([truncating, right, truncating], { mode, payEveryTurn: true });
+    const { episode, heard } = await play([truncating, right, truncating], { mode, rewardEveryTurn: true });
     const rewards = episode.agents.agent!.turns.map(({ reward }) => reward);
     const worth = { syntax: 0.05, definition: 0.05 };
     expect(rewards).toMatchObject([
@@ -137,7 +137,7 @@ describe("several turns", () => {
     expect(heard.includes("Visible tests: 0 of 1")).toBe(mode === "level_feedback");
     expect(heard.includes("Visible tests: 1 of 1")).toBe(mode === "level_feedback");
     expect(heard).not.toMatch(/7123|1\.5|2\.4/);
-    expect(open({ maxTurns: 3, payEveryTurn: true, reward: "mrlm" }).spec.rewardRange).toEqual([-1.5, 6]);
+    expect(open({ maxTurns: 3, rewardEveryTurn: true, reward: "mrlm" }).spec.rewardRange).toEqual([-1.5, 6]);
   });
 
   it.each([
@@ -168,8 +168,8 @@ describe("several turns", () => {
 });
 
 it("keeps the laws of environments", async () => {
-  for (const payEveryTurn of [false, true]) {
-    const environment = open({ maxTurns: 2, payEveryTurn });
+  for (const rewardEveryTurn of [false, true]) {
+    const environment = open({ maxTurns: 2, rewardEveryTurn });
     expect((await checkEnvironment(environment, { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
   }
 });

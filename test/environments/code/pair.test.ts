@@ -462,7 +462,7 @@ it("an episode ends with the answer that reaches the top, and not before", async
 
 it("every answer is paid where asked, and none ends the episode", async () => {
   const top = { aux, main: used };
-  const { episode } = await play([top, { aux, main: half }], { payEveryTurn: true });
+  const { episode } = await play([top, { aux, main: half }], { rewardEveryTurn: true });
   for (const agent of ["aux", "main"]) {
     const rewards = episode.agents[agent]!.turns.map(({ reward }) => reward);
     expect(rewards).toMatchObject([{ value: expect.closeTo(1, 9) }, { components: { tests: expect.closeTo(0.4, 9) } }]);
@@ -472,7 +472,7 @@ it("every answer is paid where asked, and none ends the episode", async () => {
 it("keeps the laws of environments", async () => {
   expect(
     (
-      await checkEnvironment(open({ maxTurns: 2, reward: "comlrl", payEveryTurn: true }), {
+      await checkEnvironment(open({ maxTurns: 2, reward: "comlrl", rewardEveryTurn: true }), {
         split: "train",
         tasks: 1,
         episodes: 3,

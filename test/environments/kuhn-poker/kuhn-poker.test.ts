@@ -6,7 +6,7 @@ import {
   deals,
   type KuhnMove,
   legalMoves,
-  seatToMove,
+  playerToAct,
   winnings,
 } from "../../../environments/kuhn-poker/kuhn-rules.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
@@ -27,7 +27,7 @@ function value(first: Strategy, second: Strategy): number {
   const after = (deal: Deal, moves: readonly KuhnMove[]): number => {
     const legal = legalMoves(moves);
     if (legal.length === 0) return winnings(deal, moves);
-    const seat = seatToMove(moves);
+    const seat = playerToAct(moves);
     const bold = (seat === "first" ? first : second)(deal[seat], moves);
     let sum = 0;
     for (const move of legal) {

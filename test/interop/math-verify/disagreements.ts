@@ -1,4 +1,4 @@
-import type { KindOfPair } from "./pairs.ts";
+import type { PairWithKind } from "./pairs.ts";
 
 /** A class of pairs on which the two verdicts differ, and who is right about them. */
 export interface Disagreement {
@@ -6,12 +6,12 @@ export interface Disagreement {
   readonly right: "ours" | "math-verify";
   readonly because: string;
   /** `answer` is what stands in the box. */
-  readonly holds: (pair: KindOfPair, answer: string) => boolean;
+  readonly holds: (pair: PairWithKind, answer: string) => boolean;
 }
 
 const isRelation = (text: string): boolean => /[<>≤≥]|\\[lg]e/.test(text.replace(/\\left/g, ""));
 const isInterval = (text: string): boolean => /^(?:x \\in )?[([].*[)\]]$/.test(text);
-const golds = ({ gold }: KindOfPair): readonly string[] => [gold].flat();
+const golds = ({ gold }: PairWithKind): readonly string[] => [gold].flat();
 
 /** Every class of disagreement, adjudicated. The first that holds is a pair's class. */
 export const disagreements: readonly Disagreement[] = [

@@ -13,14 +13,14 @@ const generators: Readonly<Record<string, PairGenerator>> = {
 };
 
 /** A pair with its kind. */
-export interface KindOfPair extends AnswerPair {
+export interface PairWithKind extends AnswerPair {
   readonly kind: string;
 }
 
 /** So many different pairs, in turn of every kind, and in turn equal and unequal. */
-export function generatePairs(count: number, seed: number): KindOfPair[] {
+export function generatePairs(count: number, seed: number): PairWithKind[] {
   const kinds = Object.entries(generators);
-  const pairs = new Map<string, KindOfPair>();
+  const pairs = new Map<string, PairWithKind>();
   for (let draw = 0; pairs.size < count; draw++) {
     const [kind, generate] = kinds[pairs.size % kinds.length]!;
     const equal = Math.floor(pairs.size / kinds.length) % 2 === 0;

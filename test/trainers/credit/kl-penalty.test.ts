@@ -80,7 +80,7 @@ describe("the KL penalty in the rewards of joint actions that branch", () => {
     const after = node(1, [joint(0, 0, scored(1)), joint(1, 1, scored(1))]);
     const root: JointNode = {
       ...node(0, [joint(0, 0, scored(1)), joint(1, 1, unscored("judge"))]),
-      handedOn: joint(1, 0, scored(0), after),
+      handoffAction: joint(1, 0, scored(0), after),
     };
     expectClose(await advantages(root, { weight: 2, discount: 0 }), {
       1: 0,

@@ -67,7 +67,7 @@ describe("treeSamples", () => {
   it("learns from a turn that was handed on separately", () => {
     const root: JointNode = {
       ...node(0, [joint(0, 0, scored(1)), joint(1, 1, scored(1))]),
-      handedOn: joint(0, 1, scored(0), node(1, [joint(0, 0, scored(0)), joint(1, 1, scored(1))])),
+      handoffAction: joint(0, 1, scored(0), node(1, [joint(0, 0, scored(0)), joint(1, 1, scored(1))])),
     };
     expect(advantages(root)).toMatchObject({ 1: 0, 2: 0, 11: -0.5, 12: 0.5 });
     expect(treeHasSignal(tree(root), {})).toBe(true);

@@ -2,7 +2,7 @@ import type { ActRequest, ActResult, TokenLogprob } from "../../../contract/poli
 import { malformed, withoutLogprobs } from "../serving/unusable-answer.ts";
 
 /** The tokens of an answer as reported by a server, independent of the endpoint. */
-export interface ToldTokens {
+export interface ReportedTokens {
   /** The sampled tokens. Absent if logprobs were not requested or not returned. */
   readonly sampled?: readonly TokenLogprob[] | undefined;
   /** The ids of the sampled tokens, if the server returns them in a separate list. */
@@ -29,7 +29,7 @@ export interface AnswerContext {
  * logprobs were requested and only some tokens have one, or if logprobs are required and there are none.
  */
 export function answerTokens(
-  { sampled, ids, promptIds, ...reported }: ToldTokens,
+  { sampled, ids, promptIds, ...reported }: ReportedTokens,
   { request: { previous }, tokensAreSampled, logprobs }: AnswerContext,
 ): Pick<ActResult, "tokens" | "logprobs"> {
   if (reported.text !== "" && (sampled ?? []).length === 0) {
@@ -60,7 +60,7 @@ export function answerTokens(
 /** Throws a `RequestFailure` if a token has no logprob. The end-of-turn token may have none. */
 function checkComplete(
   sampled: readonly TokenLogprob[],
-  { text, counted = 0 }: Pick<ToldTokens, "text" | "counted">,
+  { text, counted = 0 }: Pick<ReportedTokens, "text" | "counted">,
 ): void {
   if (text === "") return;
   const missing = `has ${sampled.length} log-probabilities`;

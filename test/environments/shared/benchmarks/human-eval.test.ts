@@ -3,7 +3,7 @@ import { benchmarks } from "../../../../environments/shared/benchmarks/index.ts"
 import { readBenchmarkRows } from "../../../../environments/shared/code-benchmarks/benchmark-row.ts";
 import { scriptedPolicy } from "../../../../src/core/policy/scripted-policy.ts";
 import { evaluate } from "../../../../src/evaluation/evaluate.ts";
-import { temporaryFolder } from "../../../evaluation/worlds.ts";
+import { temporaryFolder } from "../../../evaluation/answer-environment.ts";
 import { benchmarkFile, noBenchmarkData } from "../../../sandbox/benchmark-data.ts";
 
 test.skipIf(noBenchmarkData !== undefined)(

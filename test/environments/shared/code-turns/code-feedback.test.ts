@@ -9,7 +9,7 @@ import type { CodeTurnOptions } from "../../../../environments/shared/code-turns
 import { visibleRun } from "../../../../environments/shared/code-turns/visible-run.ts";
 import { showAll, visibleTests } from "../../../../environments/shared/code-turns/visible-tests.ts";
 import { gradeCode } from "../../../../sandbox/grading/grade-code.ts";
-import { showFifth, type TestSuite } from "../../../../sandbox/grading/test-suite.ts";
+import { showFirstFifth, type TestSuite } from "../../../../sandbox/grading/test-suite.ts";
 import { benchmarkFile, noBenchmarkData } from "../../../sandbox/benchmark-data.ts";
 import { returned, scriptedSandbox } from "../../../sandbox/scripted-sandbox.ts";
 
@@ -71,7 +71,7 @@ describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, wha
     let shown = 0;
     for (const row of await readBenchmarkRows(benchmarkFile(name))) {
       const problem = read(row);
-      const hiding = { ...problem, suite: showFifth(problem.suite) };
+      const hiding = { ...problem, suite: showFirstFifth(problem.suite) };
       const hidden = secretsOf(hiding.suite);
       secrets += hidden.length;
       for (const mode of ["level_feedback", "level_passed", "passed"] as const) {

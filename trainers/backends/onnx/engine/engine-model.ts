@@ -20,7 +20,7 @@ import type { ModelWeights } from "./weights.ts";
 export class EngineModel {
   #weights: ModelWeights;
   #trained: ParameterBlock | undefined;
-  /** The readers of the current trained block: see {@link lend}. */
+  /** The readers of the current trained block: see {@link borrow}. */
   #borrowers = new Set<symbol>();
   readonly #runner: SequenceRunner;
   readonly #lossScale: LossScale | undefined;
@@ -68,7 +68,7 @@ export class EngineModel {
   ): Promise<ForwardResult[]> {
     if (outputs.length === 0) return data.map(() => ({}));
     const results: ForwardResult[] = new Array(data.length);
-    const runs = this.#runner.run({ weights: this.weights, data, terms: [], trains: "nothing", outputs });
+    const runs = this.#runner.run({ weights: this.weights, data, terms: [], trains: "none", outputs });
     signal.throwIfAborted();
     for await (const run of runs) {
       for (const [i, index] of run.indices.entries()) results[index] = run.outputs[i]!;
@@ -141,11 +141,11 @@ export class EngineModel {
    * Returns a snapshot of the weights that later steps do not change. The first step while they are lent leaves them to
    * the borrower and continues with a copy. Weights that are given back before a step need no extra memory.
    */
-  lend(): { readonly weights: ModelWeights; readonly giveBack: () => void } {
+  borrow(): { readonly weights: ModelWeights; readonly release: () => void } {
     const borrowers = this.#borrowers;
     const borrower = Symbol("borrower");
     borrowers.add(borrower);
-    return { weights: this.#weights, giveBack: () => void borrowers.delete(borrower) };
+    return { weights: this.#weights, release: () => void borrowers.delete(borrower) };
   }
 
   /** Returns the trained block for writing. It has no other reader. */

@@ -7,7 +7,7 @@ import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import type { WritableDtype } from "../weights/float-conversion.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
-import { AdapterRooms } from "./adapter-room.ts";
+import { AdapterBuffers } from "./adapter-buffer.ts";
 import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
@@ -44,7 +44,7 @@ interface OpenModel {
 interface OpenSampler {
   readonly sampler: BatchSampler;
   /** Called when the sampler is closed. */
-  readonly giveBack: () => void;
+  readonly release: () => void;
 }
 
 /** The interval at which a sampling call reports its number of tokens. */
@@ -58,7 +58,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     ...(settings.threads === undefined ? {} : { threads: settings.threads }),
   });
   const bases = new BaseStore();
-  const rooms = new AdapterRooms();
+  const adapterBuffers = new AdapterBuffers();
   const models = new Map<number, OpenModel>();
   const samplers = new Map<number, OpenSampler>();
   let lastId = 0;
@@ -100,18 +100,18 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
     snapshot: async ({ model: id }) => {
       const { model, baseKey, shared, tokenizer, tables } = modelOf(id);
-      const { weights, giveBack } = model.lend();
+      const { weights, release } = model.borrow();
       const sampler = new BatchSampler({
         weights,
         sessions,
         tables,
-        rooms,
+        adapterBuffers,
         settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
         frozenBase: shared ? baseKey : undefined,
         tokenizer: () => openTokenizer(tokenizer),
       });
       lastId += 1;
-      samplers.set(lastId, { sampler, giveBack });
+      samplers.set(lastId, { sampler, release });
       return { sampler: lastId, version: model.version };
     },
     sample: async ({ sampler: id, requests }, { signal, emit }) => {
@@ -143,7 +143,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       if (open?.shared === true && bases.release(open.source)) await sessions.release(`decode|${open.baseKey}`);
     },
     closeSampler: async ({ sampler }) => {
-      samplers.get(sampler)?.giveBack();
+      samplers.get(sampler)?.release();
       samplers.delete(sampler);
     },
     readLogits: ({ model: id, ids }) => {

@@ -6,7 +6,7 @@ import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
 import { GraphParameters } from "../models/graph-parameters.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
-import type { AdapterRoom, AdapterRooms } from "./adapter-room.ts";
+import type { AdapterBuffer, AdapterBuffers } from "./adapter-buffer.ts";
 import { layOutSequences } from "./batch.ts";
 import { DecodeBatch, type DecodeResults, type ReadPrompt } from "./decode-batch.ts";
 import type { PositionTables } from "./position-tables.ts";
@@ -39,7 +39,7 @@ export class BatchSampler {
   readonly #frozenBase: string | undefined;
   readonly #loadTokenizer: () => Promise<Tokenizer>;
   /** The memory where decoding lays out the adapter, and this sampler's identity in it. */
-  readonly #room: AdapterRoom | undefined;
+  readonly #buffer: AdapterBuffer | undefined;
   readonly #owner = Symbol("sampler");
   /** For each graph: its session key and the feeds of its weights, which never change. */
   readonly #plans = new Map<string, { readonly key: string; feeds?: Record<string, Feed> }>();
@@ -48,7 +48,7 @@ export class BatchSampler {
     readonly weights: ModelWeights;
     readonly sessions: SessionCache;
     readonly tables: PositionTables;
-    readonly rooms: AdapterRooms;
+    readonly adapterBuffers: AdapterBuffers;
     readonly settings: SamplerSettings;
     readonly frozenBase: string | undefined;
     /** Called if a request has stop sequences. */
@@ -60,7 +60,7 @@ export class BatchSampler {
     this.#settings = options.settings;
     this.#frozenBase = options.frozenBase;
     this.#loadTokenizer = options.tokenizer;
-    this.#room = options.rooms.of(options.weights);
+    this.#buffer = options.adapterBuffers.of(options.weights);
   }
 
   /**
@@ -134,7 +134,7 @@ export class BatchSampler {
     const { session, feeds } = await this.#planDecode({ grouped: batch.grouped, weightsFirst });
     const results = await session.run({
       ...feeds,
-      ...this.#room?.enter(this.#owner, this.#weights.adapter!.block),
+      ...this.#buffer?.enter(this.#owner, this.#weights.adapter!.block),
       ...batch.feeds(),
       ...this.#tables.feeds(batch.lastPosition + batch.rows + 1),
     });

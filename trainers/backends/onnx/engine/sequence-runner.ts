@@ -69,7 +69,7 @@ export class SequenceRunner {
     readonly weights: ModelWeights;
     readonly data: readonly Datum[];
     readonly terms: readonly LossTerm[];
-    readonly trains: "base" | "adapter" | "nothing";
+    readonly trains: "base" | "adapter" | "none";
     readonly outputs: readonly ForwardOutput[];
     /** Drops inputs of the adapters, with masks from one seed per datum. */
     readonly dropout?: { readonly rate: number; readonly seeds: readonly number[] } | undefined;
@@ -178,7 +178,7 @@ export class SequenceRunner {
   #compile(options: {
     readonly weights: ModelWeights;
     readonly terms: readonly LossTerm[];
-    readonly trains: "base" | "adapter" | "nothing";
+    readonly trains: "base" | "adapter" | "none";
     readonly merged: readonly string[];
     readonly chunks: number;
     readonly blocks: number;

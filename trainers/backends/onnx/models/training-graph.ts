@@ -24,7 +24,7 @@ export interface TrainingGraphOptions {
   /** The dropout rate of each adapter's inputs, with the masks of `dropoutFeeds`. Default: no dropout. */
   readonly dropout?: number | undefined;
   /** The block that gets gradients. A graph that trains nothing only evaluates. */
-  readonly trains: "base" | "adapter" | "nothing";
+  readonly trains: "base" | "adapter" | "none";
   readonly terms: readonly LossTerm[];
   readonly chunks: number;
   /** The number of blocks that attention splits the sequences into. */
@@ -82,7 +82,7 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
   });
   const heads = trainingHeads({ ...options, parts, hidden, wantWeightGradient: options.trains === "base" });
   const gradientNames =
-    options.trains === "nothing" || heads.hidden === undefined
+    options.trains === "none" || heads.hidden === undefined
       ? []
       : outputGradients({
           graph,

@@ -7,7 +7,7 @@ import { listCheckpoints, partialSuffix } from "../checkpoint/find-checkpoints.t
 import { replacedSuffix } from "../checkpoint/replace-folder.ts";
 
 /** What the path or name of a model refers to. */
-export type ModelPlace =
+export type ModelLocation =
   /** A checkpoint of a run; see `openCheckpoint`. */
   | { readonly type: "checkpoint"; readonly folder: string }
   /** A folder with one model folder per agent, as a run with several agents exports it. */
@@ -20,7 +20,7 @@ export type ModelPlace =
  * its newest checkpoint if it exported none. Anything unknown is a `model`; the backend that opens it reports the
  * error.
  */
-export async function locateModel(path: string): Promise<ModelPlace> {
+export async function locateModel(path: string): Promise<ModelLocation> {
   if (!(await isFolder(path))) return { type: "model", path };
   if (existsSync(join(path, manifestFile))) return { type: "checkpoint", folder: path };
   if (isModelFolder(path)) return { type: "model", path };

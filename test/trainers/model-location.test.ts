@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { locateModel } from "../../trainers/models/model-place.ts";
+import { locateModel } from "../../trainers/models/model-location.ts";
 
 /** Creates a folder with these non-empty files. */
 async function folderWith(...files: readonly string[]): Promise<string> {

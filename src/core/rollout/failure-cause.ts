@@ -8,7 +8,7 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
  * answer. `policy?`: probably the policy's answer, but an empty answer fails too and there is no demonstration to
  * compare with.
  */
-export type Culprit = "policy" | "policy?" | "task" | "outside";
+export type FailureCause = "policy" | "policy?" | "task" | "outside";
 
 type FailureData = Pick<ErrorData, "code" | "message"> & { readonly data?: Json | undefined };
 
@@ -24,10 +24,10 @@ export interface Canary {
  * without a replay for external errors, such as those of a server, and for results that break the contract, which are
  * mistakes of the environment's author. Rewards that are not finite are replayed.
  */
-export async function whoseFailure(
+export async function findFailureCause(
   error: unknown,
   { replay, canary }: { readonly replay: () => Promise<void>; readonly canary: Canary },
-): Promise<Culprit> {
+): Promise<FailureCause> {
   if (!LyceumError.isInstance(error) || isOfForm(error) || isOutsideError(error)) return "outside";
   if (!(await failsLike(error, replay))) return "outside";
   if (!(await failsLike(error, canary.play))) return "policy";

@@ -2,7 +2,7 @@ import type { ErrorData } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
 
 /** Adds the task and the turn to an environment's error. Returns other errors unchanged. */
-export function placedError(
+export function addErrorContext(
   error: ErrorData,
   { task, turn }: { readonly task: string; readonly turn: number | undefined },
 ): ErrorData {

@@ -7,7 +7,7 @@ import type { SequenceLoss } from "./sequence-loss.ts";
  * Returns data whose policy-gradient loss, sum of -A l, has the same gradient as a sequence-level loss averaged over
  * the minibatch's samples: A = -dL/dl. Also returns the value of the loss and the means of its metrics.
  */
-export function linearised(options: {
+export function linearizeSequenceLoss(options: {
   readonly units: readonly SampleData[];
   /** Current log-probabilities: one array per datum, over all units in order. */
   readonly logprobs: readonly Float32Array[];

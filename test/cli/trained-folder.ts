@@ -45,7 +45,7 @@ checkpoint: { every: 60 }
  * models: `runs/base`, a full model without training; `runs/lora`, an adapter on it; `runs/team`, an adapter for each
  * agent on a base from scratch; and `peft`, a copy of `runs/lora/model` in peft's format.
  */
-export async function trainedWorld({ maxLength = 64 }: { readonly maxLength?: number } = {}): Promise<string> {
+export async function trainedFolder({ maxLength = 64 }: { readonly maxLength?: number } = {}): Promise<string> {
   const scratch = `scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: ${maxLength} }`;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-trained-"));
   for (const [name, text] of Object.entries(environments)) await writeFile(join(folder, name), text);

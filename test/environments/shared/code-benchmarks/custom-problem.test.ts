@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../../environments/code/code.ts";
-import { ownProblem } from "../../../../environments/shared/code-benchmarks/own-problem.ts";
+import { customProblem } from "../../../../environments/shared/code-benchmarks/custom-problem.ts";
 
 const row = { prompt: "Add one to x.", entryPoint: "inc", tests: ["assert inc(1) == 2", "assert inc(-1) == 0"] };
 const script = {
@@ -14,13 +14,13 @@ const script = {
 
 describe("a problem of one's own", () => {
   it("in Python becomes calls where its tests allow it, else a judge's tests", () => {
-    expect(ownProblem(row, "python")).toMatchObject({
+    expect(customProblem(row, "python")).toMatchObject({
       id: "inc",
       prompt: row.prompt,
       suite: { kind: "calls", function: "inc", tests: [{ args: [{ int: "1" }], expected: { int: "2" } }, {}] },
     });
     const looped = { ...row, tests: ["for i in range(3):\n    assert inc(i) == i + 1"] };
-    expect(ownProblem(looped, "python").suite).toMatchObject({
+    expect(customProblem(looped, "python").suite).toMatchObject({
       kind: "judge",
       exports: ["inc"],
       tests: [{ code: looped.tests[0] }],
@@ -29,13 +29,13 @@ describe("a problem of one's own", () => {
 
   it("keeps what its prompt defines for the judge", () => {
     const prompt = "def base():\n    return 1\n\ndef inc(x):\n    '''Add base().'''\n";
-    const { suite } = ownProblem({ ...row, prompt, tests: ["assert inc(1) == 1 + base()"] }, "python");
+    const { suite } = customProblem({ ...row, prompt, tests: ["assert inc(1) == 1 + base()"] }, "python");
     expect(suite).toMatchObject({ kind: "judge", exports: ["inc"], setup: expect.stringContaining("def base") });
   });
 
   it("in JavaScript and TypeScript becomes calls", () => {
     for (const language of ["javascript", "typescript"] as const) {
-      expect(ownProblem({ ...script, id: "own/1", solution: "const inc = 1;", language }, language)).toMatchObject({
+      expect(customProblem({ ...script, id: "own/1", solution: "const inc = 1;", language }, language)).toMatchObject({
         id: "own/1",
         solution: "const inc = 1;",
         suite: {
@@ -63,8 +63,8 @@ describe("a problem of one's own", () => {
     ["your own problems", null, "python"],
     ["your own problems", [], "python"],
   ])("is refused, naming %s", (name, wrong, language) => {
-    expect(() => ownProblem(wrong, language)).toThrow(expect.objectContaining({ code: "data.malformed" }));
-    expect(() => ownProblem(wrong, language)).toThrow(name);
+    expect(() => customProblem(wrong, language)).toThrow(expect.objectContaining({ code: "data.malformed" }));
+    expect(() => customProblem(wrong, language)).toThrow(name);
   });
 
   it("is found in a file, and a bad one is named by its place", async () => {

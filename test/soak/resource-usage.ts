@@ -3,7 +3,7 @@ import Docker from "dockerode";
 import { ownerLabel } from "../../sandbox/docker/container.ts";
 
 /** What a process and its workers hold, on Linux. */
-export interface HeldResources {
+export interface ResourceUsage {
   /** Bytes resident in this process. */
   readonly rss: number;
   /** Bytes resident in the largest of its workers. */
@@ -16,7 +16,7 @@ export interface HeldResources {
 }
 
 /** What this process holds now; its workers are its children or, of Docker, the containers' processes. */
-export async function heldBy(backend: string): Promise<HeldResources> {
+export async function resourceUsage(backend: string): Promise<ResourceUsage> {
   const containers = backend === "docker" ? await containersOf(process.pid) : [];
   const workers = workersOf(process.pid, containers);
   return {

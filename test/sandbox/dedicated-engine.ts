@@ -8,7 +8,7 @@ import Docker from "dockerode";
 import { processes } from "./processes.ts";
 
 /** A Docker engine that belongs to a test alone. It shares no socket, image, container or containerd with another one. */
-export interface OwnEngine extends AsyncDisposable {
+export interface DedicatedEngine extends AsyncDisposable {
   readonly docker: Docker;
   readonly connection: Docker.DockerOptions;
   /** Starts it, for the first time or again; resolves once it answers. */
@@ -23,7 +23,7 @@ export interface OwnEngine extends AsyncDisposable {
 const startMs = 120_000;
 
 /** Why this machine cannot have an engine of a test's own with that image; undefined if it can. */
-export async function whyNoOwnEngine(image: string): Promise<string | undefined> {
+export async function dedicatedEngineProblem(image: string): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return "an engine of its own needs root on Linux";
   try {
     execFileSync("dockerd", ["--version"], { stdio: "pipe" });
@@ -35,7 +35,7 @@ export async function whyNoOwnEngine(image: string): Promise<string | undefined>
 }
 
 /** A new engine that has an image of the usual one, and further settings. Rejects if this machine cannot have one. */
-export async function ownEngine(image: string, settings: readonly string[] = []): Promise<OwnEngine> {
+export async function ownEngine(image: string, settings: readonly string[] = []): Promise<DedicatedEngine> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-engine-"));
   const socketPath = join(folder, "docker.sock");
   const connection = { socketPath };
@@ -68,7 +68,7 @@ export async function ownEngine(image: string, settings: readonly string[] = [])
     };
     await Promise.race([answered(), ended]);
   };
-  const signal: OwnEngine["signal"] = async (name) => {
+  const signal: DedicatedEngine["signal"] = async (name) => {
     const running = engine!;
     const exited = running.exitCode === null && running.signalCode === null ? once(running, "exit") : undefined;
     running.kill(name);

@@ -3,13 +3,13 @@ import type { Environment, EnvironmentFactory, Observations, StepResult } from "
 import { textMessage } from "../../src/contract/message.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { createRandom, deriveSeed, type Random } from "../../src/core/random/random.ts";
-import { forever } from "../core/rollout/worlds.ts";
+import { forever } from "../core/rollout/scripted-environment.ts";
 
 const agents = ["left", "right"];
 const maxTurns = 4;
 
-/** Instances of an {@link unreliableWorld}, counted. */
-export interface UnreliableWorld extends EnvironmentFactory<number> {
+/** Instances of an {@link unreliableEnvironment}, counted. */
+export interface UnreliableEnvironment extends EnvironmentFactory<number> {
   readonly instances: { created: number; closed: number };
 }
 
@@ -17,7 +17,7 @@ export interface UnreliableWorld extends EnvironmentFactory<number> {
  * An environment of two agents and up to four turns in which everything goes wrong now and then, by draws from `seed`:
  * create, reset, step, close and scoreGroup throw, hang, answer nonsense, or take their time.
  */
-export function unreliableWorld(options: { readonly seed: number; readonly scoresGroups: boolean }): UnreliableWorld {
+export function unreliableEnvironment(options: { readonly seed: number; readonly scoresGroups: boolean }): UnreliableEnvironment {
   const random = createRandom(options.seed);
   const instances = { created: 0, closed: 0 };
   const spec = { id: "unreliable", agents, maxTurns, rewardRange: [0, 8] as const, deterministic: false };
@@ -26,14 +26,14 @@ export function unreliableWorld(options: { readonly seed: number; readonly score
     spec,
     instances,
     create: async () => {
-      await trouble(random, 0.01);
+      await failOrDelay(random, 0.01);
       instances.created += 1;
       return new UnreliableInstance({ spec, random, onClose: () => (instances.closed += 1) });
     },
     ...(options.scoresGroups
       ? {
           scoreGroup: async (group) => {
-            await trouble(random, 0.01);
+            await failOrDelay(random, 0.01);
             return Object.fromEntries(group.map(({ id }) => [id, { left: scored(1) }]));
           },
         }
@@ -58,12 +58,12 @@ class UnreliableInstance implements Environment<number> {
   async reset({ task, seed }: { readonly task: number; readonly seed: number }): Promise<Observations> {
     this.#turn = 0;
     this.#turns = createRandom(deriveSeed(seed, "turns")).integer(0, maxTurns);
-    await trouble(this.#random, 0.003);
+    await failOrDelay(this.#random, 0.003);
     return this.#turns === 0 ? {} : this.#observe(`Task ${task} begins.`);
   }
 
   async step(actions: Readonly<Record<AgentId, Action>>): Promise<StepResult> {
-    await trouble(this.#random, 0.003);
+    await failOrDelay(this.#random, 0.003);
     this.#turn += 1;
     const over = this.#turn === this.#turns;
     if (this.#random.next() < 0.001) return { observations: {}, agents: {} };
@@ -96,7 +96,7 @@ class UnreliableInstance implements Environment<number> {
 }
 
 /** Takes no time, some time, or for ever, or throws: the rarer two with about the given probability together. */
-export async function trouble(random: Random, probability: number): Promise<void> {
+export async function failOrDelay(random: Random, probability: number): Promise<void> {
   const draw = random.next();
   if (draw < probability / 10) await forever();
   if (draw < probability) throw draw < probability / 2 ? new RangeError("Trouble.") : "trouble";

@@ -8,7 +8,7 @@ interface MathOperation extends ReadonlyArray<MathJson> {
 }
 
 /** A kind of work that an expression in simple form may not leave undone. */
-export type WorkLeft =
+export type UnfinishedWork =
   /** Numbers that can still be added, multiplied or raised to a power: `4 \cdot 3`, `2^3`. */
   | "arithmetic"
   /** Zeros and ones that change nothing, and signs that cancel: `x + 0`, `x^1`, `--x`. */
@@ -27,8 +27,8 @@ export type WorkLeft =
   | "product of sums";
 
 /** Returns all kinds of work that an expression leaves undone. */
-export function workLeft(json: MathJson): ReadonlySet<WorkLeft> {
-  const found = new Set<WorkLeft>();
+export function unfinishedWork(json: MathJson): ReadonlySet<UnfinishedWork> {
+  const found = new Set<UnfinishedWork>();
   visit(unwrapped(json), found);
   return found;
 }
@@ -41,7 +41,7 @@ export function unknownFactors(json: MathJson): number {
   return factors.reduce<number>((count, factor) => count + powerOf(factor), 0);
 }
 
-function visit(node: MathJson, found: Set<WorkLeft>): void {
+function visit(node: MathJson, found: Set<UnfinishedWork>): void {
   if (!isFunction(node)) return;
   const [operator, operands] = [node[0], node.slice(1)];
   if (sumOperators.has(operator)) visitSum(termsOf(node), found);
@@ -55,14 +55,14 @@ function visit(node: MathJson, found: Set<WorkLeft>): void {
   for (const operand of operands) visit(operand, found);
 }
 
-function visitSum(terms: readonly MathJson[], found: Set<WorkLeft>): void {
+function visitSum(terms: readonly MathJson[], found: Set<UnfinishedWork>): void {
   if (terms.some((term) => integerOf(term) === 0n)) found.add("idle parts");
   if (terms.filter(isNumeric).length > 1) found.add("arithmetic");
   const kinds = terms.filter((term) => !isNumeric(term)).map(kindOfTerm);
   if (new Set(kinds).size < kinds.length) found.add("like terms");
 }
 
-function visitProduct(factors: readonly MathJson[], found: Set<WorkLeft>): void {
+function visitProduct(factors: readonly MathJson[], found: Set<UnfinishedWork>): void {
   if (factors.some((factor) => integerOf(factor) === 0n || integerOf(factor) === 1n)) found.add("idle parts");
   if (factors.filter(isNumeric).length > 1) found.add("arithmetic");
   if (factors.filter(isRootOfNumber).length > 1) found.add("root");
@@ -71,7 +71,7 @@ function visitProduct(factors: readonly MathJson[], found: Set<WorkLeft>): void 
   if (new Set(bases).size < bases.length) found.add("like terms");
 }
 
-function visitQuotient(top: MathJson, bottom: MathJson, found: Set<WorkLeft>): void {
+function visitQuotient(top: MathJson, bottom: MathJson, found: Set<UnfinishedWork>): void {
   const divisor = integerOf(bottom);
   if (divisor === 1n || (divisor !== undefined && divisor < 0n)) found.add("idle parts");
   if (greatestCommonDivisor(contentOf(top), contentOf(bottom)) > 1n) found.add("fraction");
@@ -87,7 +87,7 @@ function visitQuotient(top: MathJson, bottom: MathJson, found: Set<WorkLeft>): v
   if (anywhere(bottom, isRootOfNumber)) found.add("root divisor");
 }
 
-function visitPower(base: MathJson, exponent: MathJson, found: Set<WorkLeft>): void {
+function visitPower(base: MathJson, exponent: MathJson, found: Set<UnfinishedWork>): void {
   const power = integerOf(exponent);
   if (power === 0n || power === 1n) found.add("idle parts");
   else if (power !== undefined && (isNumeric(base) || (isFunction(base) && base[0] === "Power")))
@@ -96,7 +96,7 @@ function visitPower(base: MathJson, exponent: MathJson, found: Set<WorkLeft>): v
   if (isFunction(exponent) && exponent[0] === "Divide" && exponent[1] === 1) visitRoot(base, exponent[2]!, found);
 }
 
-function visitRoot(radicand: MathJson, index: MathJson, found: Set<WorkLeft>): void {
+function visitRoot(radicand: MathJson, index: MathJson, found: Set<UnfinishedWork>): void {
   const degree = Number(integerOf(index) ?? 0n);
   if (degree < 2) return;
   if (isFunction(radicand) && radicand[0] === "Divide") found.add("root");

@@ -12,8 +12,8 @@ import { scored } from "../../../src/contract/reward.ts";
 import type { TaskEntry, Taskset } from "../../../src/contract/taskset.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 
-/** The functions of one episode of a {@link world}. */
-export interface WorldScript<Task> {
+/** The functions of one episode of a {@link scriptedEnvironment}. */
+export interface EnvironmentScript<Task> {
   reset(options: { readonly task: Task; readonly seed: number; readonly signal: AbortSignal }): unknown;
   step(options: {
     readonly task: Task;
@@ -24,8 +24,8 @@ export interface WorldScript<Task> {
 }
 
 /** An environment of two functions that may break the contract. It counts its instances. */
-export function world<Task>(
-  options: WorldScript<Task> &
+export function scriptedEnvironment<Task>(
+  options: EnvironmentScript<Task> &
     Partial<Pick<EnvironmentSpec, "agents" | "maxTurns">> & {
       readonly create?: () => Promise<void>;
       readonly close?: () => Promise<void>;
@@ -33,7 +33,7 @@ export function world<Task>(
     },
 ): EnvironmentFactory<Task> & { readonly instances: { created: number; closed: number; resets: number[] } } {
   const spec: EnvironmentSpec = {
-    id: "world",
+    id: "scripted",
     agents: options.agents ?? ["agent"],
     maxTurns: options.maxTurns ?? 10,
     rewardRange: [0, 10],
@@ -85,18 +85,18 @@ export function observe(text: string, ...agents: readonly AgentId[]): Observatio
 }
 
 /** The step of an agent: its reward, and whether the episode ended. */
-export function worth(value: number, terminated: boolean): AgentStep {
+export function agentStep(value: number, terminated: boolean): AgentStep {
   return { reward: scored(value), terminated, truncated: false };
 }
 
 /** An environment with `turns` turns and a reward of 1 for each. */
-export function countingWorld(turns: number): ReturnType<typeof world<number>> {
-  return world<number>({
+export function countingEnvironment(turns: number): ReturnType<typeof scriptedEnvironment<number>> {
+  return scriptedEnvironment<number>({
     maxTurns: turns,
     reset: ({ task }) => observe(`task ${task}`),
     step: ({ turn }) => ({
       observations: turn + 1 === turns ? {} : observe(`turn ${turn + 1}`),
-      agents: { agent: worth(1, turn + 1 === turns) },
+      agents: { agent: agentStep(1, turn + 1 === turns) },
     }),
   });
 }

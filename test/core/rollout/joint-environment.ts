@@ -13,9 +13,9 @@ import { type Reward, scored } from "../../../src/contract/reward.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import type { JointAction, JointNode, JointTree } from "../../../src/core/rollout/joint-action.ts";
 import { type JointRolloutOptions, jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
-import { numbers, observe } from "./worlds.ts";
+import { numbers, observe } from "./scripted-environment.ts";
 
-/** What a {@link jointWorld} says of one step. `history` has this step's texts as its last. */
+/** What a {@link jointEnvironment} says of one step. `history` has this step's texts as its last. */
 export interface JointStep {
   readonly task: number;
   readonly turn: number;
@@ -23,7 +23,7 @@ export interface JointStep {
   readonly texts: Readonly<Record<AgentId, string>>;
 }
 
-export interface JointWorldOptions {
+export interface JointEnvironmentOptions {
   readonly agents?: readonly AgentId[];
   readonly maxTurns: number;
   readonly deterministic?: boolean;
@@ -51,7 +51,7 @@ export interface JointCalls {
 }
 
 /** A world whose whole state is what was said in it, and whose observations tell of it. */
-export function jointWorld(options: JointWorldOptions): EnvironmentFactory<number> & { readonly calls: JointCalls } {
+export function jointEnvironment(options: JointEnvironmentOptions): EnvironmentFactory<number> & { readonly calls: JointCalls } {
   const { agents = ["agent"], maxTurns, deterministic = true, acting = () => agents } = options;
   const spec: EnvironmentSpec = { id: "joint", agents, maxTurns, rewardRange: [-100, 100], deterministic };
   const calls: JointCalls = { create: 0, reset: 0, step: 0, fork: 0, close: 0, most: 0 };
@@ -163,8 +163,8 @@ export function nodesOf(node: JointNode | undefined): readonly JointNode[] {
 }
 
 /** All joint actions of a node, the one of `randomIndependent` too. */
-export function playedIn({ jointActions, handedOn }: JointNode): readonly JointAction[] {
-  return handedOn === undefined ? jointActions : [...jointActions, handedOn];
+export function playedIn({ jointActions, handoffAction }: JointNode): readonly JointAction[] {
+  return handoffAction === undefined ? jointActions : [...jointActions, handoffAction];
 }
 
 /** Without what timing changes. */
@@ -173,13 +173,13 @@ export function content<T>(value: T): T {
 }
 
 /** What an agent earned in a joint action; undefined where it is unscored. */
-export function earned({ rewards }: JointAction, agent = "agent"): number | undefined {
+export function rewardValue({ rewards }: JointAction, agent = "agent"): number | undefined {
   const reward = rewards[agent]!;
   return reward.status === "scored" ? reward.value : undefined;
 }
 
 /** What an agent said in an episode, turn by turn. */
-export function said(episode: Episode, agent = "agent"): string[] {
+export function actionTexts(episode: Episode, agent = "agent"): string[] {
   const { nodes, turns } = episode.agents[agent]!;
   return turns.map(({ node }) => textOf(nodes[node]!.message));
 }

@@ -2,35 +2,35 @@ import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 import { taskSeed } from "./episode-id.ts";
 import type { PlannedTask, RolloutOptions } from "./rollout-options.ts";
-import type { RunPlace } from "./run-settings.ts";
+import type { EpisodePosition } from "./run-settings.ts";
 
 /** An episode to play, and the number of episodes to play in its group. */
-export interface GroupPlace<Task> extends RunPlace<Task> {
+export interface PlannedEpisode<Task> extends EpisodePosition<Task> {
   readonly groupSize: number;
 }
 
 /** Yields all episodes to play, in task order. */
-export async function* groupPlaces<Task>(
+export async function* plannedEpisodes<Task>(
   options: PlacesOptions<Task> & { readonly groupSize: number },
   signal: AbortSignal,
-): AsyncGenerator<GroupPlace<Task>, void, undefined> {
+): AsyncGenerator<PlannedEpisode<Task>, void, undefined> {
   const allIndices = Array.from({ length: options.groupSize }, (_, sampleIndex) => sampleIndex);
-  for await (const place of taskPlaces(options, signal)) {
-    const sampleIndices = place.entry.sampleIndices ?? allIndices;
-    for (const sampleIndex of sampleIndices) yield { ...place, groupSize: sampleIndices.length, sampleIndex };
+  for await (const position of plannedGroups(options, signal)) {
+    const sampleIndices = position.entry.sampleIndices ?? allIndices;
+    for (const sampleIndex of sampleIndices) yield { ...position, groupSize: sampleIndices.length, sampleIndex };
   }
 }
 
 type PlacesOptions<Task> = Pick<RolloutOptions<Task>, "tasks" | "seed" | "skip">;
 
 /**
- * Yields all tasks to play, in order, as the place of the first sample. A task that occurs again gets another seed, so
+ * Yields all tasks to play, in order, as the position of the first sample. A task that occurs again gets another seed, so
  * that its episodes differ.
  */
-export async function* taskPlaces<Task>(
+export async function* plannedGroups<Task>(
   { tasks, seed, skip = 0 }: PlacesOptions<Task>,
   signal: AbortSignal,
-): AsyncGenerator<RunPlace<Task> & { readonly entry: PlannedTask<Task> }, void, undefined> {
+): AsyncGenerator<EpisodePosition<Task> & { readonly entry: PlannedTask<Task> }, void, undefined> {
   const seen = new Map<string, number>();
   let group = 0;
   for await (const entry of taskEntries(tasks, signal)) {

@@ -6,7 +6,10 @@ import { mean, standardDeviation } from "../metrics/statistics.ts";
  * Returns the samples with the advantages (A - mean(A)) / (std(A) + 1e-8). The mean and the unbiased standard deviation
  * are over all tokens that one learner sampled in the batch.
  */
-export function whitened(samples: readonly TrainingSample[], learnerOf: (agent: AgentId) => string): TrainingSample[] {
+export function normalizeAdvantages(
+  samples: readonly TrainingSample[],
+  learnerOf: (agent: AgentId) => string,
+): TrainingSample[] {
   const byLearner = new Map<string, number[]>();
   for (const sample of samples) {
     const name = learnerOf(sample.agent);

@@ -8,7 +8,7 @@ import { type ModelWeights, structureKey } from "./weights.ts";
  * Memory for the decoding layout of an adapter. Adapters of the same structure use it in turn, so many adapters need no
  * more memory than one. The next adapter may enter only after the run with these feeds has ended.
  */
-export class AdapterRoom {
+export class AdapterBuffer {
   readonly #config: DecoderConfig;
   readonly #block: ParameterBlock;
   readonly #feeds: Readonly<Record<string, Feed>>;
@@ -30,19 +30,19 @@ export class AdapterRoom {
   }
 }
 
-/** The adapter rooms of an engine. They are freed together with their base weights. */
-export class AdapterRooms {
-  readonly #byBase = new WeakMap<ParameterBlock, Map<string, AdapterRoom>>();
+/** The adapter buffers of an engine. They are freed together with their base weights. */
+export class AdapterBuffers {
+  readonly #byBase = new WeakMap<ParameterBlock, Map<string, AdapterBuffer>>();
 
-  /** Returns the room for adapters of this structure. Undefined without an adapter. */
-  of(weights: ModelWeights): AdapterRoom | undefined {
+  /** Returns the buffer for adapters of this structure. Undefined without an adapter. */
+  of(weights: ModelWeights): AdapterBuffer | undefined {
     const { config, base, adapter } = weights;
     if (adapter === undefined) return undefined;
-    const rooms = this.#byBase.get(base) ?? new Map<string, AdapterRoom>();
-    this.#byBase.set(base, rooms);
+    const buffers = this.#byBase.get(base) ?? new Map<string, AdapterBuffer>();
+    this.#byBase.set(base, buffers);
     const key = structureKey(weights);
-    const room = rooms.get(key) ?? new AdapterRoom(config, adapter.block);
-    rooms.set(key, room);
-    return room;
+    const buffer = buffers.get(key) ?? new AdapterBuffer(config, adapter.block);
+    buffers.set(key, buffer);
+    return buffer;
   }
 }

@@ -18,19 +18,19 @@ function openModel({ adapter }: { readonly adapter: boolean }) {
   const weights = { config, base, ...(adapter ? { adapter: { block: own, scale: 1 } } : {}) };
   const runner = undefined as unknown as SequenceRunner;
   const model = new EngineModel({ weights, trained: adapter ? own : base, runner });
-  const lend = () => {
-    const { weights: lent, giveBack } = model.lend();
+  const borrow = () => {
+    const { weights: lent, release } = model.borrow();
     const block = lent.adapter?.block ?? lent.base;
-    return { block, before: block.data.slice(), giveBack };
+    return { block, before: block.data.slice(), release };
   };
-  return { model, base, lend, step: (stepId: number) => model.optimStep(adam, stepId) };
+  return { model, base, borrow, step: (stepId: number) => model.optimStep(adam, stepId) };
 }
 
 describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %j,", (kind) => {
   it("are not changed by steps and loads, while the model continues with a copy", () => {
-    const { model, base, lend, step } = openModel(kind);
-    const first = lend();
-    const same = lend();
+    const { model, base, borrow, step } = openModel(kind);
+    const first = borrow();
+    const same = borrow();
     expect(same.block).toBe(first.block);
     const start = model.state;
     const saved = { ...start, parameters: start.parameters.slice() };
@@ -38,7 +38,7 @@ describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %
     expect(model.trained).not.toBe(first.block);
     expect(model.trained).toBe(model.weights.adapter?.block ?? model.weights.base);
     expect(model.trained!.data).not.toEqual(first.before);
-    const second = lend();
+    const second = borrow();
     model.restore(saved);
     step(2);
     for (const { block, before } of [first, same, second]) expect(block.data).toEqual(before);
@@ -47,31 +47,31 @@ describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %
   });
 
   it("are changed in place after all borrowers have given them back", () => {
-    const { model, lend, step } = openModel(kind);
+    const { model, borrow, step } = openModel(kind);
     const block = model.trained!;
-    const [first, second] = [lend(), lend()];
-    first.giveBack();
-    second.giveBack();
-    second.giveBack();
+    const [first, second] = [borrow(), borrow()];
+    first.release();
+    second.release();
+    second.release();
     step(1);
     expect(model.trained).toBe(block);
-    const [kept, given] = [lend(), lend()];
-    given.giveBack();
+    const [kept, given] = [borrow(), borrow()];
+    given.release();
     step(2);
     expect(model.trained).not.toBe(block);
     expect(kept.block.data).toEqual(kept.before);
     // Giving back an older block does not affect the block that is trained now.
-    const now = lend();
-    kept.giveBack();
-    first.giveBack();
+    const now = borrow();
+    kept.release();
+    first.release();
     step(3);
     expect(now.block.data).toEqual(now.before);
   });
 
   it("are not copied by a step that is skipped", () => {
-    const { model, lend, step } = openModel(kind);
+    const { model, borrow, step } = openModel(kind);
     step(1);
-    const { block } = lend();
+    const { block } = borrow();
     step(1);
     expect(model.trained).toBe(block);
   });

@@ -10,7 +10,7 @@ const source = (name: string): string => JSON.stringify(join(import.meta.dirname
  * An environment with two turns. The demonstration of task n is right if n is not a multiple of 3. Every seventh task
  * is unscored, every eleventh fails while BROKEN is set, and task 5 equals task 4. Levels are easy and hard.
  */
-const world = `
+const environment = `
 import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
 import { unscored } from ${source("contract/reward.ts")};
 const number = (n) => n === 5 ? 4 : n;
@@ -34,7 +34,7 @@ export const environment = defineEnvironment({
 export async function evalFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-eval-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(join(folder, "uneven.ts"), world);
+  await writeFile(join(folder, "uneven.ts"), environment);
   return folder;
 }
 

@@ -1,13 +1,13 @@
 import { z } from "zod";
 
 /** The option of code environments that reward every answer instead of only the last one. */
-export interface PayEveryTurn {
-  readonly payEveryTurn: boolean;
+export interface RewardEveryTurn {
+  readonly rewardEveryTurn: boolean;
 }
 
-/** The schema of {@link PayEveryTurn}, to spread into an environment's schema. */
-export const payEveryTurnShape: { readonly payEveryTurn: z.ZodType<boolean> } = {
-  payEveryTurn: z
+/** The schema of {@link RewardEveryTurn}, to spread into an environment's schema. */
+export const rewardEveryTurnShape: { readonly rewardEveryTurn: z.ZodType<boolean> } = {
+  rewardEveryTurn: z
     .boolean()
     .default(false)
     .describe(
@@ -18,7 +18,7 @@ export const payEveryTurnShape: { readonly payEveryTurn: z.ZodType<boolean> } = 
 /** Returns the minimum and maximum total reward of an episode, from those of one answer. */
 export function episodeRange(
   [low, high]: readonly [number, number],
-  { payEveryTurn, maxTurns }: PayEveryTurn & { readonly maxTurns: number },
+  { rewardEveryTurn, maxTurns }: RewardEveryTurn & { readonly maxTurns: number },
 ): readonly [number, number] {
-  return payEveryTurn ? [low * maxTurns, high * maxTurns] : [low, high];
+  return rewardEveryTurn ? [low * maxTurns, high * maxTurns] : [low, high];
 }

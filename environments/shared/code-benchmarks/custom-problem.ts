@@ -26,7 +26,7 @@ const schema = z.strictObject({
  * `solution` and `language`. Throws `data.malformed` if a field is missing or unknown, a test is not an assert about
  * the function, or the row's language is not the environment's language.
  */
-export function ownProblem(row: unknown, language: Language): CodeProblem {
+export function customProblem(row: unknown, language: Language): CodeProblem {
   const problem = parseRow(schema, row, "your own problems");
   const { id = problem.entryPoint, prompt, entryPoint, tests, solution } = problem;
   if (problem.language !== undefined && problem.language !== language) {
