@@ -202,7 +202,7 @@ describe("failures are data", () => {
       return { ...result, tokens: { ...tokens!, newPromptIds } };
     };
     const episode = await rolloutEpisode({
-      environment: countingWorld(3),
+      environment: countingEnvironment(3),
       task: await oneTask(),
       policies: { ...policy, act },
       seed: 0,
