@@ -9,16 +9,16 @@ export interface EvaluatedRun {
 }
 
 /**
- * Returns the agents that decide whether an episode is correct, by the episode's `member`: all except the frozen ones.
+ * Returns the agents that decide whether an episode is correct, by the episode's `sampleIndex`: all except the frozen ones.
  * If models rotate, these are the agents of the first model, because the others are its opponents.
  */
-export function evaluatedAgents({ spec, identity }: EvaluatedRun): (member: number) => ReadonlySet<AgentId> {
+export function evaluatedAgents({ spec, identity }: EvaluatedRun): (sampleIndex: number) => ReadonlySet<AgentId> {
   const { agents } = spec;
   const { rotated, frozen = [] } = identity;
   if (rotated !== true) {
     const evaluated = new Set(agents.filter((agent) => !frozen.includes(agent)));
     return () => evaluated;
   }
-  return (member) =>
-    new Set(agents.filter((_, index) => playerOfAgent(index, { member, players: agents.length }) === 0));
+  return (sampleIndex) =>
+    new Set(agents.filter((_, index) => playerOfAgent(index, { sampleIndex, players: agents.length }) === 0));
 }

@@ -25,7 +25,7 @@ export interface TaskPlan {
 /** Reads the first `count` tasks and writes them to `tasks.jsonl` of the run folder. The write is atomic. */
 export async function planTasks<Task>(options: {
   readonly folder: string;
-  readonly environment: Pick<EnvironmentDefinition, "partOf">;
+  readonly environment: Pick<EnvironmentDefinition, "environmentOf">;
   readonly taskset: Taskset<Task>;
   readonly count: number;
   readonly seed: number;
@@ -48,7 +48,7 @@ async function* taskLines<Task>(
     const { id, hash, task } = await taskset.get(index, signal === undefined ? {} : { signal });
     const times = seen.get(hash) ?? 0;
     seen.set(hash, times + 1);
-    const level = environment.partOf?.(id)?.name ?? levelOf(task);
+    const level = environment.environmentOf?.(id)?.name ?? levelOf(task);
     const line = { index, id, hash, seed: taskSeed(seed, times), ...(level === undefined ? {} : { level }) };
     tasks.push(line);
     yield `${JSON.stringify({ ...line, task: task as Json } satisfies TaskLine)}\n`;

@@ -103,7 +103,7 @@ it("plays both sides against an opponent, and excludes the opponent from the met
   expect(weak["agents/first/win-rate"]).toBeUndefined();
   // The stored evaluation has the same accuracy: the model wins with the highest reward as the first agent.
   expect((await readSummary(folder)).metrics.accuracy).toMatchObject({ value: 0.5 });
-  const correct = [...(await readEntries(folder)).values()].map((entry) => [entry.member % 2, entry.correct]);
+  const correct = [...(await readEntries(folder)).values()].map((entry) => [entry.sampleIndex % 2, entry.correct]);
   expect(new Set(correct.map(String))).toEqual(new Set(["0,true", "1,false"]));
   const strong = await play(
     scriptedPolicy(() => "win"),

@@ -73,11 +73,11 @@ function bothSides(
   };
 }
 
-/** Returns the groups of all episodes, by task and in the order of their members. */
+/** Returns the groups of all episodes, by task and in the order of their sample indices. */
 function groupsOf(episodes: readonly Episode[]): Group[] {
   const byTask = [...Map.groupBy(episodes, ({ task }) => task.index).values()];
   return byTask
-    .map((group) => ({ task: group[0]!.task, episodes: group.toSorted((a, b) => a.member - b.member) }))
+    .map((group) => ({ task: group[0]!.task, episodes: group.toSorted((a, b) => a.sampleIndex - b.sampleIndex) }))
     .sort((a, b) => a.task.index - b.task.index);
 }
 
@@ -92,11 +92,11 @@ function metricsOf<Task>(
   const { environment, manifest, summary } = options;
   const evaluated = evaluatedAgents(manifest);
   const groups = played.map((group) =>
-    trainedGroup(group, (member) => new Set(manifest.spec.agents.filter((agent) => !evaluated(member).has(agent)))),
+    trainedGroup(group, (sampleIndex) => new Set(manifest.spec.agents.filter((agent) => !evaluated(sampleIndex).has(agent)))),
   );
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
   const { accuracy } = summary.metrics;
-  const accuracies = Object.entries(environment.partOf === undefined ? {} : summary.levels).flatMap(
+  const accuracies = Object.entries(environment.environmentOf === undefined ? {} : summary.levels).flatMap(
     ([name, { metrics: ofEnvironment }]) =>
       ofEnvironment.accuracy === undefined ? [] : [[`accuracy/${name}`, ofEnvironment.accuracy.value]],
   );
