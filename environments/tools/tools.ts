@@ -12,7 +12,7 @@ import { parseToolsOptions, type ToolsOptions, toolsOptionsSchema } from "./tool
 import { toolsReward } from "./tools-reward.ts";
 import type { ToolsState } from "./tools-state.ts";
 import type { ToolsTask } from "./tools-task.ts";
-import { generatedTasks, customTasks } from "./tools-taskset.ts";
+import { customTasks, generatedTasks } from "./tools-taskset.ts";
 
 const description = "Questions that need tools: a calculator, a search, files, interpreters, or your own tools.";
 

@@ -21,7 +21,7 @@ import { evalText } from "./eval-text.ts";
 import { showEvaluation } from "./eval-view.ts";
 import { setOptions } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
-import { restrictPolicies, recordedEnvironment, refuseOptions } from "./recorded-environment.ts";
+import { recordedEnvironment, refuseOptions, restrictPolicies } from "./recorded-environment.ts";
 import { softwareVersions } from "./software-versions.ts";
 
 /** Runs `lyceum rescore`: scores the episodes of a run again with its environment, another one, or a rubric. */

@@ -4,12 +4,12 @@ import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { deriveSeed } from "../core/random/random.ts";
 import { EpisodeTrials } from "./episode-trials.ts";
 import {
+  acceptsAnyAnswer,
   answersInTime,
   type Finding,
-  resultsAreValid,
   resetsWithoutError,
+  resultsAreValid,
   someEpisodeHasReward,
-  acceptsAnyAnswer,
   tryRule,
 } from "./finding.ts";
 import { keepInstance, loadBounded } from "./play-episode.ts";

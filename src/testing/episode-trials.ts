@@ -3,7 +3,7 @@ import type { Action } from "../contract/action.ts";
 import { textOf } from "../contract/message.ts";
 import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { type ActionPlan, actionPlans } from "./action-plan.ts";
-import { answersInTime, type Finding, failure, acceptsAnyAnswer, tryRule } from "./finding.ts";
+import { acceptsAnyAnswer, answersInTime, type Finding, failure, tryRule } from "./finding.ts";
 import { type PlayedEpisode, playEpisode, withInstance } from "./play-episode.ts";
 import type { EpisodeCase, PlayedCase, Rule, TaskCase } from "./rule.ts";
 import { hasReward } from "./rules/episode-rules.ts";

@@ -3,7 +3,7 @@ import { textMessage } from "../../src/contract/message.ts";
 import type { ActRequest } from "../../src/contract/policy.ts";
 import { type AiSdkModel, aiSdkPolicy } from "../../src/core/policy/ai-sdk/index.ts";
 import { type ChatAnswer, chatServer, completion } from "../core/policy/chat-server.ts";
-import { transientFaults, stallingFaults } from "../core/policy/server-faults.ts";
+import { stallingFaults, transientFaults } from "../core/policy/server-faults.ts";
 import { providePackage } from "./serving-packages.ts";
 
 const { environment } = inject("interop");

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
 import type { ExecuteResult } from "../../sandbox/index.ts";
+import { type DedicatedEngine, dedicatedEngineProblem, ownEngine } from "./dedicated-engine.ts";
 import { expectAllRight, runSamples } from "./fault-samples.ts";
-import { type DedicatedEngine, ownEngine, dedicatedEngineProblem } from "./dedicated-engine.ts";
 
 const image = "lyceum-sandbox";
 const missing = await dedicatedEngineProblem(image);

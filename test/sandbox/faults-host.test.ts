@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { ownerLabel } from "../../sandbox/docker/container.ts";
 import type { ExecuteResult } from "../../sandbox/index.ts";
 import { expectAllRight } from "./fault-samples.ts";
-import { faultySandboxes, type SandboxName, missingRequirement } from "./faulty-sandboxes.ts";
+import { faultySandboxes, missingRequirement, type SandboxName } from "./faulty-sandboxes.ts";
 import { descendants, processes } from "./processes.ts";
 
 /** A process that has a sandbox, and the results that it has sent. */
@@ -45,7 +45,10 @@ async function expectNothingLeft(name: SandboxName, { pid }: ChildProcess, start
 const pauseMs = 7_000;
 
 const sandboxes = await Promise.all(
-  (Object.keys(faultySandboxes) as SandboxName[]).map(async (name) => ({ name, missing: await missingRequirement(name) })),
+  (Object.keys(faultySandboxes) as SandboxName[]).map(async (name) => ({
+    name,
+    missing: await missingRequirement(name),
+  })),
 );
 
 describe.each(sandboxes)("the host of $name", ({ name, missing }) => {

@@ -6,7 +6,7 @@ import { currentOwner } from "../../sandbox/docker/owner.ts";
 import type { ExecuteResult } from "../../sandbox/index.ts";
 import { slotUid } from "../../sandbox/zygote/slot-uids.ts";
 import { expectAllRight, runSamples } from "./fault-samples.ts";
-import { type FaultySandbox, faultySandboxes, type SandboxName, missingRequirement } from "./faulty-sandboxes.ts";
+import { type FaultySandbox, faultySandboxes, missingRequirement, type SandboxName } from "./faulty-sandboxes.ts";
 import { descendants, type ProcessEntry } from "./processes.ts";
 
 /** A sandbox, and where its processes are. */
@@ -96,7 +96,11 @@ async function bringAbout(fault: string, { workers }: Pick<WatchedSandbox, "work
 
 describe.each(
   await Promise.all(
-    watched.map(async (each) => ({ ...faultySandboxes[each.name], ...each, missing: await missingRequirement(each.name) })),
+    watched.map(async (each) => ({
+      ...faultySandboxes[each.name],
+      ...each,
+      missing: await missingRequirement(each.name),
+    })),
   ),
 )("faults of $name", (faulty) => {
   const { name, language, open, workers, faults, missing } = faulty;

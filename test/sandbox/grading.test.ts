@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CaseObservation, ExecuteRequest } from "../../sandbox/execution.ts";
 import { type CodeGrade, gradeCode } from "../../sandbox/grading/grade-code.ts";
-import { type CallSuite, type JudgeSuite, type ProgramSuite, showFirstFifth } from "../../sandbox/grading/test-suite.ts";
+import {
+  type CallSuite,
+  type JudgeSuite,
+  type ProgramSuite,
+  showFirstFifth,
+} from "../../sandbox/grading/test-suite.ts";
 import type { PlainValue } from "../../sandbox/plain-value.ts";
 import { returned, scriptedSandbox } from "./scripted-sandbox.ts";
 

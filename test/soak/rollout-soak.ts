@@ -12,8 +12,8 @@ import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import { createTraceWriter, type TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import { numbers } from "../core/rollout/scripted-environment.ts";
-import { unreliablePolicy, unreliableSamplerPolicy } from "./unreliable-policies.ts";
 import { unreliableEnvironment } from "./unreliable-environment.ts";
+import { unreliablePolicy, unreliableSamplerPolicy } from "./unreliable-policies.ts";
 
 const [rounds, seed] = [Number(process.argv[2]), Number(process.argv[3])];
 const folder = process.argv[4]!;

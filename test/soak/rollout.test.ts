@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
-import { forever, numbers, observe, scriptedEnvironment, agentStep } from "../core/rollout/scripted-environment.ts";
+import { agentStep, forever, numbers, observe, scriptedEnvironment } from "../core/rollout/scripted-environment.ts";
 import type { RolloutRound, RolloutSoakEnd } from "./rollout-soak.ts";
 import { median, runSoak } from "./run-soak.ts";
 

@@ -17,7 +17,10 @@ export interface UnreliableEnvironment extends EnvironmentFactory<number> {
  * An environment of two agents and up to four turns in which everything goes wrong now and then, by draws from `seed`:
  * create, reset, step, close and scoreGroup throw, hang, answer nonsense, or take their time.
  */
-export function unreliableEnvironment(options: { readonly seed: number; readonly scoresGroups: boolean }): UnreliableEnvironment {
+export function unreliableEnvironment(options: {
+  readonly seed: number;
+  readonly scoresGroups: boolean;
+}): UnreliableEnvironment {
   const random = createRandom(options.seed);
   const instances = { created: 0, closed: 0 };
   const spec = { id: "unreliable", agents, maxTurns, rewardRange: [0, 8] as const, deterministic: false };

@@ -92,7 +92,10 @@ function metricsOf<Task>(
   const { environment, manifest, summary } = options;
   const evaluated = evaluatedAgents(manifest);
   const groups = played.map((group) =>
-    trainedGroup(group, (sampleIndex) => new Set(manifest.spec.agents.filter((agent) => !evaluated(sampleIndex).has(agent)))),
+    trainedGroup(
+      group,
+      (sampleIndex) => new Set(manifest.spec.agents.filter((agent) => !evaluated(sampleIndex).has(agent))),
+    ),
   );
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
   const { accuracy } = summary.metrics;

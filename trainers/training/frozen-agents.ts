@@ -54,7 +54,9 @@ export function frozenPolicies(options: {
       "train() does not open policies by name. Open the policy and pass it as train({ policies: { ... } }), as the command line does.",
     );
   }
-  return Object.fromEntries(Object.entries(given).map(([agent, policy]) => [agent, frozenAgentPolicy(policy, sampling)]));
+  return Object.fromEntries(
+    Object.entries(given).map(([agent, policy]) => [agent, frozenAgentPolicy(policy, sampling)]),
+  );
 }
 
 /**

@@ -3,7 +3,7 @@ import { withoutDecimal } from "./copied-answer.ts";
 import { writtenExpression } from "./equal-expressions.ts";
 import { normalLatex } from "./normal-latex.ts";
 import { splitTop } from "./split-top.ts";
-import { type MathJson, unknownFactors, unfinishedWork } from "./unfinished-work.ts";
+import { type MathJson, unfinishedWork, unknownFactors } from "./unfinished-work.ts";
 
 /**
  * True if an answer is in the form that the question asks for. In a simple form, no kind of work may be left that every

@@ -6,7 +6,7 @@ import { detectSystem, lyceumSections, trainerSectionOf } from "./detect-system.
 import { llmCollabKeys } from "./llm-collab-keys.ts";
 import { mrlmKeys } from "./mrlm-keys.ts";
 import { type OldSystem, oldConfig, systemNames } from "./old-config.ts";
-import type { RemovedKey, OldKey } from "./old-key.ts";
+import type { OldKey, RemovedKey } from "./old-key.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
 /** A config of an old system, converted to a config of Lyceum, and the keys that were lost. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json, type JsonObject } from "../../contract/json.ts";
 import { leaves, type OldConfig } from "./old-config.ts";
-import type { RemovedKey, OldKey } from "./old-key.ts";
+import type { OldKey, RemovedKey } from "./old-key.ts";
 import { plainValue } from "./old-value.ts";
 
 /** The result of converting the keys of an old config. */

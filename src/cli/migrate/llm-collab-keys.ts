@@ -1,11 +1,11 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
-import { agentNames, processesRewards, keepsConversation, turnsOf } from "./llm-collab-run.ts";
+import { agentNames, keepsConversation, processesRewards, turnsOf } from "./llm-collab-run.ts";
 import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
 import { modelSettings } from "./model-settings.ts";
 import type { OldConfig } from "./old-config.ts";
-import type { Converted, RemovedKey, OldKey } from "./old-key.ts";
+import type { Converted, OldKey, RemovedKey } from "./old-key.ts";
 
 /** The names of the model section in early and late versions of LLM_Collab. */
 const modelSections = ["model", "agent_model"];

@@ -119,5 +119,7 @@ export function processing(config: OldConfig): { readonly scale: number; readonl
  */
 export function keepsConversation(config: OldConfig): boolean {
   if (config.get("external.previous_prompts") === true || config.text("external.memory_mode") === "full") return true;
-  return !usesHandoff(config) && !["original_prompt", "previous_response"].some((name) => config.has(`external.${name}`));
+  return (
+    !usesHandoff(config) && !["original_prompt", "previous_response"].some((name) => config.has(`external.${name}`))
+  );
 }

@@ -6,16 +6,16 @@ import {
   algorithmName,
   bufferSize,
   groupSize,
-  usesHandoff,
   handsOnGroups,
   hasCritic,
   hasGroups,
   hasOneTurn,
   isPreference,
-  processing,
   keepsConversation,
+  processing,
   tasksPerStep,
   turnsOf,
+  usesHandoff,
 } from "./llm-collab-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
@@ -122,7 +122,9 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     now: "algorithm.discount",
     note: "per turn",
     missing: (config) =>
-      turnsOf(config) > 1 && hasGroups(config) && !usesHandoff(config) && agentNames(config).length === 1 ? 0.9 : undefined,
+      turnsOf(config) > 1 && hasGroups(config) && !usesHandoff(config) && agentNames(config).length === 1
+        ? 0.9
+        : undefined,
     convert: (value, config) =>
       isPreference(config) || hasOneTurn(config) ? {} : { set: { "algorithm.discount": value } },
     alone: true,

@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
 import { epochs } from "./epochs.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
-import { algorithmOf, missing, online, forAlgorithms } from "./mrlm-run.ts";
+import { algorithmOf, forAlgorithms, missing, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
@@ -222,7 +222,9 @@ export const mrlmKeys: readonly OldKey[] = [
     now: "algorithm.advantage",
     idle: [true],
     note: "false: group-mean, without the standard deviation",
-    convert: forAlgorithms(["grpo"], (value) => ({ set: { "algorithm.advantage": value === false ? "group-mean" : value } })),
+    convert: forAlgorithms(["grpo"], (value) => ({
+      set: { "algorithm.advantage": value === false ? "group-mean" : value },
+    })),
   },
   {
     old: "grpo.reward_normalization",

@@ -1,6 +1,6 @@
 import type { Json } from "../../contract/json.ts";
 import { modelSettings } from "./model-settings.ts";
-import { algorithmOf, online, forAlgorithms } from "./mrlm-run.ts";
+import { algorithmOf, forAlgorithms, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 

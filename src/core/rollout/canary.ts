@@ -8,9 +8,9 @@ import type {
 import type { Message } from "../../contract/message.ts";
 import { demonstratedAction } from "../policy/demonstration-policy.ts";
 import type { EnvironmentInstance, InstanceOptions } from "./environment-instance.ts";
+import type { Canary } from "./failure-cause.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { type EpisodePosition, resetSeed } from "./run-settings.ts";
-import type { Canary } from "./failure-cause.ts";
 
 /** Creates a canary from the demonstration of a task. Without one, it gives empty answers in `turns` turns. */
 export function canaryOf<Task>(options: {
@@ -23,7 +23,11 @@ export function canaryOf<Task>(options: {
   const { instanceOptions, position, run, turns, acquire } = options;
   const { task } = position.entry;
   const seed = resetSeed(position);
-  const demonstration = demonstrationOf(instanceOptions.pool.factory, { task, seed, sampleIndex: position.sampleIndex });
+  const demonstration = demonstrationOf(instanceOptions.pool.factory, {
+    task,
+    seed,
+    sampleIndex: position.sampleIndex,
+  });
   const answerOf = (turn: number, agent: AgentId): string | Message | undefined =>
     demonstration === undefined ? "" : demonstration[turn]?.[agent];
   return {

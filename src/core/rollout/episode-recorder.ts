@@ -16,10 +16,10 @@ import { contractError } from "../environment/environment-error.ts";
 import { AgentRecorder } from "./agent-recorder.ts";
 import { agentStepProblem } from "./contract-problem.ts";
 import { episodeId } from "./episode-id.ts";
-import type { Outcome } from "./outcome.ts";
 import { addErrorContext } from "./error-context.ts";
-import type { RolloutLimits } from "./rollout-limits.ts";
 import type { FailureCause } from "./failure-cause.ts";
+import type { Outcome } from "./outcome.ts";
+import type { RolloutLimits } from "./rollout-limits.ts";
 
 /** The part of an environment's factory that a trajectory uses. A definition also has `environmentOf`. */
 type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> &

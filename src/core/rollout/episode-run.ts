@@ -8,13 +8,13 @@ import { askPolicy } from "./ask-policy.ts";
 import { canaryOf } from "./canary.ts";
 import { type Actions, EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder } from "./episode-recorder.ts";
+import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
 import { TurnRequests } from "./turn-requests.ts";
-import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 
 /** One run of one task: a reset, then actions and steps until the environment or a limit ends it. */
 export class EpisodeRun<Task> {

@@ -5,8 +5,8 @@ import type { JointTree } from "./joint-action.ts";
 import { JointRun, type JointSettings } from "./joint-run.ts";
 import { checkJointShape, type JointShape, jointActionsPerNode } from "./joint-shape.ts";
 import { jointTree } from "./joint-tree.ts";
-import { checkCount, maxConcurrency, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
 import { plannedGroups } from "./planned-episodes.ts";
+import { checkCount, maxConcurrency, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { EpisodePosition } from "./run-settings.ts";
 

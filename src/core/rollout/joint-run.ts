@@ -10,6 +10,7 @@ import { canaryOf } from "./canary.ts";
 import { EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder, turnLimit } from "./episode-recorder.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
+import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 import { chooseHandoff, meanJointValue } from "./handoff.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { InterruptibleRuns, type Ran } from "./interruptible-runs.ts";
@@ -20,7 +21,6 @@ import { completionsPerNode, jointActionsPerNode } from "./joint-shape.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
-import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 
 /** The shared settings of the trees of a joint rollout. */
 export interface JointSettings<Task> extends RunSettings<Task> {
@@ -225,7 +225,13 @@ export class JointRun<Task> {
         }
       };
       const position = this.#position;
-      const canary = canaryOf({ instanceOptions: this.#instanceOptions, position, run, turns: history.length, acquire });
+      const canary = canaryOf({
+        instanceOptions: this.#instanceOptions,
+        position,
+        run,
+        turns: history.length,
+        acquire,
+      });
       const culprit = await findFailureCause(error, { replay, canary });
       if (culprit === "task") throw asTaskFailure(error);
       const rewards =

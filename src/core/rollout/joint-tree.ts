@@ -43,7 +43,9 @@ export async function jointTree<Task>(options: {
 function leavesOf<Task>(path: JointPath<Task>): readonly JointPath<Task>[] {
   if (path.node === undefined) return [path];
   const { jointActions, handoffAction } = path.node;
-  return [...jointActions, ...(handoffAction === undefined ? [] : [handoffAction])].flatMap((one) => leavesOf(one.path));
+  return [...jointActions, ...(handoffAction === undefined ? [] : [handoffAction])].flatMap((one) =>
+    leavesOf(one.path),
+  );
 }
 
 interface Leaves<Task> {

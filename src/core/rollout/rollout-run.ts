@@ -1,9 +1,9 @@
 import type { Episode, EpisodeStatus } from "../../contract/episode.ts";
 import { EpisodeRun } from "./episode-run.ts";
 import type { EventQueue } from "./event-queue.ts";
+import { type PlannedEpisode, plannedEpisodes } from "./planned-episodes.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
 import type { RolloutOptions } from "./rollout-options.ts";
-import { type PlannedEpisode, plannedEpisodes } from "./planned-episodes.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { RunSettings } from "./run-settings.ts";
 import { scoreGroup } from "./score-group.ts";

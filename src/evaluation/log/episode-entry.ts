@@ -29,5 +29,9 @@ export function episodeEntry(
   options: EpisodeJudge & { readonly file: EpisodeEntry["file"]; readonly position: TracePosition },
 ): EpisodeEntry {
   const { file, position, correct = null, evaluated } = options;
-  return { file, ...traceEntry(episode, position), correct: isCorrect(episode, correct, evaluated?.(episode.sampleIndex)) };
+  return {
+    file,
+    ...traceEntry(episode, position),
+    correct: isCorrect(episode, correct, evaluated?.(episode.sampleIndex)),
+  };
 }

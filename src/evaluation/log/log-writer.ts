@@ -37,7 +37,8 @@ export async function openLogWriter(
     repaired.map((file) => ({
       path: files[file],
       has: (entry: TraceEntry) => (entry as EpisodeEntry).file === file,
-      entryOf: (episode: Episode, position: TracePosition) => episodeEntry(episode, { file, position, correct, evaluated }),
+      entryOf: (episode: Episode, position: TracePosition) =>
+        episodeEntry(episode, { file, position, correct, evaluated }),
     })),
   );
   await using resources = new AsyncDisposableStack();

@@ -40,7 +40,10 @@ export function bootstrapInterval(values: readonly number[]): Interval {
  * Returns the estimates of 1,000 bootstrap resamples. Each resample has as many values as `values`, drawn with
  * replacement from a fixed seed.
  */
-export function bootstrapEstimates<T, Estimate>(values: readonly T[], estimate: (drawn: readonly T[]) => Estimate): Estimate[] {
+export function bootstrapEstimates<T, Estimate>(
+  values: readonly T[],
+  estimate: (drawn: readonly T[]) => Estimate,
+): Estimate[] {
   const random = createRandom(0);
   const last = values.length - 1;
   return Array.from({ length: resamples }, () => estimate(values.map(() => values[random.integer(0, last)]!)));

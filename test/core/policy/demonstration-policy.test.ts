@@ -75,7 +75,12 @@ describe("a script", () => {
       textMessage("assistant", "message"),
       { message: textMessage("assistant", "action"), finish: "length" },
     ]);
-    const episode = await rolloutEpisode({ environment: countingEnvironment(3), task: await oneTask(), policies, seed: 0 });
+    const episode = await rolloutEpisode({
+      environment: countingEnvironment(3),
+      task: await oneTask(),
+      policies,
+      seed: 0,
+    });
     expect(episode.agents.agent!.turns.map(({ finish }) => finish)).toEqual(["stop", "stop", "length"]);
     expect(
       episode.agents.agent!.nodes.filter(({ message }) => message.role === "assistant").map(({ message }) => message),
@@ -84,7 +89,12 @@ describe("a script", () => {
 
   test("that is too short fails the episode", async () => {
     const policies = scriptedPolicy(["only one"]);
-    const episode = await rolloutEpisode({ environment: countingEnvironment(2), task: await oneTask(), policies, seed: 0 });
+    const episode = await rolloutEpisode({
+      environment: countingEnvironment(2),
+      task: await oneTask(),
+      policies,
+      seed: 0,
+    });
     expect(episode).toMatchObject({ status: "failed", turns: 1, error: { code: "policy.failed" } });
   });
 });

@@ -104,9 +104,7 @@ describe("a replayed run", () => {
     const replay = await replayPolicy(recorded);
     expect(await errors(replay, { seed: 8 })).toHaveLength(6);
     expect(await errors(replay, { groupSize: 3 })).toEqual(
-      [1, 2, 3].map(() =>
-        expect.stringMatching(`^policy.failed: .*"agent" in turn 0 of task ".*" \\(sample 2\\)`),
-      ),
+      [1, 2, 3].map(() => expect.stringMatching(`^policy.failed: .*"agent" in turn 0 of task ".*" \\(sample 2\\)`)),
     );
     const short = recorded.map((episode) => {
       const agent = episode.agents.agent!;

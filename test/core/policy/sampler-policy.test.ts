@@ -10,8 +10,8 @@ import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { characterRenderer, decodeCharacters } from "../rollout/character-renderer.ts";
-import { seededSampler } from "../rollout/seeded-sampler.ts";
 import { countingEnvironment, forever, numbers, oneTask } from "../rollout/scripted-environment.ts";
+import { seededSampler } from "../rollout/seeded-sampler.ts";
 import { actRequest } from "./act-request.ts";
 
 const renderer = characterRenderer();
@@ -252,7 +252,12 @@ describe("failures", () => {
 
   test("a conversation that outgrows the model truncates its episode", async () => {
     const policies = samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer, maxLength: 40 });
-    const episode = await rolloutEpisode({ environment: countingEnvironment(10), task: await oneTask(), policies, seed: 0 });
+    const episode = await rolloutEpisode({
+      environment: countingEnvironment(10),
+      task: await oneTask(),
+      policies,
+      seed: 0,
+    });
     expect(episode).toMatchObject({ status: "truncated", limit: "tokens" });
     expect(episode.turns).toBeGreaterThan(0);
     expect(tokenSequences(episode).every(({ ids }) => ids.length <= 40)).toBe(true);
@@ -264,7 +269,14 @@ test("in a rollout, batches are full and repeat exactly", async () => {
     const sampler = seededSampler();
     const policies = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
     const groups = await collectGroups(
-      rollout({ environment: countingEnvironment(2), tasks: numbers(6), policies, groupSize: 4, concurrency: 8, seed: 3 }),
+      rollout({
+        environment: countingEnvironment(2),
+        tasks: numbers(6),
+        policies,
+        groupSize: 4,
+        concurrency: 8,
+        seed: 3,
+      }),
     );
     return {
       batches: sampler.batches,

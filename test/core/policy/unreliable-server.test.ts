@@ -8,7 +8,7 @@ import {
 } from "../../../src/core/policy/openai-compatible/openai-compatible-policy.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { type ChatAnswer, type ChatRequest, type ChatServer, chatServer, completion } from "./chat-server.ts";
-import { transientFaults, stallingFaults } from "./server-faults.ts";
+import { stallingFaults, transientFaults } from "./server-faults.ts";
 import { asTextAnswer } from "./text-answer.ts";
 
 /** The number of tasks. */

@@ -6,7 +6,15 @@ import { createRandom } from "../../../src/core/random/random.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
-import { countingEnvironment, forever, numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
+import {
+  agentStep,
+  countingEnvironment,
+  forever,
+  numbers,
+  observe,
+  oneTask,
+  scriptedEnvironment,
+} from "./scripted-environment.ts";
 
 interface Held {
   readonly request: ActRequest;

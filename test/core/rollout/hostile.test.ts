@@ -9,7 +9,15 @@ import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import type { RolloutEvent } from "../../../src/core/rollout/rollout-event.ts";
-import { countingEnvironment, forever, numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
+import {
+  agentStep,
+  countingEnvironment,
+  forever,
+  numbers,
+  observe,
+  oneTask,
+  scriptedEnvironment,
+} from "./scripted-environment.ts";
 
 const yes = scriptedPolicy(() => "yes");
 const end = { observations: {}, agents: { agent: agentStep(1, true) } };

@@ -51,7 +51,9 @@ export interface JointCalls {
 }
 
 /** A world whose whole state is what was said in it, and whose observations tell of it. */
-export function jointEnvironment(options: JointEnvironmentOptions): EnvironmentFactory<number> & { readonly calls: JointCalls } {
+export function jointEnvironment(
+  options: JointEnvironmentOptions,
+): EnvironmentFactory<number> & { readonly calls: JointCalls } {
   const { agents = ["agent"], maxTurns, deterministic = true, acting = () => agents } = options;
   const spec: EnvironmentSpec = { id: "joint", agents, maxTurns, rewardRange: [-100, 100], deterministic };
   const calls: JointCalls = { create: 0, reset: 0, step: 0, fork: 0, close: 0, most: 0 };

@@ -10,9 +10,17 @@ import type { JointNode, JointTree } from "../../../src/core/rollout/joint-actio
 import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import type { JointShape } from "../../../src/core/rollout/joint-shape.ts";
 import { characterRenderer } from "./character-renderer.ts";
-import { content, jointEnvironment, letterPolicy, nodesOf, playTree, playTrees, seedPolicy } from "./joint-environment.ts";
-import { seededSampler } from "./seeded-sampler.ts";
+import {
+  content,
+  jointEnvironment,
+  letterPolicy,
+  nodesOf,
+  playTree,
+  playTrees,
+  seedPolicy,
+} from "./joint-environment.ts";
 import { forever, numbers } from "./scripted-environment.ts";
+import { seededSampler } from "./seeded-sampler.ts";
 
 const tree: JointShape = { groupSize: 3, mode: "align", turns: "tree" };
 const pair = ["left", "right"];
@@ -404,7 +412,11 @@ describe("an abort", () => {
   });
 
   test("is what leaving the iteration does", async () => {
-    const environment = jointEnvironment({ maxTurns: 2, forks: true, over: ({ task }) => (task > 1 ? forever() : false) });
+    const environment = jointEnvironment({
+      maxTurns: 2,
+      forks: true,
+      over: ({ task }) => (task > 1 ? forever() : false),
+    });
     const tasks = {
       ...numbers(1),
       length: "unbounded" as const,

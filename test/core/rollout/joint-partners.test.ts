@@ -3,7 +3,7 @@ import type { AgentId } from "../../../src/contract/action.ts";
 import { unscored } from "../../../src/contract/reward.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
-import { type JointChoice, chooseHandoff, jointValue, meanJointValue } from "../../../src/core/rollout/handoff.ts";
+import { chooseHandoff, type JointChoice, jointValue, meanJointValue } from "../../../src/core/rollout/handoff.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { content, jointEnvironment, letterPolicy, nodesOf, playTree } from "./joint-environment.ts";
 import { numbers } from "./scripted-environment.ts";

@@ -16,8 +16,8 @@ import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 import { characterRenderer } from "./character-renderer.ts";
 import {
+  actionTexts,
   content,
-  rewardValue,
   type JointEnvironmentOptions,
   jointEnvironment,
   letterPolicy,
@@ -25,10 +25,10 @@ import {
   playedIn,
   playTree,
   playTrees,
-  actionTexts,
+  rewardValue,
 } from "./joint-environment.ts";
+import { agentStep, numbers, observe, oneTask, scriptedEnvironment } from "./scripted-environment.ts";
 import { seededSampler } from "./seeded-sampler.ts";
-import { numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
 
 const alignTree: JointShape = { groupSize: 3, mode: "align", turns: "tree" };
 const crossTree: JointShape = { groupSize: 2, mode: "cross", turns: "tree" };
@@ -112,7 +112,9 @@ describe("a tree", () => {
       expect(Object.keys(node.agents)).toEqual(pair);
     }
     expect(tree.episodes).toHaveLength(16);
-    expect(new Set(tree.episodes.map((episode) => `${actionTexts(episode, "left")}+${actionTexts(episode, "right")}`)).size).toBe(16);
+    expect(
+      new Set(tree.episodes.map((episode) => `${actionTexts(episode, "left")}+${actionTexts(episode, "right")}`)).size,
+    ).toBe(16);
   });
 
   test("with align plays pairs of equal index", async () => {
@@ -164,7 +166,11 @@ describe("a tree", () => {
   });
 
   test("has reward 0 if the environment gives none", async () => {
-    const environment = jointEnvironment({ maxTurns: 2, forks: true, reward: ({ turn }) => (turn === 0 ? undefined : 1) });
+    const environment = jointEnvironment({
+      maxTurns: 2,
+      forks: true,
+      reward: ({ turn }) => (turn === 0 ? undefined : 1),
+    });
     const tree = await playTree({ environment });
     expect(tree.root!.jointActions[0]!.rewards).toEqual({ agent: { status: "scored", value: 0, components: {} } });
   });
@@ -354,9 +360,9 @@ describe("a handoff", () => {
 
   test("random is seeded, and can choose any joint action", async () => {
     const choices = async (seed: number) =>
-      chain(await playTree({ environment: jointEnvironment({ maxTurns: 3, forks: true }), seed, shape: alignHandoff })).map(
-        ({ choice }) => choice.agent,
-      );
+      chain(
+        await playTree({ environment: jointEnvironment({ maxTurns: 3, forks: true }), seed, shape: alignHandoff }),
+      ).map(({ choice }) => choice.agent);
     const all = await Promise.all(Array.from({ length: 20 }, (_, seed) => choices(seed)));
     expect(await choices(4)).toEqual(all[4]);
     expect(new Set(all.map(([first]) => first))).toEqual(new Set([0, 1, 2]));

@@ -16,8 +16,16 @@ import type { RolloutEvent } from "../../../src/core/rollout/rollout-event.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 import { characterRenderer } from "./character-renderer.ts";
+import {
+  agentStep,
+  countingEnvironment,
+  forever,
+  numbers,
+  observe,
+  oneTask,
+  scriptedEnvironment,
+} from "./scripted-environment.ts";
 import { seededSampler } from "./seeded-sampler.ts";
-import { agentStep, countingEnvironment, forever, numbers, observe, oneTask, scriptedEnvironment } from "./scripted-environment.ts";
 
 const yes = scriptedPolicy(() => "yes");
 
@@ -212,7 +220,12 @@ describe("failures are data", () => {
 
   test("an action that is an error is recorded in the trace and not played", async () => {
     const policies = scriptedPolicy(() => ({ message: textMessage("assistant", "half an ans"), finish: "error" }));
-    const episode = await rolloutEpisode({ environment: countingEnvironment(1), task: await oneTask(), policies, seed: 0 });
+    const episode = await rolloutEpisode({
+      environment: countingEnvironment(1),
+      task: await oneTask(),
+      policies,
+      seed: 0,
+    });
     expect(episode.turns).toBe(0);
     expect(episode.agents.agent!.nodes.at(-1)!.message).toEqual(textMessage("assistant", "half an ans"));
     expect(episode.agents.agent!.turns).toHaveLength(1);
@@ -415,7 +428,10 @@ describe("limits", () => {
     const environment = scriptedEnvironment<number>({
       reset: async (options) => (call === "reset" ? await hang(options) : undefined) ?? observe("hello"),
       step: async (options) =>
-        (call === "step" ? await hang(options) : undefined) ?? { observations: {}, agents: { agent: agentStep(1, true) } },
+        (call === "step" ? await hang(options) : undefined) ?? {
+          observations: {},
+          agents: { agent: agentStep(1, true) },
+        },
     });
     const groups = await collectGroups(
       rollout({
@@ -564,7 +580,13 @@ describe("an abort", () => {
         return forever();
       },
     };
-    const events = rollout({ environment: countingEnvironment(1), tasks, policies: yes, seed: 0, signal: controller.signal });
+    const events = rollout({
+      environment: countingEnvironment(1),
+      tasks,
+      policies: yes,
+      seed: 0,
+      signal: controller.signal,
+    });
     await expect(allEvents(events)).rejects.toMatchObject({ code: "aborted" });
   });
 

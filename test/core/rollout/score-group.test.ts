@@ -7,7 +7,7 @@ import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
-import { forever, numbers, observe, oneTask, scriptedEnvironment, agentStep } from "./scripted-environment.ts";
+import { agentStep, forever, numbers, observe, oneTask, scriptedEnvironment } from "./scripted-environment.ts";
 
 const yes = scriptedPolicy(() => "yes");
 type ScoreGroup = NonNullable<EnvironmentFactory<number>["scoreGroup"]>;

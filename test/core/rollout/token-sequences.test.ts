@@ -8,8 +8,8 @@ import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { characterRenderer } from "./character-renderer.ts";
-import { seededSampler } from "./seeded-sampler.ts";
 import { oneTask, scriptedEnvironment } from "./scripted-environment.ts";
+import { seededSampler } from "./seeded-sampler.ts";
 
 /** For every turn: who is observed, what with, and whether it starts anew. */
 type Plan = readonly (readonly {

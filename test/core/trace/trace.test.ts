@@ -13,8 +13,8 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { readTrace } from "../../../src/core/trace/read-trace.ts";
 import { createTraceWriter, traceWriterOn } from "../../../src/core/trace/trace-writer.ts";
 import { characterRenderer } from "../rollout/character-renderer.ts";
-import { seededSampler } from "../rollout/seeded-sampler.ts";
 import { countingEnvironment, numbers, oneTask, scriptedEnvironment } from "../rollout/scripted-environment.ts";
+import { seededSampler } from "../rollout/seeded-sampler.ts";
 
 let folder: string;
 let files = 0;
@@ -39,7 +39,12 @@ async function write(path: string, episodes: readonly Episode[], append = false)
 
 async function someEpisodes(count: number): Promise<Episode[]> {
   const groups = await collectGroups(
-    rollout({ environment: countingEnvironment(2), tasks: numbers(count), policies: scriptedPolicy(() => "yes"), seed: 0 }),
+    rollout({
+      environment: countingEnvironment(2),
+      tasks: numbers(count),
+      policies: scriptedPolicy(() => "yes"),
+      seed: 0,
+    }),
   );
   return groups.flatMap(({ episodes }) => episodes);
 }
@@ -59,7 +64,13 @@ describe("a trace", () => {
       await rolloutEpisode({ environment: countingEnvironment(3), task, policies, seed: 1 }),
       await rolloutEpisode({ environment: countingEnvironment(3), task, policies, seed: 2, limits: { turns: 1 } }),
       await rolloutEpisode({ environment: broken, task, policies, seed: 3 }),
-      await rolloutEpisode({ environment: countingEnvironment(1), task, policies, seed: 4, signal: AbortSignal.abort() }),
+      await rolloutEpisode({
+        environment: countingEnvironment(1),
+        task,
+        policies,
+        seed: 4,
+        signal: AbortSignal.abort(),
+      }),
     ];
     expect(episodes.map(({ status }) => status)).toEqual(["completed", "truncated", "failed", "aborted"]);
     const path = newPath();
