@@ -19,6 +19,7 @@ import {
   type Loss,
   openModelPolicy,
   rolloutMetrics,
+  trainingGroup,
   updatePolicy,
 } from "lyceum/trainers";
 
@@ -67,9 +68,9 @@ for (let step = 1; step <= 100; step++) {
     }),
   );
   // An advantage compares a reward with the other rewards of its group. Imitation needs none.
-  const samples = groups.flatMap((group) =>
-    imitating ? imitationSamples(group) : groupSamples(group, { estimator: groupZScore }),
-  );
+  const samples = groups
+    .map(trainingGroup)
+    .flatMap((group) => (imitating ? imitationSamples(group) : groupSamples(group, { estimator: groupZScore })));
   const updated = await updatePolicy({ model, samples, loss: imitating ? imitate : reinforce, optimizer });
   if (step % 10 !== 0) continue;
 

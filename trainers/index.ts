@@ -90,6 +90,7 @@ export {
   turnCritic,
   withKlPenalty,
 } from "./credit/index.ts";
+export { type TrainingEpisode, type TrainingGroup, trainingGroup } from "./data/training-group.ts";
 export type { PerToken, TrainingSample } from "./data/training-sample.ts";
 export type { Loss } from "./losses/loss.ts";
 export type { LossAggregation } from "./losses/loss-aggregation.ts";

@@ -123,9 +123,9 @@ export interface AgentTurn {
  * const accuracy = ({ episodes }: Group): number =>
  *   episodes.filter(({ correct }) => correct === true).length / episodes.length;
  */
-export interface Group {
+export interface Group<Played extends Episode = Episode> {
   readonly task: Episode["task"];
-  readonly episodes: readonly Episode[];
+  readonly episodes: readonly Played[];
 }
 
 /** One sequence of tokens that an agent's model read and sampled. Trainers train on these sequences. */

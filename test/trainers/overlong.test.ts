@@ -4,11 +4,11 @@ import type { MessageNode } from "../../src/contract/episode.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
-import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { teamState } from "../../trainers/credit/team-state.ts";
 import { fitEpisodes } from "../../trainers/data/fit-episodes.ts";
+import { trainingGroup } from "../../trainers/data/training-group.ts";
 import { playedEpisode } from "./played-episode.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
@@ -118,9 +118,10 @@ describe("truncation of an episode", () => {
       truncated: false,
     },
   });
+  const { episodes } = trainingGroup({ task: episode.task, episodes: [episode] });
   const fitted = (maxLength: number | undefined, overlong: "truncate" | "drop" = "truncate") =>
-    fitEpisodes([episode], { overlong, maxLength: () => maxLength, split: "train" });
-  const sequences = (maxLength: number) => tokenSequences(fitted(maxLength).episodes[0]!, "agent");
+    fitEpisodes(episodes, { overlong, maxLength: () => maxLength, split: "train" });
+  const sequences = (maxLength: number) => fitted(maxLength).episodes[0]!.sequencesOf("agent");
 
   it("keeps the end of each sequence that is too long, with the data of its tokens", () => {
     const [long, short] = sequences(4);
@@ -130,8 +131,8 @@ describe("truncation of an episode", () => {
   });
 
   it("does not change a sequence that fits: one token more than the model reads", () => {
-    expect(fitted(6)).toEqual({ episodes: [episode], truncated: 0, dropped: 0 });
-    expect(fitted(undefined)).toEqual({ episodes: [episode], truncated: 0, dropped: 0 });
+    expect(fitted(6)).toEqual({ episodes, truncated: 0, dropped: 0 });
+    expect(fitted(undefined)).toEqual({ episodes, truncated: 0, dropped: 0 });
     expect(fitted(5)).toMatchObject({ truncated: 1 });
     expect(fitted(5, "drop")).toEqual({ episodes: [], truncated: 0, dropped: 1 });
   });

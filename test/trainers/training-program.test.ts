@@ -7,6 +7,7 @@ import {
   groupZScore,
   openModelPolicy,
   rolloutMetrics,
+  trainingGroup,
   updatePolicy,
 } from "../../trainers/index.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
@@ -29,7 +30,7 @@ it("the parts combine into a training program of a few lines", async () => {
     const groups = await collectGroups(
       rollout({ environment, tasks, policies: actor.policy, groupSize: 8, sampling, seed }),
     );
-    const samples = groups.flatMap((group) => groupSamples(group, { estimator: groupZScore }));
+    const samples = groups.flatMap((group) => groupSamples(trainingGroup(group), { estimator: groupZScore }));
     const loss = { terms: [{ type: "policyGradient" }], aggregation: "token-mean" } as const;
     const optimizer = { learningRate: 0.6, beta1: 0.9, beta2: 0.99, epsilon: 1e-3, weightDecay: 0 };
     await updatePolicy({ model, samples, loss, optimizer });

@@ -2,6 +2,7 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { Group, TokenSequence } from "../../src/contract/episode.ts";
 import type { JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
+import type { TrainingGroup } from "../data/training-group.ts";
 import type { StateTargets, TrainingSample } from "../data/training-sample.ts";
 
 /** The episodes of one training step. */
@@ -10,7 +11,7 @@ export interface StepExperience {
    * The episodes by task, with the trained agents only. If joint actions branch, each path from the root to a leaf is
    * an episode.
    */
-  readonly groups: readonly Group[];
+  readonly groups: readonly TrainingGroup[];
   /** If agents are frozen: the same episodes, including the frozen agents' records. A critic of the team reads them. */
   readonly withPartners?: readonly Group[];
   /** The trees of joint actions, if the rollout shape branches. */
@@ -21,7 +22,7 @@ export interface StepExperience {
 
 /** The episodes of one task. */
 export interface PlayedGroup {
-  readonly group: Group;
+  readonly group: TrainingGroup;
   readonly tree?: JointTree;
   readonly greedy?: Group;
 }

@@ -1,9 +1,10 @@
 import type { Group } from "../../src/contract/episode.ts";
 import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
+import type { TrainingGroup } from "../data/training-group.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import type { Credit } from "./credit.ts";
 import { normalizeAdvantages } from "./normalize-advantages.ts";
-import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
+import { agentsOf, rewardsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 import { treeHasSignal, treeSamples } from "./tree-advantages.ts";
 
 /** The options of {@link groupAdvantages}. */
@@ -54,9 +55,9 @@ export function groupAdvantages(options: GroupAdvantageOptions): Credit {
 }
 
 /** Returns the samples of independent episodes of one task: one per episode and agent that sampled a token. */
-export function groupSamples(group: Group, options: GroupAdvantageOptions, greedy?: Group): TrainingSample[] {
+export function groupSamples(group: TrainingGroup, options: GroupAdvantageOptions, greedy?: Group): TrainingSample[] {
   return agentsOf(group).flatMap((agent) => {
-    const baseline = greedy && trajectoriesOf(greedy, agent)[0]?.reward;
+    const baseline = greedy && rewardsOf(greedy, agent)[0];
     if (options.estimator.needsGreedy && baseline === undefined) return [];
     const trajectories = trajectoriesOf(group, agent);
     const { level = "episode" } = options;

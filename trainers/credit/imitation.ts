@@ -1,5 +1,5 @@
-import type { Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
-import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
+import type { Episode, TokenSequence } from "../../src/contract/episode.ts";
+import type { TrainingGroup } from "../data/training-group.ts";
 import type { PerToken, TrainingSample } from "../data/training-sample.ts";
 import type { Credit } from "./credit.ts";
 import { agentsOf } from "./trajectory.ts";
@@ -22,11 +22,11 @@ export function imitation(options: { readonly actions?: number; readonly observa
 }
 
 /** Returns one sample to imitate for each agent of each episode that did not fail. */
-export function imitationSamples(group: Group): TrainingSample[] {
+export function imitationSamples(group: TrainingGroup): TrainingSample[] {
   return agentsOf(group).flatMap((agent) =>
     group.episodes
       .filter(isPlayed)
-      .map((episode) => ({ agent, sequences: tokenSequences(episode, agent) }))
+      .map((episode) => ({ agent, sequences: episode.sequencesOf(agent) }))
       .filter(({ sequences }) => sequences.length > 0),
   );
 }

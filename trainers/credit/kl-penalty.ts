@@ -1,7 +1,7 @@
-import type { AgentEpisode, AgentTurn, Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
+import type { AgentEpisode, AgentTurn, TokenSequence } from "../../src/contract/episode.ts";
 import { addRewards, scored } from "../../src/contract/reward.ts";
 import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
-import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
+import type { TrainingEpisode, TrainingGroup } from "../data/training-group.ts";
 import type { Credit, CreditContext } from "./credit.ts";
 import { nodesOf } from "./tree-advantages.ts";
 
@@ -18,7 +18,7 @@ export function withKlPenalty(credit: Credit, weight: number): Credit {
     ...credit,
     needsReference: true,
     assign: async (experience, context) => {
-      const groups: Group[] = [];
+      const groups: TrainingGroup[] = [];
       const trees: JointTree[] = [];
       for (const tree of experience.trees ?? []) trees.push(await penalisedTree(tree, weight, context));
       if (experience.trees !== undefined) return credit.assign({ ...experience, trees }, context);
@@ -28,12 +28,12 @@ export function withKlPenalty(credit: Credit, weight: number): Credit {
   };
 }
 
-async function penalised(group: Group, weight: number, context: CreditContext): Promise<Group> {
-  const episodes: Episode[] = [];
+async function penalised(group: TrainingGroup, weight: number, context: CreditContext): Promise<TrainingGroup> {
+  const episodes: TrainingEpisode[] = [];
   for (const episode of group.episodes) {
     const agents: Record<string, AgentEpisode> = {};
     for (const [agent, record] of Object.entries(episode.agents)) {
-      agents[agent] = lowered(record, await divergences(episode, agent, context), weight);
+      agents[agent] = lowered(record, await divergences(episode.sequencesOf(agent), agent, context), weight);
     }
     episodes.push({ ...episode, agents });
   }
@@ -41,8 +41,11 @@ async function penalised(group: Group, weight: number, context: CreditContext): 
 }
 
 /** Returns the divergence of each turn. */
-async function divergences(episode: Episode, agent: string, context: CreditContext): Promise<Map<number, number>> {
-  const sequences = tokenSequences(episode, agent);
+async function divergences(
+  sequences: readonly TokenSequence[],
+  agent: string,
+  context: CreditContext,
+): Promise<Map<number, number>> {
   const reference = await context.referenceLogprobs(agent, sequences);
   const sums = new Map<number, number>();
   for (const [i, sequence] of sequences.entries()) {

@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import type { Group } from "../../src/contract/episode.ts";
+import type { TrainingGroup } from "../data/training-group.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../metrics/statistics.ts";
 import type { Credit, CreditContext } from "./credit.ts";
@@ -37,7 +37,7 @@ export function preferencePairs(options: PreferencePairOptions): Credit {
   };
 }
 
-function agentPairs(group: Group, agent: AgentId, options: PreferencePairOptions): TrainingSample[] {
+function agentPairs(group: TrainingGroup, agent: AgentId, options: PreferencePairOptions): TrainingSample[] {
   const played = trajectoriesOf(group, agent).filter(({ sequences }) => sequences.length > 0);
   return ranked(played, ({ reward }) => reward, options).map(([better, worse]) => ({
     agent,
@@ -47,7 +47,7 @@ function agentPairs(group: Group, agent: AgentId, options: PreferencePairOptions
 }
 
 async function jointPairs(
-  group: Group,
+  group: TrainingGroup,
   options: PreferencePairOptions,
   context: CreditContext,
 ): Promise<TrainingSample[]> {

@@ -21,10 +21,10 @@ export function ofTrainedAgents(played: PlayedGroup, frozen: ReadonlySet<AgentId
  * Returns a group whose episodes have only the records of trained agents. The frozen agents may depend on the episode's
  * index in the group.
  */
-export function trainedGroup(
-  group: Group,
+export function trainedGroup<Played extends Episode>(
+  group: Group<Played>,
   frozen: ReadonlySet<AgentId> | ((sampleIndex: number) => ReadonlySet<AgentId>),
-): Group {
+): Group<Played> {
   const frozenIn = typeof frozen === "function" ? frozen : () => frozen;
   return {
     ...group,
@@ -32,7 +32,7 @@ export function trainedGroup(
   };
 }
 
-function trainedEpisode(episode: Episode, frozen: ReadonlySet<AgentId>): Episode {
+function trainedEpisode<Played extends Episode>(episode: Played, frozen: ReadonlySet<AgentId>): Played {
   if (frozen.size === 0) return episode;
   return { ...episode, agents: without(episode.agents, frozen) };
 }

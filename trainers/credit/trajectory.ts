@@ -1,11 +1,11 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import type { AgentEpisode, Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
-import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
+import type { AgentEpisode, Group, TokenSequence } from "../../src/contract/episode.ts";
+import type { TrainingEpisode, TrainingGroup } from "../data/training-group.ts";
 
 /** One agent's part of one scored episode: its sampled tokens and the reward of each of its turns. */
 export interface Trajectory {
   readonly agent: AgentId;
-  readonly episode: Episode;
+  readonly episode: TrainingEpisode;
   readonly sequences: readonly TokenSequence[];
   /** The agent's turns in order. `turn` is the turn number of the environment. */
   readonly turns: readonly { readonly turn: number; readonly reward: number }[];
@@ -16,7 +16,7 @@ export interface Trajectory {
 }
 
 /** Returns the trajectories of an agent in a group. Unscored episodes are left out. */
-export function trajectoriesOf(group: Group, agent: AgentId): Trajectory[] {
+export function trajectoriesOf(group: TrainingGroup, agent: AgentId): Trajectory[] {
   return group.episodes.flatMap((episode) => {
     const record: AgentEpisode | undefined = episode.agents[agent];
     if (record?.reward.status !== "scored") return [];
@@ -24,7 +24,7 @@ export function trajectoriesOf(group: Group, agent: AgentId): Trajectory[] {
       {
         agent,
         episode,
-        sequences: tokenSequences(episode, agent),
+        sequences: episode.sequencesOf(agent),
         turns: record.turns.map(({ turn, reward }) => ({
           turn,
           reward: reward?.status === "scored" ? reward.value : 0,
@@ -41,7 +41,15 @@ export function agentsOf(group: Group): AgentId[] {
   return [...new Set(group.episodes.flatMap((episode) => Object.keys(episode.agents)))];
 }
 
+/** Returns the reward of each scored episode of an agent. */
+export function rewardsOf(group: Group, agent: AgentId): number[] {
+  return group.episodes.flatMap(({ agents }) => {
+    const reward = agents[agent]?.reward;
+    return reward?.status === "scored" ? [reward.value] : [];
+  });
+}
+
 /** Returns true if two scored episodes of an agent have different rewards, so that a comparison gives a gradient. */
 export function hasSignal(group: Group): boolean {
-  return agentsOf(group).some((agent) => new Set(trajectoriesOf(group, agent).map(({ reward }) => reward)).size > 1);
+  return agentsOf(group).some((agent) => new Set(rewardsOf(group, agent)).size > 1);
 }

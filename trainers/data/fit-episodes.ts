@@ -1,13 +1,14 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import type { AgentEpisode, Episode, MessageNode, NodeTokens } from "../../src/contract/episode.ts";
+import type { Episode, TokenSequence } from "../../src/contract/episode.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import { type TrainingEpisode, withSequences } from "./training-group.ts";
 
 /** What happens to an episode that is too long for the model of one of its agents. */
 export type OverlongPolicy = "error" | "truncate" | "drop";
 
 /** The episodes that fit, and how many were cut or dropped. */
 export interface FittedEpisodes {
-  readonly episodes: readonly Episode[];
+  readonly episodes: readonly TrainingEpisode[];
   readonly truncated: number;
   readonly dropped: number;
 }
@@ -18,7 +19,7 @@ export interface FittedEpisodes {
  * token of a sequence, so `maxLength` + 1 tokens fit.
  */
 export function fitEpisodes(
-  episodes: readonly Episode[],
+  episodes: readonly TrainingEpisode[],
   options: {
     readonly overlong: OverlongPolicy;
     /** Returns the largest number of tokens that an agent's model reads, or undefined if the agent is not trained. */
@@ -28,68 +29,40 @@ export function fitEpisodes(
   },
 ): FittedEpisodes {
   const { overlong, maxLength, split } = options;
-  const fitted: Episode[] = [];
+  const limitOf = (agent: AgentId): number => maxLength(agent) ?? Number.POSITIVE_INFINITY;
+  const fitted: TrainingEpisode[] = [];
   let truncated = 0;
   let dropped = 0;
   for (const episode of episodes) {
-    const agents: Record<AgentId, AgentEpisode> = {};
     let isLong = false;
-    for (const [agent, record] of Object.entries(episode.agents)) {
-      const limit = maxLength(agent) ?? Number.POSITIVE_INFINITY;
-      const longest = Math.max(0, ...sequencesOf(record).map(lengthOf)) - 1;
+    for (const agent of Object.keys(episode.agents)) {
+      const limit = limitOf(agent);
+      const longest = Math.max(0, ...episode.sequencesOf(agent).map(({ ids }) => ids.length)) - 1;
       if (longest > limit && overlong === "error") throw tooLong(episode, { agent, longest, limit, split });
       isLong ||= longest > limit;
-      agents[agent] = longest > limit ? withLastTokens(record, limit + 1) : record;
     }
     if (isLong && overlong === "drop") {
       dropped += 1;
       continue;
     }
     if (isLong) truncated += 1;
-    fitted.push(isLong ? { ...episode, agents } : episode);
+    const cut = (agent: AgentId): TokenSequence[] =>
+      episode.sequencesOf(agent).map((sequence) => lastTokens(sequence, limitOf(agent) + 1));
+    fitted.push(isLong ? withSequences(episode, cut) : episode);
   }
   return { episodes: fitted, truncated, dropped };
 }
 
-/** Returns the nodes with tokens of each sequence. */
-function sequencesOf({ nodes }: AgentEpisode): MessageNode[][] {
-  const sequences: MessageNode[][] = [];
-  for (const node of nodes) {
-    if (node.tokens === undefined) continue;
-    if (node.tokens.startsSequence || sequences.length === 0) sequences.push([]);
-    sequences.at(-1)!.push(node);
-  }
-  return sequences;
-}
-
-function lengthOf(nodes: readonly MessageNode[]): number {
-  return nodes.reduce((sum, { tokens }) => sum + tokens!.ids.length, 0);
-}
-
-/** Returns the record with only the last `kept` tokens of each sequence. */
-function withLastTokens(record: AgentEpisode, kept: number): AgentEpisode {
-  const shortened = new Map<number, NodeTokens>();
-  for (const nodes of sequencesOf(record)) {
-    let excess = lengthOf(nodes) - kept;
-    for (const { id, tokens } of nodes) {
-      if (excess <= 0) break;
-      const count = Math.min(excess, tokens!.ids.length);
-      shortened.set(id, withoutFirst(tokens!, count));
-      excess -= count;
-    }
-  }
+/** Returns the last `kept` tokens of a sequence. */
+function lastTokens(sequence: TokenSequence, kept: number): TokenSequence {
+  const { ids, mask, logprobs, turns, supports, values } = sequence;
+  const count = Math.max(0, ids.length - kept);
   return {
-    ...record,
-    nodes: record.nodes.map((node) => (shortened.has(node.id) ? { ...node, tokens: shortened.get(node.id)! } : node)),
-  };
-}
-
-function withoutFirst(tokens: NodeTokens, count: number): NodeTokens {
-  const { ids, logprobs, supports, values } = tokens;
-  return {
-    ...tokens,
+    ...sequence,
     ids: ids.slice(count),
-    ...(logprobs === undefined ? {} : { logprobs: logprobs.slice(count) }),
+    mask: mask.slice(count),
+    logprobs: logprobs.slice(count),
+    turns: turns.slice(count),
     ...(supports === undefined ? {} : { supports: supports.slice(count) }),
     ...(values === undefined ? {} : { values: values.slice(count) }),
   };

@@ -4,7 +4,7 @@ import { deriveSeed } from "../../src/core/random/random.ts";
 import type { ProbeConfig } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
-import { agentsOf, hasSignal, trajectoriesOf } from "../credit/trajectory.ts";
+import { agentsOf, hasSignal, rewardsOf } from "../credit/trajectory.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { openPlayers } from "../models/open-policy.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
@@ -49,7 +49,7 @@ export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConf
     ...found,
     elapsedMs: performance.now() - started,
     samples: bestAndWorst(played),
-    advice: probeAdvice(run, { ...found, rewards: played.flatMap(rewardsOf) }),
+    advice: probeAdvice(run, { ...found, rewards: played.flatMap(allRewards) }),
   };
 }
 
@@ -64,15 +64,15 @@ function groupsWithSignal({ algorithm, rewardProcessors }: TrainingRun, played: 
   for (const { group } of learnt) {
     for (const agent of agentsOf(group)) {
       const known = rewards.get(agent) ?? new Set();
-      for (const { reward } of trajectoriesOf(group, agent)) known.add(reward);
+      for (const reward of rewardsOf(group, agent)) known.add(reward);
       rewards.set(agent, known);
     }
   }
   return [...rewards.values()].some(({ size }) => size > 1) ? learnt.length : 0;
 }
 
-function rewardsOf({ group }: PlayedGroup): number[] {
-  return agentsOf(group).flatMap((agent) => trajectoriesOf(group, agent).map(({ reward }) => reward));
+function allRewards({ group }: PlayedGroup): number[] {
+  return agentsOf(group).flatMap((agent) => rewardsOf(group, agent));
 }
 
 /** Returns the completions with the highest and the lowest reward. If all rewards are equal, two of different tasks. */

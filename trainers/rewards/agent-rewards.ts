@@ -1,5 +1,5 @@
 import type { Group } from "../../src/contract/episode.ts";
-import { agentsOf, trajectoriesOf } from "../credit/trajectory.ts";
+import { agentsOf, rewardsOf } from "../credit/trajectory.ts";
 import { mean } from "../metrics/statistics.ts";
 
 /**
@@ -35,8 +35,7 @@ function agentRewards(groups: readonly Group[]): Record<string, number> {
   const rewards = new Map<string, number[]>();
   for (const group of groups) {
     for (const agent of agentsOf(group)) {
-      const own = trajectoriesOf(group, agent).map(({ reward }) => reward);
-      rewards.set(agent, [...(rewards.get(agent) ?? []), ...own]);
+      rewards.set(agent, [...(rewards.get(agent) ?? []), ...rewardsOf(group, agent)]);
     }
   }
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import type { AgentEpisode, Group } from "../../src/contract/episode.ts";
+import type { AgentEpisode, Episode, Group } from "../../src/contract/episode.ts";
 import { addRewards, type Reward, scored } from "../../src/contract/reward.ts";
 import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { PlayedGroup } from "../credit/credit.ts";
@@ -25,7 +25,7 @@ export function processRewards(played: PlayedGroup, processors: readonly RewardP
 /** Processes the reward of one turn. Undefined means that the turn has no reward. */
 type Process = (value: number | undefined, length: number) => number | undefined;
 
-function processedGroup(group: Group, process: Process): Group {
+function processedGroup<Played extends Episode>(group: Group<Played>, process: Process): Group<Played> {
   const episodes = group.episodes.map((episode) => ({
     ...episode,
     agents: Object.fromEntries(

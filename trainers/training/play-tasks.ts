@@ -9,6 +9,7 @@ import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import { rolloutLimits, samplingSettings } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
+import { trainingGroup } from "../data/training-group.ts";
 import { branching } from "./branching.ts";
 import type { TrainingRun } from "./training-run.ts";
 
@@ -53,7 +54,7 @@ export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Pr
     const played: PlayedGroup[] = [];
     for await (const tree of jointRollout({ ...traced, shape })) {
       meter?.add(1);
-      played.push({ group: { task: tree.task, episodes: tree.episodes }, tree });
+      played.push({ group: trainingGroup({ task: tree.task, episodes: tree.episodes }), tree });
     }
     return played;
   }
@@ -61,7 +62,8 @@ export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Pr
   meter?.expect(options.tasks.length * (groupSize + (needsGreedy ? 1 : 0)));
   const onEpisode = (): void => meter?.add(1);
   const ending = terminationThreshold === undefined ? {} : { terminationThreshold, partners: Object.keys(run.frozen) };
-  const groups = await collectGroups(rollout({ ...traced, ...ending, groupSize }), { onEpisode });
+  const rolledOut = await collectGroups(rollout({ ...traced, ...ending, groupSize }), { onEpisode });
+  const groups = rolledOut.map(trainingGroup);
   if (!needsGreedy) return groups.map((group) => ({ group }));
   const greedySampling = { ...common.sampling, temperature: 0 };
   const greedy = await collectGroups(rollout({ ...common, ...ending, groupSize: 1, sampling: greedySampling }), {

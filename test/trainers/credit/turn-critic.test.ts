@@ -9,6 +9,7 @@ import {
   type TurnCriticOptions,
   turnCritic,
 } from "../../../trainers/credit/index.ts";
+import { trainingGroup } from "../../../trainers/data/training-group.ts";
 import { playedEpisode } from "../played-episode.ts";
 
 /** An agent's episode: prompt 1 2, sampled 3 4, reply 5, sampled 6. With a restart, the reply is the whole prompt. */
@@ -69,7 +70,7 @@ async function assigned(
     ...{ discount: 0.5, input: "v", critic: { type: "shared", scope: "learner" }, whiten: false },
     ...options,
   });
-  const experience = { groups, ...(withPartners === undefined ? {} : { withPartners }) };
+  const experience = { groups: groups.map(trainingGroup), ...(withPartners === undefined ? {} : { withPartners }) };
   return { read, ...(await credit.assign(experience, context)) };
 }
 

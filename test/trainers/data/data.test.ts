@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Episode, EpisodeStatus, Group } from "../../../src/contract/episode.ts";
+import type { Episode, EpisodeStatus } from "../../../src/contract/episode.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import { type Reward, scored, unscored } from "../../../src/contract/reward.ts";
 import { groupMean, noBaseline } from "../../../trainers/advantages/index.ts";
@@ -9,6 +9,7 @@ import { imitationSamples } from "../../../trainers/credit/imitation.ts";
 import { hasSignal } from "../../../trainers/credit/trajectory.ts";
 import { microBatches } from "../../../trainers/data/micro-batches.ts";
 import { sampleData, scaleDatum, trainedTokens } from "../../../trainers/data/sample-data.ts";
+import { type TrainingGroup, trainingGroup } from "../../../trainers/data/training-group.ts";
 import { playedEpisode } from "../played-episode.ts";
 
 /** An episode of two turns: prompt 1 2, sampled 3 4, reply 5, sampled 6. If it is broken, 6 is in a new sequence. */
@@ -52,11 +53,12 @@ function episode(options: {
   return playedEpisode(Object.fromEntries(agents), { id: `episode-${sampleIndex}`, sampleIndex, status });
 }
 
-function group(rewards: readonly Reward[]): Group {
-  return {
-    task: { index: 0, id: "0", hash: "0" },
-    episodes: rewards.map((reward, sampleIndex) => episode({ sampleIndex, rewards: { agent: reward } })),
-  };
+function group(rewards: readonly Reward[]): TrainingGroup {
+  return groupOf(rewards.map((reward, sampleIndex) => episode({ sampleIndex, rewards: { agent: reward } })));
+}
+
+function groupOf(episodes: readonly Episode[]): TrainingGroup {
+  return trainingGroup({ task: { index: 0, id: "0", hash: "0" }, episodes });
 }
 
 describe("samples", () => {
@@ -81,7 +83,7 @@ describe("samples", () => {
     const two = [0, 1].map((sampleIndex) =>
       episode({ sampleIndex, rewards: { a: scored(sampleIndex), b: scored(10 * sampleIndex) } }),
     );
-    const groups = [{ ...group([]), episodes: two }, group([scored(100), scored(102)])];
+    const groups = [groupOf(two), group([scored(100), scored(102)])];
     expect(
       groups
         .flatMap((one) => groupSamples(one, { estimator: groupMean }))
@@ -101,7 +103,7 @@ describe("samples", () => {
     const episodes = statuses.map((status, sampleIndex) =>
       episode({ sampleIndex, status, rewards: { agent: unscored("judge") } }),
     );
-    const samples = imitationSamples({ ...group([]), episodes });
+    const samples = imitationSamples(groupOf(episodes));
     expect(samples).toHaveLength(2);
     for (const sample of samples) expect(sample.advantage).toBeUndefined();
   });
@@ -115,16 +117,15 @@ describe("samples", () => {
     const episodes = [0, 1].map((sampleIndex) =>
       episode({ sampleIndex, rewards: { a: scored(1), b: scored(sampleIndex) } }),
     );
-    expect(hasSignal({ ...group([]), episodes })).toBe(true);
+    expect(hasSignal(groupOf(episodes))).toBe(true);
   });
 });
 
 describe("sampleData", () => {
   const sampleOf = (broken: boolean) =>
-    groupSamples(
-      { ...group([]), episodes: [episode({ sampleIndex: 0, rewards: { agent: scored(3) }, broken })] },
-      { estimator: noBaseline },
-    )[0]!;
+    groupSamples(groupOf([episode({ sampleIndex: 0, rewards: { agent: scored(3) }, broken })]), {
+      estimator: noBaseline,
+    })[0]!;
 
   it("trains each sampled token at the position that predicts it", () => {
     const [datum, ...others] = sampleData(sampleOf(false)).data;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Group } from "../../../src/contract/episode.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import { scored, unscored } from "../../../src/contract/reward.ts";
+import { trainingGroup } from "../../../trainers/data/training-group.ts";
 import { processRewards } from "../../../trainers/rewards/process-rewards.ts";
 import { type RewardProcessorConfig, rewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
 import { playedEpisode } from "../played-episode.ts";
@@ -45,7 +45,7 @@ describe("reward processors", () => {
   });
 
   const turn = (node: number, value: number) => ({ turn: node, node, finish: "stop" as const, reward: scored(value) });
-  const group: Group = {
+  const group = trainingGroup({
     task: { index: 0, id: "0", hash: "0" },
     episodes: [
       playedEpisode({
@@ -65,7 +65,7 @@ describe("reward processors", () => {
         },
       }),
     ],
-  };
+  });
 
   it("are applied turn by turn, in order, and leave an unscored reward unscored", () => {
     const processors = rewardProcessors(
@@ -135,7 +135,7 @@ describe("reward processors", () => {
           truncated: false,
         },
       });
-      const played = { group: { task: episode.task, episodes: [episode] } };
+      const played = { group: trainingGroup({ task: episode.task, episodes: [episode] }) };
       const chain = rewardProcessors([{ type: "overlong-penalty", cache: 4 }], { maxTokens: 10 });
       const { agents } = processRewards(played, chain).group.episodes[0]!;
       expect(agents.agent!.turns.map(({ reward }) => reward)).toEqual([
