@@ -58,6 +58,8 @@ export type {
   Model,
   ModelSource,
   ModelSpec,
+  PassOptions,
+  PassProgress,
   StepMetrics,
   TrainableSpec,
   TrainingBackend,

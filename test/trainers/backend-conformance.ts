@@ -6,7 +6,13 @@ import type { Sample, Sampler } from "../../src/contract/sampler.ts";
 import { createRandom } from "../../src/core/random/random.ts";
 import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
-import type { AdamParams, Model, ModelSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import type {
+  AdamParams,
+  Model,
+  ModelSpec,
+  PassProgress,
+  TrainingBackend,
+} from "../../trainers/backend/training-backend.ts";
 import { adam, exampleData, expectClose, relative } from "./conformance-data.ts";
 import { tokenLossOf } from "./reference-losses/token-loss-of.ts";
 import { valueHeadConformance } from "./value-head-conformance.ts";
@@ -157,6 +163,51 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     expect(relative(first.gradientNorm, second.gradientNorm)).toBeLessThan(100 * tolerance);
     const probe = exampleData(2);
     await expectSameLogprobs(together, apart, probe, 100 * tolerance);
+  });
+
+  it.each([
+    [12, 3],
+    [1, 4],
+  ])("splits data into micro-batches of at most %i tokens, with the same results", async (maxTokens, atLeast) => {
+    const data = exampleData(1);
+    const whole = await openTrained();
+    const split = await openTrained();
+    const passes: PassProgress[][] = [];
+    const options = () => {
+      const done: PassProgress[] = [];
+      passes.push(done);
+      return { maxTokensPerMicroBatch: maxTokens, onProgress: (part: PassProgress) => void done.push(part) };
+    };
+    const logprobs = await whole.forward(data, { outputs: ["logprobs"] });
+    for (const [i, result] of (await split.forward(data, { outputs: ["logprobs"], ...options() })).entries()) {
+      expectClose(result.logprobs!, logprobs[i]!.logprobs!, tolerance);
+    }
+    const first = await whole.forwardBackward(data, [{ type: "policyGradient" }]);
+    const second = await split.forwardBackward(data, [{ type: "policyGradient" }], options());
+    expect(second.tokens).toBe(first.tokens);
+    expect(second.loss).toBeCloseTo(first.loss, 3);
+    for (const [i, values] of second.logprobs.entries()) expectClose(values, first.logprobs[i]!, tolerance);
+    const norms: number[] = [];
+    for (const model of [whole, split]) norms.push((await model.optimStep(adam, { stepId: 4 })).gradientNorm);
+    expect(relative(norms[1]!, norms[0]!)).toBeLessThan(100 * tolerance);
+    for (const done of passes) {
+      expect(done.length).toBeGreaterThanOrEqual(atLeast);
+      expect(done.reduce((sum, { sequences }) => sum + sequences, 0)).toBe(data.length);
+      expect(done.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(first.tokens);
+    }
+  });
+
+  it("stops between two micro-batches if the signal aborts, and adds no gradient", async () => {
+    const data = Array.from({ length: 100 }, (_, seed) => exampleData(seed)).flat();
+    const model = await openTrained();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const options = { signal, maxTokensPerMicroBatch: 1, onProgress: () => controller.abort() };
+    await expect(model.forwardBackward(data, [{ type: "crossEntropy" }], options)).rejects.toSatisfy(isAbort);
+    const untouched = await openTrained();
+    await trainStep(model, exampleData(22));
+    await trainStep(untouched, exampleData(22));
+    await expectSameLogprobs(model, untouched, exampleData(23), 0);
   });
 
   it("clears the gradient with the step, and the step lowers the loss", async () => {

@@ -7,6 +7,7 @@ import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
+import { microBatches } from "../../trainers/backend/micro-batches.ts";
 import type {
   AdamParams,
   ForwardOutput,
@@ -14,6 +15,7 @@ import type {
   LossResult,
   Model,
   ModelSpec,
+  PassOptions,
   StepMetrics,
   TrainingBackend,
 } from "../../trainers/backend/training-backend.ts";
@@ -96,12 +98,12 @@ class BigramModel implements Model {
 
   async forward(
     data: readonly Datum[],
-    options: { readonly outputs: readonly ForwardOutput[]; readonly signal?: AbortSignal },
+    options: PassOptions & { readonly outputs: readonly ForwardOutput[] },
   ): Promise<ForwardResult[]> {
     options.signal?.throwIfAborted();
     if (options.outputs.includes("values")) this.#requireValueHead();
-    return data.map((datum) => {
-      this.#checkDatum(datum);
+    for (const datum of data) this.#checkDatum(datum);
+    return inMicroBatches(data, options, (datum) => {
       const logprobs = new Float32Array(datum.tokens.length);
       const entropy = new Float32Array(datum.tokens.length);
       const values = new Float32Array(datum.tokens.length);
@@ -120,20 +122,19 @@ class BigramModel implements Model {
   async forwardBackward(
     data: readonly Datum[],
     terms: readonly LossTerm[],
-    options?: { readonly signal?: AbortSignal },
+    options: PassOptions = {},
   ): Promise<LossResult> {
     if (this.spec.trainable.type === "frozen") throw unsupported("a frozen model cannot be trained");
     for (const datum of data) this.#checkDatum(datum);
-    options?.signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
+    const before = new Map([...this.#gradient].map(([context, row]) => [context, row.slice()]));
     const learnsValues = terms.some(({ type }) => type === "value");
     if (learnsValues) this.#requireValueHead();
     const termSums = terms.map(() => 0);
     let tokens = 0;
-    const values: Float32Array[] = [];
-    const logprobs = data.map((datum) => {
+    const pass = (datum: Datum): { readonly result: Float32Array; readonly predictions: Float32Array } => {
       const result = new Float32Array(datum.tokens.length);
       const predictions = new Float32Array(datum.tokens.length);
-      values.push(predictions);
       for (const [t, mask] of datum.lossMask.entries()) {
         if (mask === 0) continue;
         tokens += 1;
@@ -178,15 +179,22 @@ class BigramModel implements Model {
           }
         }
       }
-      return result;
-    });
+      return { result, predictions };
+    };
+    let passed: ReturnType<typeof pass>[];
+    try {
+      passed = inMicroBatches(data, options, pass);
+    } catch (error) {
+      this.#gradient = before;
+      throw error;
+    }
     const loss = termSums.reduce((sum, value) => sum + value, 0);
     const onlyValues = learnsValues && terms.every(({ type }) => type === "value");
     return {
       loss,
       terms: termSums,
-      logprobs: onlyValues ? [] : logprobs,
-      ...(learnsValues ? { values } : {}),
+      logprobs: onlyValues ? [] : passed.map(({ result }) => result),
+      ...(learnsValues ? { values: passed.map(({ predictions }) => predictions) } : {}),
       tokens,
       metrics: {},
     };
@@ -302,6 +310,26 @@ class BigramModel implements Model {
       if (id < 0 || id >= vocabularySize) throw unsupported(`there is no token ${id}`);
     }
   }
+}
+
+/** Calls a function of each datum, one micro-batch after the other, and returns the results in order. */
+function inMicroBatches<T>(
+  data: readonly Datum[],
+  { signal, maxTokensPerMicroBatch = 4096, onProgress }: PassOptions,
+  pass: (datum: Datum) => T,
+): T[] {
+  const results = new Array<T>(data.length);
+  const lengths = data.map(({ tokens }) => tokens.length);
+  for (const indices of microBatches(lengths, maxTokensPerMicroBatch)) {
+    for (const index of indices) results[index] = pass(data[index]!);
+    const tokens = indices.reduce(
+      (sum, index) => sum + data[index]!.lossMask.filter((weight) => weight !== 0).length,
+      0,
+    );
+    onProgress?.({ sequences: indices.length, tokens });
+    signal?.throwIfAborted();
+  }
+  return results;
 }
 
 class BigramSampler implements Sampler {

@@ -176,6 +176,26 @@ export interface StepMetrics {
   readonly version: number;
 }
 
+/** The options of one pass over data. */
+export interface PassOptions {
+  /** Checked between micro-batches. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * The maximum number of tokens of a micro-batch, padding included, if it is smaller than the backend's own maximum. A
+   * longer sequence has a micro-batch of its own. Memory grows with it. Results do not depend on it, except by rounding.
+   */
+  readonly maxTokensPerMicroBatch?: number | undefined;
+  /** Called after each micro-batch. */
+  readonly onProgress?: ((done: PassProgress) => void) | undefined;
+}
+
+/** The size of a finished micro-batch. */
+export interface PassProgress {
+  readonly sequences: number;
+  /** The number of tokens whose loss mask is not 0. */
+  readonly tokens: number;
+}
+
 /** A set of weights that can be run, trained, sampled from and saved. */
 export interface Model {
   readonly spec: ModelSpec;
@@ -191,16 +211,16 @@ export interface Model {
   readonly version: number;
   /** The largest number of tokens of one sequence. */
   readonly maxLength: number;
+  /** Computes outputs of each datum, in order. The model splits the data into micro-batches: see {@link PassOptions}. */
   forward(
     data: readonly Datum[],
-    options: { readonly outputs: readonly ForwardOutput[]; readonly signal?: AbortSignal },
+    options: PassOptions & { readonly outputs: readonly ForwardOutput[] },
   ): Promise<ForwardResult[]>;
-  /** Adds the gradient of the sum of all terms over all tokens to the accumulated gradient. */
-  forwardBackward(
-    data: readonly Datum[],
-    terms: readonly LossTerm[],
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<LossResult>;
+  /**
+   * Adds the gradient of the sum of all terms over all tokens to the accumulated gradient. Pass all data of an optimizer
+   * step: the model splits them into micro-batches. A call that is aborted or fails adds nothing.
+   */
+  forwardBackward(data: readonly Datum[], terms: readonly LossTerm[], options?: PassOptions): Promise<LossResult>;
   /**
    * Applies the accumulated gradient and clears it. A `stepId` that was already applied is not applied again, so that a
    * retry is harmless. Throws `backend.not-finite` if the gradient is not finite. The weights are then unchanged.

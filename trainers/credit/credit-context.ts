@@ -2,8 +2,8 @@ import type { AgentId } from "../../src/contract/action.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import { datumFromIds } from "../backend/datum.ts";
-import type { Model } from "../backend/training-backend.ts";
-import { forwardAll } from "../data/forward-all.ts";
+import type { Model, PassOptions } from "../backend/training-backend.ts";
+import { modelOutputs } from "../data/model-outputs.ts";
 import { valueDatum } from "../data/value-datum.ts";
 import type { Learner } from "../training/learners.ts";
 import type { TrainingRun } from "../training/training-run.ts";
@@ -12,11 +12,7 @@ import type { CreditContext, Critic, CriticInput } from "./index.ts";
 /** Creates the credit context of a run. The meter counts the sequences that the models read. */
 export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditContext {
   const { learners, algorithm, config, signal } = run;
-  const bounds = {
-    maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
-    ...(signal === undefined ? {} : { signal }),
-    ...(meter === undefined ? {} : { meter }),
-  };
+  const bounds = { maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch, signal, meter };
   const learnerOf = (agent: AgentId): Learner => learners.policies.find(({ agents }) => agents.includes(agent))!;
   return {
     learnerOf: (agent) => learnerOf(agent).name,
@@ -40,7 +36,7 @@ export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditCo
           hint: "Set needsReference: true on its credit.",
         });
       }
-      const logprobs = await forwardAll(
+      const logprobs = await modelOutputs(
         sequences.map((sequence) => datumFromIds(sequence)),
         { ...bounds, model: reference, output: "logprobs" },
       );
@@ -49,10 +45,8 @@ export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditCo
   };
 }
 
-interface Bounds {
-  readonly maxTokensPerMicroBatch: number;
-  readonly signal?: AbortSignal;
-  readonly meter?: ActivityMeter;
+interface Bounds extends Pick<PassOptions, "maxTokensPerMicroBatch" | "signal"> {
+  readonly meter: ActivityMeter | undefined;
 }
 
 function criticOf(name: string, model: Model, bounds: Bounds): Critic {
@@ -61,7 +55,7 @@ function criticOf(name: string, model: Model, bounds: Bounds): Critic {
     renderer: model.renderer,
     maxLength: model.maxLength,
     values: (sequences) =>
-      forwardAll(
+      modelOutputs(
         sequences.map(({ ids }) => valueDatum({ ids, targets: ids.map((_, after) => ({ after, value: 0, old: 0 })) })),
         { ...bounds, model, output: "values" },
       ),

@@ -4,9 +4,8 @@ import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { UpdateSchedule } from "../algorithms/index.ts";
 import type { Datum } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
-import type { AdamParams, LossResult, Model } from "../backend/training-backend.ts";
-import { forwardAll } from "../data/forward-all.ts";
-import { microBatches } from "../data/micro-batches.ts";
+import type { AdamParams, LossResult, Model, PassOptions } from "../backend/training-backend.ts";
+import { modelOutputs } from "../data/model-outputs.ts";
 import { type SampleData, sampleData, scaleDatum, trainedTokens } from "../data/sample-data.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { linearizeSequenceLoss } from "../losses/linearize-sequence-loss.ts";
@@ -24,7 +23,7 @@ export interface UpdateOptions {
   readonly updates?: UpdateSchedule;
   /** The frozen model that a KL term or a preference compares with. */
   readonly reference?: Model;
-  /** 4096 by default. */
+  /** See {@link PassOptions}. The backend's own maximum by default. */
   readonly maxTokensPerMicroBatch?: number;
   /** Shuffles the samples if there are several minibatches. 0 by default. */
   readonly seed?: number;
@@ -126,7 +125,7 @@ async function withLogprobs(
   options: Pick<UpdateOptions, "maxTokensPerMicroBatch" | "signal" | "meter">,
   change: (datum: Datum, logprobs: Float32Array) => Datum,
 ): Promise<SampleData[]> {
-  const results = await forwardAll(
+  const results = await modelOutputs(
     units.flatMap(({ data }) => data),
     { ...options, model, output: "logprobs" },
   );
@@ -168,7 +167,7 @@ async function accumulateGradient(options: MinibatchUpdate): Promise<number> {
   return statistics.stepDivergence;
 }
 
-/** Accumulates the gradient of all terms over all data, in micro-batches of bounded size. */
+/** Accumulates the gradient of all terms over all data. */
 async function addGradient(
   data: readonly Datum[],
   terms: readonly LossTerm[],
@@ -177,16 +176,15 @@ async function addGradient(
     readonly add: (data: readonly Datum[], result: LossResult) => void;
   },
 ): Promise<void> {
-  const { model, maxTokensPerMicroBatch = 4096, signal } = options;
-  const lengths = data.map((datum) => datum.tokens.length);
-  for (const indices of microBatches(lengths, maxTokensPerMicroBatch)) {
-    const part = indices.map((index) => data[index]!);
-    const result = await model.forwardBackward(part, terms, signal === undefined ? {} : { signal });
-    checkFinite("loss", result.loss, model.version + 1);
-    options.meter?.add(part.length);
-    options.meter?.addTokens(result.tokens);
-    options.add(part, result);
-  }
+  if (data.length === 0) return;
+  const { model, maxTokensPerMicroBatch, signal, meter } = options;
+  const onProgress: PassOptions["onProgress"] = ({ sequences, tokens }) => {
+    meter?.add(sequences);
+    meter?.addTokens(tokens);
+  };
+  const result = await model.forwardBackward(data, terms, { maxTokensPerMicroBatch, signal, onProgress });
+  checkFinite("loss", result.loss, model.version + 1);
+  options.add(data, result);
 }
 
 /** Returns the states of a minibatch's samples, scaled so that a value term over them is a mean. */
@@ -206,15 +204,9 @@ async function scaledData(options: MinibatchUpdate): Promise<Datum[]> {
   if (loss.sequence === undefined) {
     return minibatch.flatMap(({ data }, i) => data.map((datum) => scaleDatum(datum, scales[i]!)));
   }
-  const logprobs = await forwardAll(
+  const logprobs = await modelOutputs(
     minibatch.flatMap(({ data }) => data),
-    {
-      model,
-      output: "logprobs",
-      ...(maxTokensPerMicroBatch === undefined ? {} : { maxTokensPerMicroBatch }),
-      ...(signal === undefined ? {} : { signal }),
-      ...(meter === undefined ? {} : { meter }),
-    },
+    { model, output: "logprobs", maxTokensPerMicroBatch, signal, meter },
   );
   const { data, value, metrics } = linearizeSequenceLoss({ units: minibatch, logprobs, loss: loss.sequence, scales });
   checkFinite("loss", value, model.version + 1);

@@ -5,7 +5,7 @@ import { isClipped } from "../losses/clip-range.ts";
 import type { Loss } from "../losses/loss.ts";
 import { mean } from "../metrics/statistics.ts";
 
-/** Collects the metrics of one update over its micro-batches and optimizer steps. */
+/** Collects the metrics of one update over its optimizer steps. */
 export class UpdateStatistics {
   readonly #terms: readonly LossTerm[];
   readonly #sequenceLoss: string | undefined;

@@ -12,16 +12,14 @@ import type {
   LossResult,
   Model,
   ModelSpec,
+  PassOptions,
+  PassProgress,
   StepMetrics,
 } from "../../backend/training-backend.ts";
 import { checkData, checkOutputs, checkRequests, checkTerms } from "./check-input.ts";
 import { checkAdamParams } from "./check-spec.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
-
-interface SignalOptions {
-  readonly signal?: AbortSignal;
-}
 
 /** The trainer's handle of a model on the engine's thread. */
 export class OnnxModel implements Model {
@@ -63,21 +61,24 @@ export class OnnxModel implements Model {
 
   async forward(
     data: readonly Datum[],
-    options: { readonly outputs: readonly ForwardOutput[] } & SignalOptions,
+    options: PassOptions & { readonly outputs: readonly ForwardOutput[] },
   ): Promise<ForwardResult[]> {
     checkOutputs(options.outputs, this.spec.valueHead === true);
     this.#checkData(data);
-    return this.client.call("forward", { model: this.id, data, outputs: options.outputs }, options);
+    const { outputs, maxTokensPerMicroBatch } = options;
+    return this.client.call("forward", { model: this.id, data, outputs, maxTokensPerMicroBatch }, callOptions(options));
   }
 
   async forwardBackward(
     data: readonly Datum[],
     terms: readonly LossTerm[],
-    options: SignalOptions = {},
+    options: PassOptions = {},
   ): Promise<LossResult> {
     this.#checkData(data);
     checkTerms(data, terms, this.spec.valueHead === true);
-    return this.client.call("forwardBackward", { model: this.id, data, terms }, options);
+    const { maxTokensPerMicroBatch } = options;
+    const pass = { model: this.id, data, terms, maxTokensPerMicroBatch };
+    return this.client.call("forwardBackward", pass, callOptions(options));
   }
 
   async optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics> {
@@ -120,6 +121,10 @@ export class OnnxModel implements Model {
   #checkData(data: readonly Datum[]): void {
     checkData(data, { maxLength: this.maxLength, vocabularySize: this.#vocabularySize });
   }
+}
+
+function callOptions({ signal, onProgress }: PassOptions) {
+  return { signal, onItem: (item: unknown) => onProgress?.(item as PassProgress) };
 }
 
 class OnnxSampler implements Sampler {

@@ -46,6 +46,13 @@ export interface NamedArray {
   readonly data: Float32Array;
 }
 
+/** The data of one pass over a model. */
+interface EnginePass {
+  readonly model: number;
+  readonly data: readonly Datum[];
+  readonly maxTokensPerMicroBatch?: number | undefined;
+}
+
 /**
  * The calls that the engine's thread accepts, one after another. Every call takes one argument and returns one result.
  * Both can be cloned.
@@ -57,12 +64,13 @@ export interface EngineCalls {
     readonly trainable: TrainableSpec;
     readonly valueHead?: boolean;
   }): Promise<OpenedModel>;
+  /** Emits the progress after each micro-batch, as {@link EngineCalls.forwardBackward} does. */
   forward(
-    argument: { readonly model: number; readonly data: readonly Datum[]; readonly outputs: readonly ForwardOutput[] },
+    argument: EnginePass & { readonly outputs: readonly ForwardOutput[] },
     context: CallContext,
   ): Promise<ForwardResult[]>;
   forwardBackward(
-    argument: { readonly model: number; readonly data: readonly Datum[]; readonly terms: readonly LossTerm[] },
+    argument: EnginePass & { readonly terms: readonly LossTerm[] },
     context: CallContext,
   ): Promise<LossResult>;
   optimStep(argument: {

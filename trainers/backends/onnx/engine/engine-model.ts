@@ -6,6 +6,7 @@ import type {
   ForwardOutput,
   ForwardResult,
   LossResult,
+  PassOptions,
   StepMetrics,
 } from "../../../backend/training-backend.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
@@ -64,15 +65,13 @@ export class EngineModel {
   async forward(
     data: readonly Datum[],
     outputs: readonly ForwardOutput[],
-    signal: AbortSignal,
+    options: PassOptions,
   ): Promise<ForwardResult[]> {
     if (outputs.length === 0) return data.map(() => ({}));
     const results: ForwardResult[] = new Array(data.length);
-    const runs = this.#runner.run({ weights: this.weights, data, terms: [], trains: "none", outputs });
-    signal.throwIfAborted();
-    for await (const run of runs) {
+    const pass = { weights: this.weights, data, terms: [], trains: "none", outputs } as const;
+    for await (const run of this.#runner.run(pass, options)) {
       for (const [i, index] of run.indices.entries()) results[index] = run.outputs[i]!;
-      signal.throwIfAborted();
     }
     return results;
   }
@@ -81,29 +80,26 @@ export class EngineModel {
    * Computes losses and adds the gradient to the accumulated one. The gradient is added only after all micro-batches,
    * so an aborted or failed call adds nothing.
    */
-  async forwardBackward(data: readonly Datum[], terms: readonly LossTerm[], signal: AbortSignal): Promise<LossResult> {
+  async forwardBackward(data: readonly Datum[], terms: readonly LossTerm[], options: PassOptions): Promise<LossResult> {
     this.#requireTrained();
     const added = new GradientSum();
     const sums = new Float64Array(terms.length);
     const results: ForwardResult[] = new Array(data.length);
     let tokens = 0;
     let overflows = 0;
-    signal.throwIfAborted();
     const trains = this.weights.adapter === undefined ? "base" : "adapter";
     const outputs = outputsOf(terms);
     const seen = new Map(this.#seen);
     const dropout = this.#drawDropout(data, terms, seen);
-    for await (const run of this.#runner.run({ weights: this.weights, data, terms, trains, outputs, dropout })) {
-      for (const [i, index] of run.indices.entries()) {
-        results[index] = run.outputs[i]!;
-        for (const weight of data[index]!.lossMask) if (weight !== 0) tokens++;
-      }
+    const pass = { weights: this.weights, data, terms, trains, outputs, dropout } as const;
+    for await (const run of this.#runner.run(pass, options)) {
+      for (const [i, index] of run.indices.entries()) results[index] = run.outputs[i]!;
+      tokens += run.tokens;
       overflows += run.overflows;
       run.terms.forEach((value, i) => {
         sums[i] = sums[i]! + value;
       });
       for (const [name, gradient] of run.gradients) added.add(name, gradient);
-      signal.throwIfAborted();
     }
     const loss = sums.reduce((sum, value) => sum + value, 0);
     if (!Number.isFinite(loss)) throw notFinite(`The loss is ${loss}`);

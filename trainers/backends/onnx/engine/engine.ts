@@ -95,8 +95,10 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         vocabularySize: config.vocabularySize,
       };
     },
-    forward: ({ model, data, outputs }, { signal }) => modelOf(model).model.forward(data, outputs, signal),
-    forwardBackward: ({ model, data, terms }, { signal }) => modelOf(model).model.forwardBackward(data, terms, signal),
+    forward: ({ model, data, outputs, maxTokensPerMicroBatch }, { signal, emit }) =>
+      modelOf(model).model.forward(data, outputs, { signal, maxTokensPerMicroBatch, onProgress: emit }),
+    forwardBackward: ({ model, data, terms, maxTokensPerMicroBatch }, { signal, emit }) =>
+      modelOf(model).model.forwardBackward(data, terms, { signal, maxTokensPerMicroBatch, onProgress: emit }),
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
     snapshot: async ({ model: id }) => {
       const { model, baseKey, shared, tokenizer, tables } = modelOf(id);

@@ -1,8 +1,8 @@
 import { supportWords } from "../../../../src/contract/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import type { ForwardOutput, ForwardResult } from "../../../backend/training-backend.ts";
-import { microBatches } from "../../../data/micro-batches.ts";
+import { microBatches } from "../../../backend/micro-batches.ts";
+import type { ForwardOutput, ForwardResult, PassOptions } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { termCoefficients, termStructure } from "../loss-graphs/bound-term.ts";
 import { layersWithFewWeights } from "../models/lora.ts";
@@ -31,6 +31,8 @@ const defaultLogitsPerChunk = 33_554_432;
 export interface RunResult {
   /** The indices of the micro-batch's data. */
   readonly indices: readonly number[];
+  /** The number of tokens whose loss mask is not 0. */
+  readonly tokens: number;
   /** The sum of each term. */
   readonly terms: Float32Array;
   /** The requested outputs of each datum of `indices`. */
@@ -39,6 +41,17 @@ export interface RunResult {
   readonly gradients: ReadonlyMap<string, Float32Array>;
   /** How often the gradient overflowed and the run was repeated at a smaller loss scale. */
   readonly overflows: number;
+}
+
+/** A pass of whole sequences through a model. */
+interface SequencePass {
+  readonly weights: ModelWeights;
+  readonly data: readonly Datum[];
+  readonly terms: readonly LossTerm[];
+  readonly trains: "base" | "adapter" | "none";
+  readonly outputs: readonly ForwardOutput[];
+  /** Drops inputs of the adapters, with masks from one seed per datum. */
+  readonly dropout?: { readonly rate: number; readonly seeds: readonly number[] } | undefined;
 }
 
 /** Runs whole sequences through a model, with or without gradients, in micro-batches of similar lengths. */
@@ -64,33 +77,27 @@ export class SequenceRunner {
     this.#lossScale = options.lossScale;
   }
 
-  /** Yields after each micro-batch, so that the caller can stop between them. */
-  async *run(options: {
-    readonly weights: ModelWeights;
-    readonly data: readonly Datum[];
-    readonly terms: readonly LossTerm[];
-    readonly trains: "base" | "adapter" | "none";
-    readonly outputs: readonly ForwardOutput[];
-    /** Drops inputs of the adapters, with masks from one seed per datum. */
-    readonly dropout?: { readonly rate: number; readonly seeds: readonly number[] } | undefined;
-  }): AsyncGenerator<RunResult> {
+  /** Yields the result of each micro-batch. Throws the signal's reason if it aborts before or between them. */
+  async *run(options: SequencePass, passOptions: PassOptions = {}): AsyncGenerator<RunResult> {
     const { data } = options;
+    const { signal, maxTokensPerMicroBatch = Infinity, onProgress } = passOptions;
     const lengths = data.map((datum) => datum.tokens.length);
-    for (const indices of microBatches(lengths, this.#maxTokens)) {
+    signal?.throwIfAborted();
+    for (const indices of microBatches(lengths, Math.min(this.#maxTokens, maxTokensPerMicroBatch))) {
       const part = indices.map((i) => data[i]!);
-      if (part.every((datum) => datum.lossMask.every((weight) => weight === 0))) {
-        yield emptyResult(indices, part, options);
-        continue;
-      }
-      yield await this.#runPart(options, indices, part);
+      const tokens = countLossPositions(part);
+      const result = tokens === 0 ? emptyResult(indices, part, options) : await this.#runPart(options, indices, part);
+      yield { ...result, tokens };
+      onProgress?.({ sequences: part.length, tokens });
+      signal?.throwIfAborted();
     }
   }
 
   async #runPart(
-    options: Parameters<SequenceRunner["run"]>[0],
+    options: SequencePass,
     indices: readonly number[],
     part: readonly Datum[],
-  ): Promise<RunResult> {
+  ): Promise<Omit<RunResult, "tokens">> {
     const { weights, terms, trains, outputs, dropout } = options;
     const { config } = weights;
     const batch = layOutSequences(part.map((datum) => datum.tokens));
@@ -141,7 +148,7 @@ export class SequenceRunner {
    * Returns the layers whose adapters are added to their weights, because that needs less time and memory than adding
    * outputs.
    */
-  #merged({ weights, trains, dropout }: Parameters<SequenceRunner["run"]>[0], tokens: number): string[] {
+  #merged({ weights, trains, dropout }: SequencePass, tokens: number): string[] {
     // With dropout, weights and adapters read different inputs.
     if (dropout !== undefined) return [];
     // In float16 the sum would lose an adapter's small values next to much greater weights.
@@ -298,7 +305,7 @@ function emptyResult(
   indices: readonly number[],
   data: readonly Datum[],
   { terms, outputs }: { readonly terms: readonly LossTerm[]; readonly outputs: readonly ForwardOutput[] },
-): RunResult {
+): Omit<RunResult, "tokens"> {
   const zeros = data.map(({ tokens }) =>
     Object.fromEntries(outputs.map((name) => [name, new Float32Array(tokens.length)])),
   );

@@ -1,5 +1,5 @@
 /**
- * Splits sequences into micro-batches of at most `maxTokens` tokens, including the padding to the longest sequence of
+ * For backends: splits sequences into micro-batches of at most `maxTokens` tokens, including the padding to the longest sequence of
  * each. A sequence that is longer by itself gets its own micro-batch. Sequences of similar length are grouped. Returns
  * indices into `lengths`, so that results can be put back in order.
  */
