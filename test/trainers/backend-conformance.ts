@@ -198,7 +198,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
   });
 
   it("stops between two micro-batches if the signal aborts, and adds no gradient", async () => {
-    const data = Array.from({ length: 100 }, (_, seed) => exampleData(seed)).flat();
+    const data = Array.from({ length: 500 }, (_, seed) => exampleData(seed)).flat();
     const model = await openTrained();
     const controller = new AbortController();
     const { signal } = controller;

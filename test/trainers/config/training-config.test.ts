@@ -6,6 +6,7 @@ import type { Json } from "../../../src/contract/json.ts";
 import type { Sampler } from "../../../src/contract/sampler.ts";
 import { configReference, loadConfig } from "../../../src/core/config/index.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
+import type { PassProgress } from "../../../trainers/backend/training-backend.ts";
 import { policySpec, referenceSpec } from "../../../trainers/config/model-config.ts";
 import {
   parseTrainingConfig,
@@ -54,9 +55,12 @@ async function traces(changes: Changes, environment: EnvironmentDefinition = let
   const output = await temporaryFolder();
   const calls: unknown[] = [];
   const backend = changedBackend((model) => ({
-    forwardBackward: (data, ...rest) => {
-      calls.push(data.length);
-      return model.forwardBackward(data, ...rest);
+    forwardBackward: (data, terms, options) => {
+      const onProgress = (done: PassProgress): void => {
+        calls.push(done);
+        options?.onProgress?.(done);
+      };
+      return model.forwardBackward(data, terms, { ...options, onProgress });
     },
     export: (folder, format, options) => {
       calls.push([format, options]);
