@@ -14,6 +14,11 @@ export type {
 export type { Comparator } from "./grading/comparator.ts";
 export { deduplicated } from "./grading/deduplicated.ts";
 export { type CodeGrade, type Grade, type GradeOptions, gradeCode, type NoGrade } from "./grading/grade-code.ts";
+export { compileJavascriptTests } from "./grading/javascript/compile-javascript-tests.ts";
+export { compilePythonAsserts, compilePythonCheck } from "./grading/python/compile-python-tests.ts";
+export { calledNames, definedNames } from "./grading/python/python-names.ts";
+export { type PythonStatement, readPythonStatements } from "./grading/python/python-statements.ts";
+export { type LogicalLine, type PythonToken, readLogicalLines } from "./grading/python/python-tokens.ts";
 export type {
   CallSuite,
   CallTest,
@@ -27,4 +32,5 @@ export type { TestVerdict } from "./grading/test-verdict.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { PlainValue } from "./plain-value.ts";
 export { toPlainValue } from "./plain-value-conversion.ts";
+export { showPlainValue } from "./plain-value-text.ts";
 export type { Sandbox, SandboxInfo, SandboxStats } from "./sandbox.ts";

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import type { Language } from "../../sandbox/execution.ts";
-import { showFirstFifth } from "../../sandbox/grading/test-suite.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
 import type { HubOptions } from "../../src/core/hub/hub.ts";
@@ -13,7 +12,7 @@ import { mbppProblem, sanitizedMbppProblem } from "../shared/code-benchmarks/mbp
 import { multiplEProblem } from "../shared/code-benchmarks/multipl-e.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
-import { showAll } from "../shared/code-turns/visible-tests.ts";
+import { showAll, showFirstFifth } from "../shared/code-turns/visible-tests.ts";
 import type { CodeOptions } from "./code-options.ts";
 
 const readers: Readonly<

@@ -1,6 +1,6 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { ActRequest, ActResult } from "../../src/contract/policy.ts";
-import { untilAborted } from "../../src/core/concurrency/until-aborted.ts";
+import { boundedWait } from "../../src/core/rollout/bounded-wait.ts";
 
 /**
  * Passes answers between the agents of an episode that a rollout asks simultaneously. Identifies an episode by its
@@ -23,10 +23,10 @@ export class Exchange {
     }
   }
 
-  /** Waits for another agent's answer in this turn. Rejects with its error, or with the signal's reason. */
+  /** Waits for another agent's answer in this turn. Rejects with its error, or with `aborted`. */
   async wait(agent: string, request: ActRequest): Promise<ActResult> {
     const { promise } = this.#place(agent, request);
-    return await untilAborted(promise, request.signal!);
+    return await boundedWait(promise, { signal: request.signal! });
   }
 
   #place(agent: string, { signal, episode }: ActRequest): PromiseWithResolvers<ActResult> {

@@ -60,10 +60,3 @@ export interface JudgeTest {
   readonly code: string;
   readonly visible?: boolean;
 }
-
-/** Makes the first fifth of the tests visible, rounded up, and hides the others. A single test stays hidden. */
-export function showFirstFifth<Suite extends TestSuite>(suite: Suite): Suite {
-  const { length } = suite.tests;
-  const shown = length > 1 ? Math.ceil(length / 5) : 0;
-  return { ...suite, tests: suite.tests.map((test, i) => ({ ...test, visible: i < shown })) };
-}

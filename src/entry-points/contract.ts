@@ -1,7 +1,9 @@
 export type { ParseError } from "../contract/action.ts";
 export type { AgentStep, EnvironmentSpec } from "../contract/environment.ts";
-export type { ErrorData, LyceumErrorOptions } from "../contract/errors/index.ts";
+export { type ErrorData, type LyceumErrorOptions, toErrorData, unknownNameError } from "../contract/errors/index.ts";
+export { tryParseJson } from "../contract/json.ts";
 export type { PartType, Role } from "../contract/message.ts";
+export { promptMessages } from "../contract/prompt.ts";
 export { addRewards, type ScoredReward, type UnscoredReward } from "../contract/reward.ts";
 export type { SingleAgentDefinition } from "../core/environment/define-environment.ts";
 export type {
@@ -13,6 +15,7 @@ export type {
   ParallelStepOutcome,
   Prompts,
 } from "../core/environment/define-parallel-environment.ts";
+export { contractError } from "../core/environment/environment-error.ts";
 export type {
   AnswerContext,
   AnswerDefinition,
@@ -22,15 +25,26 @@ export type {
   TeamDefinition,
 } from "../core/environment/environment-from-reward.ts";
 export type { MixedPart, MixedTask } from "../core/environment/mixed-environment.ts";
-export { createRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
+export {
+  createRegistry,
+  type EnvironmentRegistry,
+  type OpenNamedPolicy,
+  openEnvironment,
+  parseEnvironmentOptions,
+} from "../core/environment/registry.ts";
 export { type SharedResource, sharedResource } from "../core/environment/shared-resource.ts";
+export { loadTasks, type TaskSource } from "../core/environment/task-source.ts";
 export type { AfterCalls, CallRecord } from "../core/environment/tool-steps.ts";
+export { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
+export { type PolicySpecification, policySpecificationSchema } from "../core/policy/policy-specification.ts";
 export { deriveSeed } from "../core/random/random.ts";
+export { boundedWait } from "../core/rollout/bounded-wait.ts";
 export type { AnswerCriterion, Criterion, GroupCriterion, GroupScores } from "../core/rubric/criterion.ts";
 export type { Rubric } from "../core/rubric/rubric.ts";
+export { withoutUrlSecrets } from "../core/text/url-secrets.ts";
 export type { DemonstratedCall } from "../core/tools/call-message.ts";
 export type { ToolLimits } from "../core/tools/call-tool.ts";
 export type { McpServer, McpTools } from "../core/tools/mcp-tools.ts";
 export type { ToolInput, ToolRecord } from "../core/tools/tool.ts";
-export type { ToolProtocol } from "../core/tools/tool-message.ts";
-export type { ToolSource } from "../core/tools/tool-set.ts";
+export { type ToolProtocol, toolProtocols } from "../core/tools/tool-message.ts";
+export { createToolSet, type ToolSet, type ToolSource } from "../core/tools/tool-set.ts";

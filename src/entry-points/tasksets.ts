@@ -1,6 +1,11 @@
+export type { HubOptions } from "../core/hub/hub.ts";
 export { contentHash } from "../core/taskset/content-hash.ts";
 export { checkDisjoint } from "../core/taskset/disjoint.ts";
+export { filterTaskset } from "../core/taskset/filter-taskset.ts";
 export type { GeneratedTasksetOptions } from "../core/taskset/generated-taskset.ts";
+export { type JsonlTasksetOptions, jsonlTaskset } from "../core/taskset/jsonl-taskset.ts";
 export type { TasksetSpec } from "../core/taskset/load-taskset.ts";
 export { mapTaskset } from "../core/taskset/map-taskset.ts";
 export { memoryTaskset } from "../core/taskset/memory-taskset.ts";
+export type { RowSchema } from "../core/taskset/row-schema.ts";
+export { formatSplit, parseSplit, type Split } from "../core/taskset/split.ts";

@@ -2,12 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CaseObservation, ExecuteRequest } from "../../sandbox/execution.ts";
 import { type CodeGrade, gradeCode } from "../../sandbox/grading/grade-code.ts";
-import {
-  type CallSuite,
-  type JudgeSuite,
-  type ProgramSuite,
-  showFirstFifth,
-} from "../../sandbox/grading/test-suite.ts";
+import type { CallSuite, JudgeSuite, ProgramSuite } from "../../sandbox/grading/test-suite.ts";
 import type { PlainValue } from "../../sandbox/plain-value.ts";
 import { returned, scriptedSandbox } from "./scripted-sandbox.ts";
 
@@ -215,20 +210,6 @@ describe("gradeCode", () => {
       fraction: 0,
       tests: doubles.tests.map(() => ({ outcome: "not-run", error })),
     });
-  });
-});
-
-describe("showFirstFifth", () => {
-  it.each([
-    [1, 0],
-    [2, 1],
-    [5, 1],
-    [6, 2],
-    [11, 3],
-  ])("of %i tests shows %i, the first ones", (count, shown) => {
-    const tests = Array.from({ length: count }, () => doubles.tests[0]!);
-    const visible = showFirstFifth({ ...doubles, tests }).tests.map((test) => test.visible);
-    expect(visible).toEqual(Array.from({ length: count }, (_, i) => i < shown));
   });
 });
 

@@ -33,3 +33,10 @@ export function sliceTests<Item>(items: readonly Item[], wanted: number | "all" 
 export function showAll<Suite extends TestSuite>(suite: Suite): Suite {
   return { ...suite, tests: suite.tests.map((test) => ({ ...test, visible: true })) };
 }
+
+/** Makes the first fifth of the tests visible, rounded up, and hides the others. A single test stays hidden. */
+export function showFirstFifth<Suite extends TestSuite>(suite: Suite): Suite {
+  const { length } = suite.tests;
+  const shown = length > 1 ? Math.ceil(length / 5) : 0;
+  return { ...suite, tests: suite.tests.map((test, i) => ({ ...test, visible: i < shown })) };
+}

@@ -7,9 +7,9 @@ import { multiplEProblem } from "../../../../environments/shared/code-benchmarks
 import { codeFeedback, singleReport } from "../../../../environments/shared/code-turns/code-feedback.ts";
 import type { CodeTurnOptions } from "../../../../environments/shared/code-turns/turn-options.ts";
 import { visibleRun } from "../../../../environments/shared/code-turns/visible-run.ts";
-import { showAll, visibleTests } from "../../../../environments/shared/code-turns/visible-tests.ts";
+import { showAll, showFirstFifth, visibleTests } from "../../../../environments/shared/code-turns/visible-tests.ts";
 import { gradeCode } from "../../../../sandbox/grading/grade-code.ts";
-import { showFirstFifth, type TestSuite } from "../../../../sandbox/grading/test-suite.ts";
+import type { TestSuite } from "../../../../sandbox/grading/test-suite.ts";
 import { benchmarkFile, noBenchmarkData } from "../../../sandbox/benchmark-data.ts";
 import { returned, scriptedSandbox } from "../../../sandbox/scripted-sandbox.ts";
 
@@ -160,5 +160,20 @@ describe("feedback", () => {
     expect(of(5)).toContain("Definition of f: not ok (NameError: no x, line 2)");
     expect(of(7)).toContain("not ok (NameError: no x)");
     expect(of(7, "level_passed")).not.toContain("NameError");
+  });
+});
+
+describe("showFirstFifth", () => {
+  it.each([
+    [1, 0],
+    [2, 1],
+    [5, 1],
+    [6, 2],
+    [11, 3],
+  ])("of %i tests shows %i, the first ones", (count, shown) => {
+    const tests = Array.from({ length: count }, () => ({ args: [true], expected: true }));
+    const suite: TestSuite = { kind: "calls", language: "python", function: "f", tests };
+    const visible = showFirstFifth(suite).tests.map((test) => test.visible);
+    expect(visible).toEqual(Array.from({ length: count }, (_, i) => i < shown));
   });
 });
