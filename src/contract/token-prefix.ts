@@ -1,6 +1,6 @@
 /**
  * The token ids of a conversation so far. A prefix never changes: `append` returns a longer one that shares the ids of
- * this one. A turn so costs only its own tokens, and two continuations of one prefix do not copy it.
+ * this one. So a turn costs only its own tokens, and two continuations of one prefix do not copy it.
  */
 export class TokenPrefix {
   /** The prefix without tokens. */
@@ -21,25 +21,14 @@ export class TokenPrefix {
     return new TokenPrefix(this, ids);
   }
 
-  /** Returns a new array of all ids, followed by `more`. Takes time in proportion to their number. */
-  toArray(more: readonly number[] = []): number[] {
-    const all = new Array<number>(this.length + more.length);
-    for (let i = 0; i < more.length; i++) all[this.length + i] = more[i]!;
+  /** Returns a new array of all ids. Takes time in proportion to their number. */
+  toArray(): number[] {
+    const all = new Array<number>(this.length);
     for (let prefix: TokenPrefix | undefined = this; prefix !== undefined; prefix = prefix.#before) {
       const last = prefix.#last;
       const start = prefix.length - last.length;
       for (let i = 0; i < last.length; i++) all[start + i] = last[i]!;
     }
     return all;
-  }
-
-  /** True if `ids` begins with this prefix. */
-  isStartOf(ids: readonly number[]): boolean {
-    if (ids.length < this.length) return false;
-    for (let prefix: TokenPrefix | undefined = this; prefix !== undefined; prefix = prefix.#before) {
-      const start = prefix.length - prefix.#last.length;
-      if (!prefix.#last.every((id, index) => ids[start + index] === id)) return false;
-    }
-    return true;
   }
 }

@@ -44,7 +44,7 @@ export function answerTokens(
   if (!promptIds || !ids || !tokensAreSampled) {
     return { logprobs: sampled.map((token, index) => (ids ? { ...token, id: ids[index]! } : token)) };
   }
-  const extendsPrevious = previous?.ids.isStartOf(promptIds) ?? false;
+  const extendsPrevious = previous?.ids.toArray().every((id, index) => promptIds[index] === id) ?? false;
   return {
     tokens: {
       extendsPrevious,
