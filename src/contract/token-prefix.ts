@@ -7,13 +7,21 @@ export class TokenPrefix {
   static readonly empty: TokenPrefix = new TokenPrefix(undefined, []);
   /** The number of token ids. */
   readonly length: number;
+  /** The ids that were appended first: the prompt that begins the sequence. */
+  readonly first: readonly number[];
   readonly #before: TokenPrefix | undefined;
   readonly #last: readonly number[];
 
   private constructor(before: TokenPrefix | undefined, last: readonly number[]) {
     this.length = (before?.length ?? 0) + last.length;
+    this.first = before === undefined || before.length === 0 ? last : before.first;
     this.#before = before;
     this.#last = last;
+  }
+
+  /** The last id. Undefined if there are none. */
+  get lastId(): number | undefined {
+    return this.#last.at(-1) ?? this.#before?.lastId;
   }
 
   /** Returns the prefix that continues this one with `ids`. It keeps the array, which must not change afterwards. */

@@ -12,6 +12,8 @@ test("a prefix has the ids that were appended, and other continuations do not ch
       const other = before.append(second);
       expect(before.toArray()).toEqual(parts.flat());
       expect(before.length).toBe(parts.flat().length);
+      expect(before.lastId).toBe(parts.flat().at(-1));
+      expect(before.first).toEqual(parts.find(({ length }) => length > 0) ?? []);
       expect(one.toArray()).toEqual([...parts.flat(), ...first]);
       expect(other.toArray()).toEqual([...parts.flat(), ...second]);
     }),

@@ -36,8 +36,8 @@ export function demonstrationPolicy<Task>(options: {
       if (renderer === undefined) return { action };
       const completionIds = renderer.complete(action.message);
       const logprobs = completionIds.map(() => 0);
-      const prompt = renderPrompt(renderer, request);
-      return { action, tokens: { ...prompt.tokens, completionIds, logprobs, weightsVersion: 0 } };
+      const { tokens } = renderPrompt(renderer, request);
+      return { action, tokens: { ...tokens, completionIds, logprobs, weightsVersion: 0 } };
     },
   };
 }

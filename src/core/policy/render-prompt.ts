@@ -1,10 +1,11 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { ActRequest, ActTokens } from "../../contract/policy.ts";
+import { TokenPrefix } from "../../contract/token-prefix.ts";
 import type { Renderer } from "../tokens/renderer.ts";
 
 /** The exact prompt of a request, and its part of the action's tokens. */
 export interface RenderedPrompt {
-  readonly promptIds: readonly number[];
+  readonly prompt: TokenPrefix;
   readonly tokens: Pick<ActTokens, "extendsPrevious" | "newPromptIds" | "promptLength">;
 }
 
@@ -16,18 +17,16 @@ export function renderPrompt(renderer: Renderer, request: ActRequest): RenderedP
   const { messages, previous } = request;
   const tools = request.tools === undefined ? {} : { tools: request.tools };
   if (previous !== undefined) {
-    const ids = previous.ids.toArray();
-    const newPromptIds = renderer.extend({ ids, messages, messageCount: previous.messageCount, ...tools });
-    if (newPromptIds !== "broken") {
-      for (const id of newPromptIds) ids.push(id);
-      return { promptIds: ids, tokens: { extendsPrevious: true, newPromptIds, promptLength: ids.length } };
-    }
+    const added = renderer.extend({ ...previous, messages, ...tools });
+    if (added !== "broken") return rendered(previous.ids, added);
   }
-  const promptIds = renderer.start({ messages, ...tools });
-  return {
-    promptIds,
-    tokens: { extendsPrevious: false, newPromptIds: promptIds, promptLength: promptIds.length },
-  };
+  return rendered(TokenPrefix.empty, renderer.start({ messages, ...tools }));
+}
+
+function rendered(previous: TokenPrefix, newPromptIds: readonly number[]): RenderedPrompt {
+  const prompt = previous.append(newPromptIds);
+  const extendsPrevious = previous !== TokenPrefix.empty;
+  return { prompt, tokens: { extendsPrevious, newPromptIds, promptLength: prompt.length } };
 }
 
 /**

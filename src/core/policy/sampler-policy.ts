@@ -8,7 +8,7 @@ import { fitCompletion, type RenderedPrompt, renderPrompt } from "./render-promp
 /** A request that waits for its batch or its sample. */
 interface Pending {
   readonly request: ActRequest;
-  readonly prompt: RenderedPrompt;
+  readonly rendered: RenderedPrompt;
   readonly settings: SamplingSettings;
   readonly resolve: (result: ActResult) => void;
   readonly reject: (error: unknown) => void;
@@ -52,10 +52,10 @@ export function samplerPolicy(options: {
     accepts: renderer.accepts,
     act: async (request) => {
       request.signal?.throwIfAborted();
-      const prompt = renderPrompt(renderer, request);
-      const settings = fitCompletion({ request, promptLength: prompt.promptIds.length, maxLength });
+      const rendered = renderPrompt(renderer, request);
+      const settings = fitCompletion({ request, promptLength: rendered.prompt.length, maxLength });
       return new Promise((resolve, reject) => {
-        const pending = watch({ request, prompt, settings, resolve, reject });
+        const pending = watch({ request, rendered, settings, resolve, reject });
         if (request.order !== undefined) ordered.push(pending);
         else if (unordered.push(pending) === 1) setImmediate(runUnordered);
       });
@@ -118,8 +118,8 @@ async function sampleBatch(options: {
   try {
     const sampler = options.sampler();
     checkVersion(`The sampler of policy "${options.name}"`, sampler);
-    const requests = batch.map(({ request, prompt, settings }) => ({
-      promptIds: prompt.promptIds,
+    const requests = batch.map(({ request, rendered, settings }) => ({
+      promptIds: rendered.prompt.toArray(),
       settings,
       seed: request.seed,
       stopTokenIds: renderer.stopTokenIds,
@@ -131,7 +131,7 @@ async function sampleBatch(options: {
       const pending = batch[sample.request];
       if (pending === undefined || pending.done) continue;
       try {
-        pending.resolve(actResult({ sample, prompt: pending.prompt, weightsVersion, renderer }));
+        pending.resolve(actResult({ sample, rendered: pending.rendered, weightsVersion, renderer }));
       } catch (error) {
         pending.reject(error);
       }
@@ -146,23 +146,23 @@ async function sampleBatch(options: {
 
 function actResult(options: {
   readonly sample: Sample;
-  readonly prompt: RenderedPrompt;
+  readonly rendered: RenderedPrompt;
   readonly weightsVersion: number;
   readonly renderer: Renderer;
 }): ActResult {
-  const { sample, prompt, weightsVersion, renderer } = options;
+  const { sample, rendered, weightsVersion, renderer } = options;
   const { ids, logprobs, supports, values, finish, stopString } = sample;
   return {
     action: renderer.parse({ ids, finish, ...(stopString === undefined ? {} : { stopString }) }),
     tokens: {
-      ...prompt.tokens,
+      ...rendered.tokens,
       completionIds: ids,
       logprobs,
       ...(supports === undefined ? {} : { supports }),
       ...(values === undefined ? {} : { values }),
       weightsVersion,
     },
-    usage: { promptTokens: prompt.promptIds.length, completionTokens: ids.length },
+    usage: { promptTokens: rendered.prompt.length, completionTokens: ids.length },
   };
 }
 

@@ -64,8 +64,8 @@ export function createByteRenderer(): Renderer {
       const added = messages.slice(messageCount);
       assertRenderable(added);
       const toolList = renderTools(tools);
-      if (!isSame(toolList, toolIds(ids))) return "broken";
-      return [...(ids.at(-1) === endOfTurn ? [] : [endOfTurn]), ...prompt(added, false)];
+      if (!isSame(toolList, toolIds(ids.first))) return "broken";
+      return [...(ids.lastId === endOfTurn ? [] : [endOfTurn]), ...prompt(added, false)];
     },
     complete: (message) => {
       assertRenderable([message]);

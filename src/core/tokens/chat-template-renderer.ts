@@ -74,10 +74,10 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
       if (!before.startsWith(prompt) || !after.startsWith(before)) return "broken";
       const turn = splitTurn(before.slice(prompt.length), { stopTexts, closing: template.closing });
       if (turn === undefined || !expresses(unmark(turn.body), earlier.at(-1)!)) return "broken";
-      if (!startsWithIds(ids, openingIds({ template, messages: earlier, tools, tokenizer, mark, encode })))
+      if (!startsWithIds(ids.first, openingIds({ template, messages: earlier, tools, tokenizer, mark, encode })))
         return "broken";
       const added = encodeAfter(encode, turn.stopText, turn.rest + after.slice(before.length));
-      return isStop(ids.at(-1)) || turn.stopText === "" ? added : [tokenizer.tokenId(turn.stopText)!, ...added];
+      return isStop(ids.lastId) || turn.stopText === "" ? added : [tokenizer.tokenId(turn.stopText)!, ...added];
     },
 
     complete: (message) => {

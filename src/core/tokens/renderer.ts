@@ -1,5 +1,6 @@
 import type { Action } from "../../contract/action.ts";
 import type { Message, PartType, ToolSpec } from "../../contract/message.ts";
+import type { TokenPrefix } from "../../contract/token-prefix.ts";
 
 /**
  * A model's template. Converts conversations to token ids and sampled ids to actions. Sampled ids are never re-encoded.
@@ -19,7 +20,7 @@ export interface Renderer {
    * template now renders the earlier conversation differently. Begin a new sequence with `start` then.
    */
   extend(options: {
-    readonly ids: readonly number[];
+    readonly ids: TokenPrefix;
     readonly messages: readonly Message[];
     /** The number of `messages` that the ids contain. The last of these is the assistant's. */
     readonly messageCount: number;

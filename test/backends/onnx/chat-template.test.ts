@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { textMessage } from "../../../src/contract/message.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { tinyConfig } from "./tiny-config.ts";
@@ -55,7 +56,7 @@ describe("a model folder without a chat template", () => {
     const { messages } = conversation;
     const turns = [...messages, textMessage("assistant", "2"), textMessage("user", " 2+2=")];
     const ids = [...renderer.start({ messages }), ...tokenizer.encode("2"), tokenizer.tokenId(tokenizer.eosToken!)!];
-    const added = renderer.extend({ ids, messages: turns, messageCount: 3 });
+    const added = renderer.extend({ ids: TokenPrefix.empty.append(ids), messages: turns, messageCount: 3 });
     expect(added).not.toBe("broken");
     expect(tokenizer.decode(added as number[])).toBe(" 2+2=");
     // An exported model reads its prompts in the same way, without the setting.

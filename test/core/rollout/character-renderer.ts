@@ -19,7 +19,7 @@ export function characterRenderer(breaks: (messageCount: number) => boolean = ()
     start: ({ messages }) => [...render(messages), role("assistant")],
     extend: ({ ids, messages, messageCount }) => {
       if (breaks(messageCount)) return "broken";
-      const missing = ids.at(-1) === endOfTurn ? [] : [endOfTurn];
+      const missing = ids.lastId === endOfTurn ? [] : [endOfTurn];
       return [...missing, ...render(messages.slice(messageCount)), role("assistant")];
     },
     complete: (message) => [...encode(textOf(message)), endOfTurn],

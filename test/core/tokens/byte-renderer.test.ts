@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/contract/json.ts";
 import { type Message, textMessage, textOf } from "../../../src/contract/message.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { byteSpecialTokens } from "../../../src/core/tokens/byte-tokenizer.ts";
 import { callMessage } from "../../../src/core/tools/call-message.ts";
@@ -55,7 +56,11 @@ describe("byte renderer", () => {
         const sampled = renderer.complete(answer);
         const ids = [...renderer.start({ messages: before }), ...(cut ? sampled.slice(0, -1) : sampled)];
         const messages = [...before, answer, ...after];
-        const extension = renderer.extend({ ids, messages, messageCount: before.length + 1 });
+        const extension = renderer.extend({
+          ids: TokenPrefix.empty.append(ids),
+          messages,
+          messageCount: before.length + 1,
+        });
         expect([...ids, ...extension]).toEqual(renderer.start({ messages }));
       }),
     );
@@ -110,11 +115,13 @@ describe("byte renderer", () => {
         const before = [textMessage("user", "go")];
         const ids = [...renderer.start({ messages: before, tools }), ...sampled];
         const messages = [...before, message, textMessage("tool", result)];
-        const extension = renderer.extend({ ids, messages, messageCount: 2, tools });
+        const extension = renderer.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2, tools });
         expect([...ids, ...extension]).toEqual(renderer.start({ messages, tools }));
         const others = [{ name: "ff", description: "", parameters: {} }];
-        expect(renderer.extend({ ids, messages, messageCount: 2, tools: others })).toBe("broken");
-        expect(renderer.extend({ ids, messages, messageCount: 2 })).toBe("broken");
+        expect(renderer.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2, tools: others })).toBe(
+          "broken",
+        );
+        expect(renderer.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2 })).toBe("broken");
       }),
     );
   });

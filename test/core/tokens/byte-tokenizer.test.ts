@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { textMessage } from "../../../src/contract/message.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { byteSpecialTokens, byteTokenizerFiles, createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../src/core/tokens/huggingface-tokenizer.ts";
@@ -98,8 +99,8 @@ describe("exported byte tokenizer", () => {
         expect(loaded.complete(message)).toEqual(ids);
         expect(loaded.parse({ ids, finish: "stop" })).toEqual(renderer.parse({ ids, finish: "stop" }));
         const before = [...loaded.start({ messages: [user], tools }), ...ids];
-        expect(loaded.extend({ ids: before, messages, messageCount: 2, tools })).toEqual(
-          renderer.extend({ ids: before, messages, messageCount: 2, tools }),
+        expect(loaded.extend({ ids: TokenPrefix.empty.append(before), messages, messageCount: 2, tools })).toEqual(
+          renderer.extend({ ids: TokenPrefix.empty.append(before), messages, messageCount: 2, tools }),
         );
       }),
     );

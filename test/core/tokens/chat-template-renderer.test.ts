@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Message, type ToolSpec, textMessage } from "../../../src/contract/message.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import { createChatTemplateRenderer } from "../../../src/core/tokens/chat-template-renderer.ts";
 import { loadTokenizer } from "../../../src/core/tokens/huggingface-tokenizer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
@@ -117,7 +118,7 @@ describe.each([
           const seen = messages.slice(0, i + 1);
           if (i === 0) ids = subject.start({ messages: seen });
           else {
-            const added = subject.extend({ ids, messages: seen, messageCount: i });
+            const added = subject.extend({ ids: TokenPrefix.empty.append(ids), messages: seen, messageCount: i });
             expect(added).not.toBe("broken");
             ids = [...ids, ...(added as number[])];
           }
@@ -137,7 +138,7 @@ describe.each([
     const sampled = [id("a"), id("b"), subject.complete(messages[1]!).at(-1)!];
     expect(tokenizer.encode("ab")).not.toEqual(sampled.slice(0, 2));
     const ids = [...subject.start({ messages: messages.slice(0, 1) }), ...sampled];
-    const added = subject.extend({ ids, messages, messageCount: 2 }) as number[];
+    const added = subject.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2 }) as number[];
     expect(tokenizer.decode([...ids, ...added])).toBe(tokenizer.decode(subject.start({ messages })));
   });
 
@@ -175,7 +176,7 @@ describe("extend", () => {
   const extension = (template: string, messages: readonly Message[], tools: readonly ToolSpec[] = []) => {
     const subject = renderer(template);
     const ids = [...subject.start({ messages: messages.slice(0, 1), tools }), ...subject.complete(messages[1]!)];
-    return { ids, added: subject.extend({ ids, messages, messageCount: 2, tools }) };
+    return { ids, added: subject.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2, tools }) };
   };
 
   it("is broken if the template drops earlier thinking, and only then", () => {
@@ -204,18 +205,26 @@ describe("extend", () => {
     const ids = [...subject.start({ messages: [ask], tools: [tool] }), ...subject.complete(answer)];
     const messages = [ask, answer, textMessage("user", "sure?")];
     const other = { ...tool, name: "multiply" };
-    expect(subject.extend({ ids, messages, messageCount: 2, tools: [tool] })).not.toBe("broken");
-    expect(subject.extend({ ids, messages, messageCount: 2, tools: [other] })).toBe("broken");
-    expect(subject.extend({ ids, messages, messageCount: 2 })).toBe("broken");
+    expect(subject.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2, tools: [tool] })).not.toBe(
+      "broken",
+    );
+    expect(subject.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2, tools: [other] })).toBe(
+      "broken",
+    );
+    expect(subject.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2 })).toBe("broken");
     const otherAsk = [textMessage("user", "1+2?"), ...messages.slice(1)];
-    expect(subject.extend({ ids, messages: otherAsk, messageCount: 2, tools: [tool] })).toBe("broken");
+    expect(
+      subject.extend({ ids: TokenPrefix.empty.append(ids), messages: otherAsk, messageCount: 2, tools: [tool] }),
+    ).toBe("broken");
   });
 
   it("is broken if answers are rendered differently from the generation prompt", () => {
     const subject = renderer(opensThinking);
     const ids = [...subject.start({ messages: [ask] }), ...tokenizer.encode("hm</think>2<|im_end|>")];
     const answer = subject.parse({ ids: tokenizer.encode("hm</think>2<|im_end|>"), finish: "stop" }).message;
-    expect(subject.extend({ ids, messages: [ask, answer, ask], messageCount: 2 })).toBe("broken");
+    expect(subject.extend({ ids: TokenPrefix.empty.append(ids), messages: [ask, answer, ask], messageCount: 2 })).toBe(
+      "broken",
+    );
     expect(() => subject.complete(textMessage("assistant", "2"))).toThrow(templateError);
   });
 
@@ -225,7 +234,7 @@ describe("extend", () => {
     const subject = renderer(template);
     const ids = [...subject.start({ messages: [ask] }), ...tokenizer.encode("2<|im_end|>")];
     const messages = [ask, textMessage("assistant", "2"), ask];
-    expect(subject.extend({ ids, messages, messageCount: 2 })).toBe("broken");
+    expect(subject.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2 })).toBe("broken");
   });
 
   it("inserts a missing end of turn once, and accepts any stop token as one", () => {
@@ -234,7 +243,11 @@ describe("extend", () => {
     const prompt = subject.start({ messages: [ask] });
     const added = (sampled: string): string =>
       tokenizer.decode(
-        subject.extend({ ids: [...prompt, ...tokenizer.encode(sampled)], messages, messageCount: 2 }) as number[],
+        subject.extend({
+          ids: TokenPrefix.empty.append(prompt).append(tokenizer.encode(sampled)),
+          messages,
+          messageCount: 2,
+        }) as number[],
       );
     const next = "\n<|im_start|>user\nsure?<|im_end|>\n<|im_start|>assistant\n";
     expect(added("2")).toBe(`<|im_end|>${next}`);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Message, type Role, type ToolSpec, textMessage } from "../../../src/contract/message.ts";
+import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
 import { createChatTemplateRenderer } from "../../../src/core/tokens/chat-template-renderer.ts";
@@ -192,7 +193,7 @@ describe.each(templates)("the template %s", (_, template) => {
       const sampled = tokenizer.encode("a<|im_end|>");
       const ids = [...subject.start({ messages: [first!] }), ...sampled];
       const messages = [first!, textMessage("assistant", "a"), second!];
-      const added = subject.extend({ ids, messages, messageCount: 2 });
+      const added = subject.extend({ ids: TokenPrefix.empty.append(ids), messages, messageCount: 2 });
       const completed = attemptToComplete(() => subject.complete(answer!));
       return {
         added: added === "broken" ? added : controlsIn(added, tokenizer, controls),
