@@ -7,7 +7,7 @@ import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
-import { checkEnvironment } from "../../src/testing/index.ts";
+import { checkEnvironment } from "../../src/entry-points/testing.ts";
 import { actRequest } from "../core/policy/act-request.ts";
 import { seededSampler } from "../core/rollout/seeded-sampler.ts";
 import { scriptedSandbox } from "../sandbox/scripted-sandbox.ts";

@@ -10,7 +10,7 @@ import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
-import { checkEnvironment } from "../../src/testing/index.ts";
+import { checkEnvironment } from "../../src/entry-points/testing.ts";
 
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data");
 

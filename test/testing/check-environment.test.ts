@@ -5,7 +5,7 @@ import type { Episode } from "../../src/contract/episode.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
-import { checkEnvironment, type EnvironmentProblem } from "../../src/testing/index.ts";
+import { checkEnvironment, type EnvironmentProblem } from "../../src/entry-points/testing.ts";
 import {
   bySample,
   changed,

@@ -6,7 +6,7 @@ import { defineEnvironment } from "../../../src/core/environment/define-environm
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 
 const guess = defineEnvironment({
   id: "guess",

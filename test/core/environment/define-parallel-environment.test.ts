@@ -8,7 +8,7 @@ import { defineParallelEnvironment } from "../../../src/core/environment/define-
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { EnvironmentPool } from "../../../src/core/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 
 const say = (text: string): Action => ({ message: textMessage("assistant", text), finish: "stop" });
 const contract = { code: "environment.contract" };

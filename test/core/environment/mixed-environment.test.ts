@@ -6,6 +6,7 @@ import { defineParallelEnvironment } from "../../../src/core/environment/define-
 import { mixedEnvironment } from "../../../src/core/environment/mixed-environment.ts";
 import { mixedTaskset } from "../../../src/core/taskset/mixed-taskset.ts";
 import { memoryTaskset } from "../../../src/entry-points/tasksets.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import {
   collectGroups,
   defineEnvironment,
@@ -16,7 +17,6 @@ import {
   scriptedPolicy,
   type Taskset,
 } from "../../../src/index.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
 import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";

@@ -13,7 +13,7 @@ import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { callMessage } from "../../../src/core/tools/call-message.ts";
 import { defineTool, type ToolContext, type ToolRecord } from "../../../src/core/tools/tool.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 
 /** A counter with two tools: one changes the state of the episode, one reads it. */
 const counter = defineEnvironment({

@@ -4,9 +4,10 @@ import { textMessage } from "../../../src/contract/message.ts";
 import { defaultSampling } from "../../../src/contract/sampler.ts";
 import { type AiSdkModel, aiSdkPolicy, providerModel } from "../../../src/core/policy/ai-sdk/index.ts";
 import type { CallOptions, Generated } from "../../../src/core/policy/ai-sdk/language-model.ts";
+import { type ModelAnswer, type ModelRequest, modelPolicyConformance } from "../../../src/entry-points/testing.ts";
+import { describeCases } from "../../testing/describe-cases.ts";
 import { actRequest } from "./act-request.ts";
 import { chatServer } from "./chat-server.ts";
-import { type Asked, describePolicy, type ModelAnswer } from "./policy-conformance.ts";
 
 /** A model of each version of the interface whose behaviour is given. */
 const versions: Readonly<Record<string, (doGenerate: (call: CallOptions) => Promise<Generated>) => AiSdkModel>> = {
@@ -52,27 +53,28 @@ function generated(
 }
 
 for (const [version, model] of Object.entries(versions)) {
-  describePolicy(`a model of the AI SDK (${version})`, {
-    open: async (answer) => {
-      let dropped = 0;
+  describeCases(
+    `a model of the AI SDK (${version})`,
+    modelPolicyConformance(async (answer) => {
+      let aborted = 0;
       const policy = aiSdkPolicy(
         model(async (call) => {
           const answered = answer(askedOf(call));
           if (answered !== "never") return generated(answered);
           return new Promise((_, reject) => {
             call.abortSignal!.addEventListener("abort", () => {
-              dropped += 1;
+              aborted += 1;
               reject(call.abortSignal!.reason as Error);
             });
           });
         }),
       );
-      return { policy, dropped: () => dropped, [Symbol.asyncDispose]: async () => {} };
-    },
-  });
+      return { policy, aborted: () => aborted, [Symbol.asyncDispose]: async () => {} };
+    }),
+  );
 }
 
-function askedOf(call: CallOptions): Asked {
+function askedOf(call: CallOptions): ModelRequest {
   return {
     texts: call.prompt.flatMap(({ content }) => {
       if (typeof content === "string") return [content];

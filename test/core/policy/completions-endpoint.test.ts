@@ -6,9 +6,10 @@ import {
   type OpenAICompatibleOptions,
   openAICompatiblePolicy,
 } from "../../../src/core/policy/openai-compatible/openai-compatible-policy.ts";
+import { policyConformance } from "../../../src/entry-points/testing.ts";
+import { describeCases } from "../../testing/describe-cases.ts";
 import { actRequest } from "./act-request.ts";
 import { type ChatAnswer, chatServer, completion } from "./chat-server.ts";
-import { describeAnyPolicy } from "./policy-conformance.ts";
 import { asTextAnswer } from "./text-answer.ts";
 
 const asked = actRequest({ messages: [textMessage("user", "def twice(n):\n")] });
@@ -27,10 +28,13 @@ async function subject(answer: ChatAnswer, options: Partial<OpenAICompatibleOpti
 const text = (content: string, options: Parameters<typeof completion>[1] = {}): ChatAnswer =>
   asTextAnswer(completion(content, options));
 
-describeAnyPolicy("a model at the completions endpoint", async () => {
-  const { policy } = await subject(text("    return 2 * n"));
-  return { policy, asked };
-});
+describeCases(
+  "a model at the completions endpoint",
+  policyConformance(async () => {
+    const { policy } = await subject(text("    return 2 * n"));
+    return { policy, request: asked };
+  }),
+);
 
 describe("what is sent", () => {
   test("is one text, every setting, the key and further fields", async () => {

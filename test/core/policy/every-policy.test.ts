@@ -8,9 +8,10 @@ import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { deriveSeed } from "../../../src/core/random/random.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
+import { policyConformance } from "../../../src/entry-points/testing.ts";
+import { describeCases } from "../../testing/describe-cases.ts";
 import { characterRenderer } from "../rollout/character-renderer.ts";
 import { seededSampler } from "../rollout/seeded-sampler.ts";
-import { describeAnyPolicy } from "./policy-conformance.ts";
 
 const doubling = defineEnvironment({
   id: "doubling",
@@ -33,22 +34,34 @@ async function firstRequest(): Promise<ActRequest> {
   };
 }
 
-describeAnyPolicy("a script", async () => ({ policy: scriptedPolicy(["4"]), asked: await firstRequest() }));
+describeCases(
+  "a script",
+  policyConformance(async () => ({ policy: scriptedPolicy(["4"]), request: await firstRequest() })),
+);
 
-describeAnyPolicy("demonstrations", async () => ({
-  policy: demonstrationPolicy({ environment: doubling, renderer: characterRenderer() }),
-  asked: await firstRequest(),
-}));
+describeCases(
+  "demonstrations",
+  policyConformance(async () => ({
+    policy: demonstrationPolicy({ environment: doubling, renderer: characterRenderer() }),
+    request: await firstRequest(),
+  })),
+);
 
-describeAnyPolicy("a recorded run", async () => {
-  const asked = await firstRequest();
-  const { task } = asked.episode!;
-  const episode = await rolloutEpisode({ environment: doubling, task, policies: scriptedPolicy(["4"]), seed: 1 });
-  return { policy: await replayPolicy([episode]), asked };
-});
+describeCases(
+  "a recorded run",
+  policyConformance(async () => {
+    const request = await firstRequest();
+    const { task } = request.episode!;
+    const episode = await rolloutEpisode({ environment: doubling, task, policies: scriptedPolicy(["4"]), seed: 1 });
+    return { policy: await replayPolicy([episode]), request };
+  }),
+);
 
-describeAnyPolicy("a model whose tokens are seen", async () => {
-  const sampler = seededSampler();
-  const policy = samplerPolicy({ name: "random", sampler: () => sampler, renderer: characterRenderer() });
-  return { policy, asked: await firstRequest() };
-});
+describeCases(
+  "a model whose tokens are seen",
+  policyConformance(async () => {
+    const sampler = seededSampler();
+    const policy = samplerPolicy({ name: "random", sampler: () => sampler, renderer: characterRenderer() });
+    return { policy, request: await firstRequest() };
+  }),
+);

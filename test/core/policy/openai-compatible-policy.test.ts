@@ -7,12 +7,14 @@ import {
   type OpenAICompatibleOptions,
   openAICompatiblePolicy,
 } from "../../../src/core/policy/openai-compatible/openai-compatible-policy.ts";
+import { type ModelRequest, modelPolicyConformance } from "../../../src/entry-points/testing.ts";
+import { describeCases } from "../../testing/describe-cases.ts";
 import { actRequest } from "./act-request.ts";
 import { type ChatRequest, chatServer, completion } from "./chat-server.ts";
-import { type Asked, describePolicy } from "./policy-conformance.ts";
 
-describePolicy("an OpenAI-compatible server", {
-  open: async (answer) => {
+describeCases(
+  "an OpenAI-compatible server",
+  modelPolicyConformance(async (answer) => {
     const server = await chatServer((body) => {
       const answered = answer(askedOf(body));
       if (answered === "never") return () => {};
@@ -26,13 +28,13 @@ describePolicy("an OpenAI-compatible server", {
     });
     return {
       policy: openAICompatiblePolicy({ baseUrl: server.baseUrl, model: "m" }),
-      dropped: server.abandoned,
+      aborted: server.abandoned,
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
-  },
-});
+  }),
+);
 
-function askedOf(body: ChatRequest): Asked {
+function askedOf(body: ChatRequest): ModelRequest {
   const {
     messages,
     tools = [],

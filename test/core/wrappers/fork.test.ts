@@ -9,7 +9,7 @@ import { type RecordedEpisode, record } from "../../../src/core/wrappers/record.
 import { timeLimit } from "../../../src/core/wrappers/time-limit.ts";
 import { toolBudget } from "../../../src/core/wrappers/tool-budget.ts";
 import { transformObservation } from "../../../src/core/wrappers/transform-observation.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { forking } from "../../testing/planted-faults.ts";
 
 /** Continues for ten steps with a reward of 1 each, and can fork. */

@@ -16,7 +16,7 @@ import { scaleReward } from "../../../src/core/wrappers/scale-reward.ts";
 import { timeLimit } from "../../../src/core/wrappers/time-limit.ts";
 import { toolBudget } from "../../../src/core/wrappers/tool-budget.ts";
 import { transformObservation } from "../../../src/core/wrappers/transform-observation.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 
 /** Three steps with a reward of 1 each. Records the calls that it received. */
 const seen: string[][] = [];

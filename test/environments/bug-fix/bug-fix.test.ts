@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bugFixEnvironment } from "../../../environments/bug-fix/bug-fix.ts";
 import type { BugFixOptions } from "../../../environments/bug-fix/bug-fix-options.ts";
 import { environments } from "../../../environments/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import type { Episode } from "../../../src/index.ts";
 import { demonstrationPolicy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const header = 'import math\n\n\ndef half_up(x: float) -> int:\n    """Round half up."""\n';

@@ -7,8 +7,8 @@ import type { ClassCompletionOptions } from "../../../environments/class-complet
 import { classTask } from "../../../environments/class-completion/class-task.ts";
 import { environments } from "../../../environments/index.ts";
 import { readBenchmarkRows } from "../../../environments/shared/code-benchmarks/benchmark-row.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { demonstrationPolicy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { environments } from "../../../environments/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import type { Episode } from "../../../src/index.ts";
 import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const python = {

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { EnvironmentPool } from "../../../src/entry-points/rollouts.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 /** Helpers in the prompt, an import, and a function without arguments: what the first systems of this kind got wrong. */

@@ -15,7 +15,7 @@ import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import { createTextRenderer } from "../../../src/core/tokens/text-renderer.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 

@@ -12,7 +12,7 @@ import { textOf } from "../../../src/contract/message.ts";
 import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { expert } from "./debaters.ts";
 import { earned, playDebate, rewardOf } from "./play.ts";
 

@@ -10,7 +10,7 @@ import type { MathTask } from "../../../environments/math/math-problem.ts";
 import { verifyAnswer } from "../../../environments/math/verify-answer.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
 
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../../shared/data");

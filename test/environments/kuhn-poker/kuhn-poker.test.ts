@@ -16,7 +16,7 @@ import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { taskEntry } from "../../../src/core/taskset/task-entry.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { climb } from "../hill-climber.ts";
 
 /** How often a seat bets or calls with a card after these moves. */

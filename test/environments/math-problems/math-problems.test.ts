@@ -6,7 +6,7 @@ import { mathProblemTask } from "../../../environments/math-problems/math-proble
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 
 const rows = [
   { problem: "What is the length?", solution: "It is $\\boxed{2\\sqrt{3}}$.", level: "Level 3", type: "Algebra" },

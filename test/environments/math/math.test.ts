@@ -7,7 +7,7 @@ import { textMessage, textOf } from "../../../src/contract/message.ts";
 import type { Taskset } from "../../../src/contract/taskset.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { sliceTaskset } from "../../../src/core/taskset/slice-taskset.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 
 const kinds: readonly Partial<MathOptions>[] = [
   { tasks: "arithmetic" },

@@ -8,7 +8,7 @@ import { textOf } from "../../../src/contract/message.ts";
 import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 

@@ -9,7 +9,7 @@ import { textMessage } from "../../../src/contract/message.ts";
 import type { Taskset } from "../../../src/contract/taskset.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { callMessage } from "../../../src/core/tools/call-message.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
 import { climb } from "../hill-climber.ts";

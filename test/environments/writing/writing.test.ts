@@ -14,7 +14,7 @@ import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { taskEntry } from "../../../src/core/taskset/task-entry.ts";
-import { checkEnvironment } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
 import { climb } from "../hill-climber.ts";
 import { expertIntroduction } from "./expert-texts.ts";

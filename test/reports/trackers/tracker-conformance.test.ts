@@ -1,22 +1,51 @@
+import { expect, test } from "vitest";
+import type { TrainingEvent } from "../../../src/contract/training-event.ts";
 import { jsonlTracker } from "../../../src/reports/trackers/jsonl-tracker.ts";
 import { mlflowTracker } from "../../../src/reports/trackers/mlflow/mlflow-tracker.ts";
 import { tensorboardTracker } from "../../../src/reports/trackers/tensorboard/tensorboard-tracker.ts";
+import type { Tracker } from "../../../src/reports/trackers/tracker.ts";
+import { trackerConformance } from "../../../src/reports/trackers/tracker-conformance.ts";
+import { describeCases } from "../../testing/describe-cases.ts";
 import { startMlflowServer } from "./mlflow-server.ts";
-import { describeTracker } from "./tracker-conformance.ts";
 
-const nothing = async (): Promise<void> => {};
+describeCases(
+  "metrics.jsonl",
+  trackerConformance(({ folder }) => ({ tracker: jsonlTracker(folder) })),
+);
 
-describeTracker("metrics.jsonl", async ({ folder }) => ({
-  tracker: jsonlTracker(folder),
-  [Symbol.asyncDispose]: nothing,
-}));
+describeCases(
+  "TensorBoard",
+  trackerConformance(() => ({ tracker: tensorboardTracker() })),
+);
 
-describeTracker("TensorBoard", async () => ({ tracker: tensorboardTracker(), [Symbol.asyncDispose]: nothing }));
+describeCases(
+  "MLflow",
+  trackerConformance(async () => {
+    const server = await startMlflowServer();
+    return {
+      tracker: mlflowTracker({ url: server.url, experiment: "tests", runName: "first" }),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  }),
+);
 
-describeTracker("MLflow", async () => {
-  const server = await startMlflowServer();
-  return {
-    tracker: mlflowTracker({ url: server.url, experiment: "tests", runName: "first" }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+/** Returns the names of the cases that a tracker fails. */
+async function failures(tracker: Tracker): Promise<string[]> {
+  const failed: string[] = [];
+  for (const { name, run } of trackerConformance(() => ({ tracker }))) await run().catch(() => failed.push(name));
+  return failed;
+}
+
+test("a tracker that rejects events or a resumed run is found", async () => {
+  const write = async () => {};
+  const close = async () => {};
+  const fail = async () => Promise.reject(new Error("broken"));
+  expect(await failures({ name: "", open: async () => ({ write, close }) })).toEqual(["has a name for warnings"]);
+  expect(await failures({ name: "t", open: async () => ({ write, close: fail }) })).toHaveLength(5);
+  const picky = async (event: TrainingEvent) => (event.type === "probe" ? fail() : undefined);
+  expect(await failures({ name: "t", open: async () => ({ write: picky, close }) })).toEqual([
+    "takes events of every type, and metrics and texts of any kind",
+  ]);
+  const once: Tracker["open"] = async ({ start }) => (start.resumedFrom > 0 ? fail() : { write, close });
+  expect(await failures({ name: "t", open: once })).toEqual(["goes on with a run that is resumed"]);
 });

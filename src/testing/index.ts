@@ -1,6 +1,0 @@
-export {
-  type CheckOptions,
-  checkEnvironment,
-  type EnvironmentProblem,
-  type EnvironmentReport,
-} from "./check-environment.ts";

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import type { Sample, SampleRequest, Sampler } from "../contract/sampler.ts";
+import { type ConformanceCase, conformanceCases } from "../core/conformance-case.ts";
+
+/** A sampler under test. */
+export interface SamplerSubject {
+  readonly sampler: Sampler;
+  /** A prompt in the sampler's vocabulary. */
+  readonly promptIds: readonly number[];
+  /** The ids that end a completion. */
+  readonly stopTokenIds: readonly number[];
+  /** The number of ids of the vocabulary. */
+  readonly vocabularySize: number;
+}
+
+/**
+ * The conformance suite of a sampler. `open` returns a new sampler, which the suite closes.
+ *
+ * @example
+ * import { samplerConformance } from "lyceum/testing";
+ * import { createOnnxBackend } from "lyceum/onnx";
+ * const cases = samplerConformance(async () => {
+ *   const backend = createOnnxBackend();
+ *   const model = await backend.openModel({
+ *     source: { type: "pretrained", path: "my-model" },
+ *     trainable: { type: "frozen" },
+ *   });
+ *   const { renderer, tokenizer } = model;
+ *   return {
+ *     sampler: await model.snapshot(),
+ *     promptIds: tokenizer.encode("What is 2 + 2?"),
+ *     stopTokenIds: renderer.stopTokenIds,
+ *     vocabularySize: tokenizer.vocabularySize,
+ *   };
+ * });
+ * // in a test file: for (const { name, run } of cases) test(name, run)
+ */
+export function samplerConformance(open: () => SamplerSubject | Promise<SamplerSubject>): ConformanceCase[] {
+  const opened = async () => {
+    const subject = await open();
+    const { promptIds, stopTokenIds } = subject;
+    const request = (seed: number): SampleRequest => ({
+      promptIds,
+      settings: { temperature: 1, maxTokens: 8 },
+      seed,
+      stopTokenIds,
+    });
+    return { ...subject, request, [Symbol.asyncDispose]: () => subject.sampler.close() };
+  };
+  return conformanceCases(opened, {
+    "has a specification version and a version of its weights": ({ sampler }) => {
+      assert.equal(sampler.specificationVersion, "v1");
+      assert.ok(Number.isSafeInteger(sampler.version), `version is ${sampler.version}`);
+    },
+    "yields one sample for each request, within its limits": async (subject) => {
+      const { sampler, request, vocabularySize, stopTokenIds } = subject;
+      const samples = await sampleAll(sampler, [request(1), request(2), request(3)]);
+      assert.deepEqual(
+        samples.map((sample) => sample.request),
+        [0, 1, 2],
+      );
+      for (const { ids, logprobs, finish } of samples) {
+        assert.equal(logprobs.length, ids.length);
+        assert.ok(ids.length > 0 && ids.length <= 8, `a completion has ${ids.length} ids, and maxTokens is 8`);
+        assert.ok(
+          ids.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize),
+          `ids are ${ids.join(", ")}`,
+        );
+        assert.ok(
+          logprobs.every((logprob) => logprob <= 1e-3),
+          `logprobs are ${logprobs.join(", ")}`,
+        );
+        assert.equal(finish === "stop", stopTokenIds.includes(ids.at(-1)!));
+        for (const id of ids.slice(0, -1)) assert.ok(!stopTokenIds.includes(id), "a sample goes on after its end");
+      }
+    },
+    "returns equal samples for equal requests": async ({ sampler, request }) => {
+      const requests = [request(4), request(5)];
+      assert.deepEqual(await sampleAll(sampler, requests), await sampleAll(sampler, requests));
+    },
+    "yields nothing without requests": async ({ sampler }) => {
+      assert.deepEqual(await sampleAll(sampler, []), []);
+    },
+    "does not sample after an abort": async ({ sampler, request }) => {
+      const reason = new Error("stopped");
+      const signal = AbortSignal.abort(reason);
+      await assert.rejects(
+        Array.fromAsync(sampler.sample([request(6)], { signal })),
+        (error) => error === reason || (error as Error).name === "AbortError",
+      );
+    },
+  });
+}
+
+async function sampleAll(sampler: Sampler, requests: readonly SampleRequest[]): Promise<Sample[]> {
+  const samples = await Array.fromAsync(sampler.sample(requests));
+  return samples.toSorted((first, second) => first.request - second.request);
+}

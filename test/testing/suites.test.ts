@@ -1,0 +1,176 @@
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
+import { jsonlTaskset } from "../../src/core/taskset/jsonl-taskset.ts";
+import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
+import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
+import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
+import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
+import { createTextRenderer } from "../../src/core/tokens/text-renderer.ts";
+import {
+  type ConformanceCase,
+  policyConformance,
+  rendererConformance,
+  samplerConformance,
+  tasksetConformance,
+} from "../../src/entry-points/testing.ts";
+import { actRequest } from "../core/policy/act-request.ts";
+import { characterRenderer } from "../core/rollout/character-renderer.ts";
+import { createBigramBackend } from "../trainers/bigram-backend.ts";
+import { describeCases } from "./describe-cases.ts";
+
+const words = memoryTaskset("words", ["hello", "world"]);
+
+describeCases(
+  "a taskset in memory",
+  tasksetConformance(() => words),
+);
+describeCases(
+  "a mapped taskset",
+  tasksetConformance(() => mapTaskset(words, (text) => ({ text }))),
+);
+describeCases(
+  "a generated taskset",
+  tasksetConformance(() =>
+    generatedTaskset({ name: "n", seed: 1, length: "unbounded", generate: (random) => random.next() }),
+  ),
+);
+describeCases(
+  "a taskset of a file",
+  tasksetConformance(async () => {
+    const folder = await mkdtempDisposable(join(tmpdir(), "lyceum-taskset-"));
+    const path = join(folder.path, "tasks.jsonl");
+    await writeFile(path, '{"a": 1}\n{"a": 2}\n');
+    const taskset = await jsonlTaskset(path);
+    return { ...taskset, [Symbol.asyncDispose]: () => folder.remove() };
+  }),
+);
+
+describeCases(
+  "the renderer of bytes",
+  rendererConformance(() => createByteRenderer()),
+);
+describeCases(
+  "the renderer of characters",
+  rendererConformance(() => characterRenderer()),
+);
+describeCases(
+  "the renderer of plain text",
+  rendererConformance(() => createTextRenderer(createByteTokenizer())),
+);
+
+const bigramSampler = async () => {
+  const backend = createBigramBackend();
+  const model = await backend.openModel({
+    source: { type: "scratch", config: {}, seed: 1 },
+    trainable: { type: "full" },
+  });
+  return {
+    sampler: await model.snapshot(),
+    promptIds: model.tokenizer.encode("2 + 2"),
+    stopTokenIds: model.renderer.stopTokenIds,
+    vocabularySize: model.tokenizer.vocabularySize,
+  };
+};
+describeCases("the sampler of the bigram backend", samplerConformance(bigramSampler));
+
+/** Returns the names of the cases that a subject fails. */
+async function failures(cases: readonly ConformanceCase[]): Promise<string[]> {
+  const failed: string[] = [];
+  for (const { name, run } of cases) {
+    await run().catch(() => failed.push(name));
+  }
+  return failed;
+}
+
+test("each requirement of a taskset finds its fault", async () => {
+  const faulty = (change: object): Promise<string[]> => failures(tasksetConformance(() => ({ ...words, ...change })));
+  expect(await faulty({ name: "" })).toEqual(["has a name, a version and a length"]);
+  expect(await faulty({ get: async () => words.get(0) })).toContain(
+    "returns each task with its index, an id of its own and the hash of its content",
+  );
+  let reads = 0;
+  const changing = { get: async (index: number) => ({ ...(await words.get(index)), id: String(reads++) }) };
+  expect(await faulty(changing)).toEqual(["returns the same task again, in any order"]);
+  const endless = { get: (index: number) => words.get(Math.abs(Math.trunc(index)) % 2) };
+  expect(await faulty(endless)).toEqual(["throws data.out-of-range beyond its tasks"]);
+});
+
+test("each requirement of a renderer finds its fault", async () => {
+  const renderer = createByteRenderer();
+  const faulty = (change: object): Promise<string[]> =>
+    failures(rendererConformance(() => ({ ...renderer, ...change })));
+  expect(await faulty({ accepts: [] })).toEqual(["has a name, a version, a part type and token ids that end a turn"]);
+  let renders = 0;
+  expect(await faulty({ start: () => [renders++] })).toContain(
+    "renders equal conversations to equal ids, and different ones to different ids",
+  );
+  const parse = () => renderer.parse({ ids: [], finish: "stop" });
+  expect(await faulty({ parse })).toEqual([
+    "completes a message with ids that end the turn and are parsed to the same text",
+    "parses a truncated completion to its text",
+  ]);
+  const extend = (options: Parameters<typeof renderer.extend>[0]) =>
+    (renderer.extend(options) as readonly number[]).slice(1);
+  expect(await faulty({ extend })).toContain("extends a conversation to what it renders as a whole");
+  const always = ({ ids, ...rest }: Parameters<typeof renderer.extend>[0]) =>
+    renderer.extend({ ...rest, ids: [...ids, renderer.stopTokenIds[0]!] });
+  expect(await faulty({ extend: always })).toContain("adds a missing end of the turn when it extends");
+});
+
+test("each requirement of a sampler finds its fault", async () => {
+  const faulty = async (change: object): Promise<string[]> =>
+    failures(
+      samplerConformance(async () => {
+        const subject = await bigramSampler();
+        const { specificationVersion, version } = subject.sampler;
+        const sample = subject.sampler.sample.bind(subject.sampler);
+        return { ...subject, sampler: { specificationVersion, version, sample, close: async () => {}, ...change } };
+      }),
+    );
+  expect(await faulty({})).toEqual([]);
+  expect(await faulty({ version: 0.5 })).toEqual(["has a specification version and a version of its weights"]);
+  let samples = 0;
+  const random = async function* () {
+    yield { request: 0, ids: [samples++], logprobs: [0], finish: "length" };
+  };
+  expect(await faulty({ sample: random })).toEqual([
+    "yields one sample for each request, within its limits",
+    "returns equal samples for equal requests",
+    "yields nothing without requests",
+    "does not sample after an abort",
+  ]);
+});
+
+test("each requirement of a policy finds its fault", async () => {
+  const policy = scriptedPolicy(["4"]);
+  const faulty = (change: object): Promise<string[]> =>
+    failures(policyConformance(() => ({ policy: { ...policy, ...change }, request: actRequest() })));
+  expect(await faulty({ name: "" })).toEqual(["has a name, a version and a part type that it can read"]);
+  const { action } = await policy.act(actRequest());
+  let answers = 0;
+  const varied = async () => ({ action: { ...action, finish: answers++ === 1 ? "length" : "stop" } });
+  expect(await faulty({ act: varied })).toEqual([
+    "answers as an assistant, always the same, also for concurrent requests",
+    "rejects a request that is already aborted, with the reason",
+  ]);
+  const listens = async (request: ReturnType<typeof actRequest>) => {
+    request.signal?.throwIfAborted();
+    request.signal?.addEventListener("abort", () => {});
+    return { action };
+  };
+  expect(await faulty({ act: listens })).toEqual(["removes its signal listener after it has answered"]);
+  const changes = async (request: { seed: number }) => {
+    request.seed += 1;
+    return policy.act(request as never);
+  };
+  expect(await faulty({ act: changes })).toEqual(["does not change the request"]);
+  const strays = async (request: never) => {
+    void Promise.reject(new Error("stray"));
+    return policy.act(request);
+  };
+  expect((await faulty({ act: strays })).length).toBeGreaterThan(0);
+});
