@@ -19,7 +19,9 @@ it("names files that exist", () => {
 });
 
 it("names conformance suites that tests call", async () => {
-  const suites = new Set([...text.matchAll(/`((?:describe|check)[A-Z]\w*)`/g)].map((match) => match[1]!));
+  const suites = new Set(
+    [...text.matchAll(/`((?:describe|check)[A-Z]\w*|\w+Conformance)`/g)].map((match) => match[1]!),
+  );
   expect(suites.size).toBeGreaterThan(4);
   const tests = await Array.fromAsync(glob("test/**/*.test.ts", { cwd: repository }));
   const sources = await Promise.all(tests.map((path) => readFile(join(repository, path), "utf8")));
