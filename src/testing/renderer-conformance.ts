@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Message, textMessage, textOf } from "../contract/message.ts";
+import { TokenPrefix } from "../contract/token-prefix.ts";
 import { type ConformanceCase, conformanceCases } from "../core/conformance-case.ts";
 import type { Renderer } from "../core/tokens/renderer.ts";
 
@@ -53,14 +54,18 @@ export function rendererConformance(open: () => Renderer | Promise<Renderer>): C
     },
     "extends a conversation to what it renders as a whole": (renderer) => {
       const ids = [...renderer.start({ messages: question }), ...renderer.complete(answer)];
-      const more = renderer.extend({ ids, messages: conversation, messageCount: 2 });
+      const more = renderer.extend({ ids: TokenPrefix.empty.append(ids), messages: conversation, messageCount: 2 });
       if (more === "broken" || !writesEnds(renderer)) return;
       assert.deepEqual([...ids, ...more], renderer.start({ messages: conversation }));
     },
     "adds a missing end of the turn when it extends": (renderer) => {
       const ids = [...renderer.start({ messages: question }), ...renderer.complete(answer)];
-      const whole = renderer.extend({ ids, messages: conversation, messageCount: 2 });
-      const cut = renderer.extend({ ids: ids.slice(0, -1), messages: conversation, messageCount: 2 });
+      const whole = renderer.extend({ ids: TokenPrefix.empty.append(ids), messages: conversation, messageCount: 2 });
+      const cut = renderer.extend({
+        ids: TokenPrefix.empty.append(ids.slice(0, -1)),
+        messages: conversation,
+        messageCount: 2,
+      });
       if (whole === "broken" || cut === "broken" || !writesEnds(renderer)) return;
       assert.deepEqual([...ids.slice(0, -1), ...cut], [...ids, ...whole]);
     },

@@ -117,7 +117,7 @@ test("each requirement of a renderer finds its fault", async () => {
     (renderer.extend(options) as readonly number[]).slice(1);
   expect(await faulty({ extend })).toContain("extends a conversation to what it renders as a whole");
   const always = ({ ids, ...rest }: Parameters<typeof renderer.extend>[0]) =>
-    renderer.extend({ ...rest, ids: [...ids, renderer.stopTokenIds[0]!] });
+    renderer.extend({ ...rest, ids: ids.append(renderer.stopTokenIds.slice(0, 1)) });
   expect(await faulty({ extend: always })).toContain("adds a missing end of the turn when it extends");
 });
 
