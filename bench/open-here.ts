@@ -6,7 +6,7 @@ import { LyceumError } from "../src/contract/errors/index.ts";
  */
 export async function openHere(backend: SandboxChoice, workers?: number): Promise<Sandbox | undefined> {
   try {
-    return await createSandbox({ backend, language: "python", ...(workers === undefined ? {} : { workers }) });
+    return await createSandbox({ backend, language: "python", workers });
   } catch (error) {
     if (!LyceumError.isInstance(error) || error.code !== "sandbox.unavailable") throw error;
     console.error(`sandbox/${backend}: left out. ${error.message}`);

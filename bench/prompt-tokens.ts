@@ -36,7 +36,7 @@ async function run(): Promise<BenchmarkResult[]> {
   for (const setting of settings) {
     const environment = codeEnvironment({
       ...{ dataset: "coop-humaneval", agents: 2, maxTurns: 2, rewardEveryTurn: true, sandbox: "pyodide", ...setting },
-      ...(path === undefined ? {} : { path }),
+      path,
     });
     const prompts: number[] = [];
     const policies = scriptedPolicy(({ agent, messages, episode }) => {

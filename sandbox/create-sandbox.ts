@@ -53,8 +53,8 @@ export async function createSandbox(options: CreateSandboxOptions): Promise<Sand
     signal?.throwIfAborted();
     try {
       return await backends[name]!({
-        ...(workers === undefined ? {} : { workers }),
-        ...(signal === undefined ? {} : { signal }),
+        workers,
+        signal,
       });
     } catch (error) {
       if (backend !== "auto" || signal?.aborted === true) throw error;

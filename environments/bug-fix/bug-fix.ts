@@ -77,7 +77,7 @@ export function bugFixEnvironment(
         mutations,
         shareTests,
         random,
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       });
       const original = fixerPrompt({ task, bug });
       return {
@@ -111,7 +111,7 @@ export function bugFixEnvironment(
       if (parsed.mode === "plain" && !isLast) return revision("");
       const { program, linesBefore } = withPreamble(code, task);
       const seed = random.integer(0, 2 ** 31);
-      const run = { sandbox, code: program, suite: bug.suite, seed, ...(signal === undefined ? {} : { signal }) };
+      const run = { sandbox, code: program, suite: bug.suite, seed, signal };
       const grade = await gradeCode(run);
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const info = { ...turnInfo({ turn, grade, sandbox: sandbox.info.backend }), bug: [...bug.kinds] };
@@ -120,7 +120,7 @@ export function bugFixEnvironment(
         const tests = visibleTests(bug.suite).map(({ text }) => text);
         const edit = await expertEdits(expert, {
           ...{ language: "python", problem: problem.prompt, tests, code, names: [problem.entryPoint], seed },
-          ...(signal === undefined ? {} : { signal }),
+          signal,
         });
         return { ...revision(edit.text), correct: false, info: withMetrics(info, expertMetrics([edit])) };
       }

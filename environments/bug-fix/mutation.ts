@@ -34,7 +34,7 @@ export async function listMutations(options: {
     entry: "mutations.py",
     task: { kind: "calls", function: "mutations", cases: [{ args: [program, { int: String(start) }] }] },
     limits: { cpuMs: 20_000, wallMs: 60_000 },
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   signal?.throwIfAborted();
   const [observed] = result.cases;

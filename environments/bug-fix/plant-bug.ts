@@ -47,13 +47,12 @@ export async function plantBug(options: {
     const shown = shareTests ? suite.tests.keys() : fewFailing(grade);
     return { program, kinds, suite: showing(suite, new Set(shown)), grade };
   };
-  const signalOption = signal === undefined ? {} : { signal };
   const grade = async (program: string, limits: TestSuite["limits"]): Promise<CodeGrade> => {
     const graded = await gradeCode({
       sandbox,
       code: program,
       suite: { ...suite, ...(limits === undefined ? {} : { limits }) },
-      ...signalOption,
+      signal,
     });
     if (!graded.infra) return graded;
     throw new LyceumError({
@@ -68,7 +67,7 @@ export async function plantBug(options: {
     throw nothingFails(task.problem.id, "its program with a bug passes every test");
   }
   const program = task.solution;
-  const mutations = await listMutations({ sandbox, program, start: task.preamble.length, ...signalOption });
+  const mutations = await listMutations({ sandbox, program, start: task.preamble.length, signal });
   const groups = mutationGroups({ mutations, count: options.mutations, random });
   let weaker: PlantedBug | undefined;
   for (const group of groups.slice(0, tries)) {

@@ -93,7 +93,6 @@ export function classCompletionEnvironment(
     step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { acting, owners } = sharesOf(task);
       const isLast = turn + 1 >= maxTurns;
-      const signalOption = signal === undefined ? {} : { signal };
       const replies = acting.map(({ agent }) => replyCode(texts[agent]!, "python"));
       const revisions = (feedback: (place: number) => string) => ({
         replies: Object.fromEntries(
@@ -127,11 +126,11 @@ export function classCompletionEnvironment(
                 other === place ? [] : [{ names: one.own, code: replies[other]! }],
               ),
               seed,
-              ...signalOption,
+              signal,
             }),
           ),
         );
-      const parts = { sandbox, skeleton, className: problem.entryPoint, owners, replies, ...signalOption };
+      const parts = { sandbox, skeleton, className: problem.entryPoint, owners, replies, signal };
       const merged = await mergeClass(parts);
       if (merged === undefined) {
         const earned = {
@@ -153,7 +152,7 @@ export function classCompletionEnvironment(
         code: merged.source,
         suite: problem.suite,
         seed,
-        ...signalOption,
+        signal,
       };
       const grade = await gradeCode(grading);
       if (grade.infra) return joint(unscored(grade.error.message, grade.error));

@@ -34,8 +34,8 @@ export async function loadEachAgent(options: {
       if (merged === undefined) return { loads: true };
       const alone = await loadAlone({
         ...{ sandbox, language: "python", source: merged.source, name: className, seed },
-        ...(limits === undefined ? {} : { limits }),
-        ...(signal === undefined ? {} : { signal }),
+        limits,
+        signal,
       });
       return alone === undefined || alone.loads ? { loads: true } : failure(alone.error);
     }),

@@ -54,7 +54,7 @@ export async function mergeClass(options: {
       cases: [{ args: [JSON.stringify({ skeleton, class_name: className, owners, replies })] }],
     },
     limits: { cpuMs: 20_000, wallMs: 60_000 },
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   signal?.throwIfAborted();
   const [observed] = result.cases;

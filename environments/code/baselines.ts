@@ -80,7 +80,7 @@ function around(model: Policy, name: string, act: (request: ActRequest) => Promi
 
 async function ask(model: Policy, { order: _, previous: __, ...request }: ActRequest): Promise<ActResult> {
   const { action, usage } = await model.act(request);
-  return { action, ...(usage === undefined ? {} : { usage }) };
+  return { action, usage };
 }
 
 const silence: Action = { message: textMessage("assistant", ""), finish: "stop" };

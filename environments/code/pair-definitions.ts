@@ -47,8 +47,8 @@ export async function pairDefinitions(options: {
     const { source, linesBefore } = joinSource(language, parts);
     const alone = await loadAlone({
       ...{ sandbox, language, source, name, seed },
-      ...(limits === undefined ? {} : { limits }),
-      ...(signal === undefined ? {} : { signal }),
+      limits,
+      signal,
     });
     if (alone?.loads !== false || alone.error.message.includes(stubError)) return { name, found: defined };
     return { name, found: false, problem: errorText(alone.error, linesBefore.at(-1)!) };

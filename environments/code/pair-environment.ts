@@ -63,10 +63,9 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       const helpers = promptHelpers(task);
       const { source } = joinSource(language, [helpers, code.aux, code.main]);
       const seed = random.integer(0, 2 ** 31);
-      const signalOption = signal === undefined ? {} : { signal };
       const [grade, pair] = await Promise.all([
-        gradeCode({ sandbox, code: source, suite, seed, ...signalOption }),
-        pairStructure({ sandbox, language, ...code, entryPoint, ...signalOption }),
+        gradeCode({ sandbox, code: source, suite, seed, signal }),
+        pairStructure({ sandbox, language, ...code, entryPoint, signal }),
       ]);
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       if ("error" in pair) return { reward: unscored(pair.error.message, pair.error) };
@@ -83,7 +82,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
-        const request = { language, problem: task.prompt, tests, seed, ...signalOption };
+        const request = { language, problem: task.prompt, tests, seed, signal };
         const aux = { code: code.aux, names: [auxName] };
         const main = { code: code.main, names: [entryPoint] };
         const edits = await Promise.all([
@@ -101,10 +100,10 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         name: entryPoint,
         seed,
         grade,
-        ...signalOption,
+        signal,
       });
       const { aux, main } = await pairDefinitions({
-        ...{ sandbox, language, helpers, code, entryPoint, pair, seed, ...signalOption },
+        ...{ sandbox, language, helpers, code, entryPoint, pair, seed, signal },
         loadError: visible?.loadError,
         limits: suite.limits,
       });

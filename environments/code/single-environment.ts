@@ -45,8 +45,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       if (mode === "plain" && !isLast && !rewardEveryTurn) return revision("");
       const { source, linesBefore } = joinSource(language, [promptHelpers(task), code]);
       const seed = random.integer(0, 2 ** 31);
-      const signalOption = signal === undefined ? {} : { signal };
-      const grade = await gradeCode({ sandbox, code: source, suite, seed, ...signalOption });
+      const grade = await gradeCode({ sandbox, code: source, suite, seed, signal });
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const components = rewardComponents(options.reward, { levels: codeLevels(grade) });
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
@@ -56,7 +55,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       if (mode === "plain") return { ...revision(""), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
-        const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, ...signalOption };
+        const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, signal };
         const edit = await expertEdits(expert!, request);
         return { ...revision(edit.text), ...graded, info: withMetrics(info, expertMetrics([edit])) };
       }
@@ -67,7 +66,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
         name: entryPoint,
         seed,
         grade,
-        ...signalOption,
+        signal,
       });
       const own = singleReport(visible, { name: entryPoint, linesBefore: linesBefore[1]! });
       return { ...revision(codeFeedback(options, { passed: grade.passed, visible, ...own })), ...graded };

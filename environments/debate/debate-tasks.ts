@@ -22,10 +22,7 @@ export function debateTasks(
   return {
     splits: rowSplits(path),
     tasks: async (split, { signal }) => {
-      const rows = await loadTaskset(
-        { source: resolve(path), split, schema: topicRowSchema },
-        signal === undefined ? {} : { signal },
-      );
+      const rows = await loadTaskset({ source: resolve(path), split, schema: topicRowSchema }, { signal });
       return mapTaskset(rows, checkTopic, `debate/${split}`);
     },
   };

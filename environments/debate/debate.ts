@@ -100,7 +100,7 @@ export function debateEnvironment(
           ...{ judge, rubric, topic: task, agents, said },
           limitMs: parsed.judgeSeconds * 1000,
           seed: random.integer(0, 2 ** 31),
-          ...(signal === undefined ? {} : { signal }),
+          signal,
         });
         return { rewards: debateRewards(parsed.reward, scores), info };
       } catch (error) {

@@ -66,7 +66,7 @@ export function mathProblemsEnvironment(
     tasks: async (split, { signal }) => {
       const data = { path, dataset, revision, split, schema: mathProblemRowSchema };
       const rows = await loadRowsOrDataset({ ...data, hub: resources.hub, signal });
-      const chosen = await chosenRows(rows, { level, types }, signal === undefined ? {} : { signal });
+      const chosen = await chosenRows(rows, { level, types }, { signal });
       return mapTaskset(chosen, mathProblemTask, `math-problems/${split}`);
     },
     ...definition,
@@ -77,7 +77,7 @@ export function mathProblemsEnvironment(
         text,
         gold: answers,
         question,
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       });
       return outcome({ text, turn, verdict });
     },

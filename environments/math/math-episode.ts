@@ -67,9 +67,9 @@ export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
     const info = { extracted: verdict.extracted ?? null, correct: verdict.correct };
     const stated = { correct: verdict.correct, info };
     if (!verdict.correct && turn + 1 < maxTurns) return { reply: feedback(verdict), ...stated };
-    const correct = verdict.correct ? 1 : 0;
-    if (formatReward === 0) return { components: { correct }, ...stated };
-    return { components: { correct, format: isAsAsked(text, verdict, answerOnly) ? formatReward : 0 }, ...stated };
+    const components: Record<string, number> = { correct: verdict.correct ? 1 : 0 };
+    if (formatReward !== 0) components.format = isAsAsked(text, verdict, answerOnly) ? formatReward : 0;
+    return { components, ...stated };
   };
   const definition: MathEpisode["definition"] = {
     maxTurns,

@@ -32,7 +32,7 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
         seed,
         generate,
         answerOnly,
-        ...(limit === undefined ? {} : { limit }),
+        limit,
       }),
     ...definition,
   });

@@ -50,9 +50,9 @@ export function namedServer({ command, args, env, cwd, url, headers }: McpServer
   if (url !== undefined) return { url, ...(headers === undefined ? {} : { headers: filledIn(headers) }) };
   return {
     command: command!,
-    ...(args === undefined ? {} : { args }),
+    args,
     ...(env === undefined ? {} : { env: filledIn(env) }),
-    ...(cwd === undefined ? {} : { cwd }),
+    cwd,
   };
 }
 

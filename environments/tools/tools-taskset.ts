@@ -58,7 +58,7 @@ export async function customTasks(
   path: string,
   { tools: known, signal }: { readonly tools: readonly string[]; readonly signal: AbortSignal | undefined },
 ): Promise<Taskset<ToolsTask>> {
-  const rows = await jsonlTaskset(resolve(path), { schema: row, ...(signal === undefined ? {} : { signal }) });
+  const rows = await jsonlTaskset(resolve(path), { schema: row, signal });
   return mapTaskset(rows, ({ question, answer, tools }) => {
     const unknown = tools.find((name) => !known.includes(name));
     if (unknown !== undefined) throw unknownNameError({ kind: "tool", name: unknown, known, code: "data.malformed" });

@@ -44,13 +44,13 @@ async function askJudge(
     messages: [textMessage("user", judgePrompt(question, { answers, seed }))],
     sampling: { temperature: 0, maxTokens: 1024 },
     seed,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   const { action } = await boundedWait(asked, {
     ms: limitMs,
     timeout: () =>
       new LyceumError({ code: "timeout", message: `The judge took longer than ${limitMs / 1000} seconds.` }),
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   return readVerdict(textOf(action.message));
 }

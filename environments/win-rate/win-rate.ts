@@ -75,8 +75,7 @@ export function winRateEnvironment(
       const judged = { judge, question: task, limitMs: 1000 * judgeSeconds, seed: random.integer(0, 2 ** 31) };
       const both = [answers.model, answers.reference] as const;
       try {
-        const signalOption = signal === undefined ? {} : { signal };
-        const verdicts = await judgeBothOrders({ ...judged, answers: both, ...signalOption });
+        const verdicts = await judgeBothOrders({ ...judged, answers: both, signal });
         const won = score(verdicts);
         const rewards = { model: scored(won, { won }), reference: scored(1 - won, { won: 1 - won }) };
         return { rewards, info: { verdicts: [...verdicts] } };

@@ -1,5 +1,6 @@
 import { availableParallelism, constants } from "node:os";
 import type Docker from "dockerode";
+import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import type { ChildConnection } from "../isolated-vm/child-connection.ts";
 import { childFlags } from "../isolated-vm/child-connection.ts";
 import { childBootstrap, readChildSources } from "../isolated-vm/child-sources.ts";
@@ -58,7 +59,7 @@ export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSan
   await removeOrphans(docker);
   await requireImage({ docker, image, recipe: new URL("./javascript/", import.meta.url) });
   const owner = currentOwner();
-  const limits = { ...defaultContainerLimits, ...options.container };
+  const limits = { ...defaultContainerLimits, ...withoutUndefined(options.container ?? {}) };
   const sources = frame(await readChildSources());
   const startOnce = async (signal: AbortSignal): Promise<IsolatedVmWorker> => {
     signal.throwIfAborted();

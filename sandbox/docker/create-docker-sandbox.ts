@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import type Docker from "dockerode";
+import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
 import { startWithinLimit } from "../pool/start-within-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
@@ -50,7 +51,7 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
     otherwise: "Or pull any image with Python 3.9 or newer, such as python:3.13-slim, and name it as `image`.",
   });
   const owner = currentOwner();
-  const limits = { ...defaultContainerLimits, ...options.container };
+  const limits = { ...defaultContainerLimits, ...withoutUndefined(options.container ?? {}) };
   // The runner itself switches to other users. It keeps only the capabilities that this needs.
   const program: ContainerProgram = {
     command: await runnerCommand(),

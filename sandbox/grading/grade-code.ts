@@ -65,8 +65,8 @@ export async function gradeCode(options: GradeOptions): Promise<Grade> {
     ...entryOf(suite.language, code),
     task: taskOf(suite, order),
     seed,
-    ...(suite.limits === undefined ? {} : { limits: suite.limits }),
-    ...(signal === undefined ? {} : { signal }),
+    limits: suite.limits,
+    signal,
   });
   signal?.throwIfAborted();
   const { status } = execution;
@@ -121,16 +121,16 @@ function taskOf(suite: TestSuite, order: readonly number[]): ExecuteTask {
     .with({ kind: "calls" }, ({ kind, tests, function: name, isolate }) => {
       const cases = order.map((i) => {
         const { args, kwargs } = tests[i]!;
-        return { args, ...(kwargs === undefined ? {} : { kwargs }) };
+        return { args, kwargs };
       });
-      return { kind, function: name, cases, ...(isolate === undefined ? {} : { isolate }) };
+      return { kind, function: name, cases, isolate };
     })
     .with({ kind: "program" }, ({ kind, tests }) => ({ kind, stdin: order.map((i) => tests[i]!.stdin) }))
     .with({ kind: "judge" }, ({ kind, tests, setup, exports }) => ({
       kind,
       tests: tests.map(({ code }) => code),
       exports,
-      ...(setup === undefined ? {} : { setup }),
+      setup,
     }))
     .exhaustive();
 }

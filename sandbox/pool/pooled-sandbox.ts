@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import { Semaphore } from "../../src/core/concurrency/semaphore.ts";
+import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import type { ExecuteRequest, ExecuteResult, Language } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
 import type { Sandbox, SandboxInfo, SandboxStats } from "../sandbox.ts";
@@ -93,7 +94,7 @@ export class PooledSandbox implements Sandbox {
     this.#throwIfClosed();
     checkRequest(request, this.info.languages);
     const number = this.#executions++;
-    const limits = { ...defaultLimits, ...request.limits };
+    const limits = { ...defaultLimits, ...withoutUndefined(request.limits ?? {}) };
     const job: Job = { id: request.id ?? String(number), request, limits, seed: request.seed ?? 0 };
     const controller = new AbortController();
     const onAbort = (): void => controller.abort(request.signal!.reason);
@@ -177,7 +178,7 @@ export class PooledSandbox implements Sandbox {
       return { ...finished, id, worker, attempts, usage: { ...finished.usage, queueMs } };
     } catch (error) {
       const { aborted } = signal;
-      return unreachedResult({ id, request, attempts, error, aborted, ...(worker === undefined ? {} : { worker }) });
+      return unreachedResult({ id, request, attempts, error, aborted, worker });
     }
   }
 

@@ -30,9 +30,9 @@ export function readObservation(
   return {
     index,
     outcome: known,
-    ...(value === undefined ? {} : { value }),
-    ...(changedArgs === undefined ? {} : { changedArgs }),
-    ...(error === undefined ? {} : { error }),
+    value,
+    changedArgs,
+    error,
     cpuMs: options.cpuMs,
   };
 }

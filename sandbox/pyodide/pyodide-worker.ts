@@ -78,7 +78,7 @@ export class PyodideWorker implements Worker {
     return {
       status,
       cases: [...cases, ...missingCases(task, cases.length)],
-      ...(error === undefined ? {} : { error }),
+      error,
       stdout,
       stderr,
       exit,

@@ -62,7 +62,7 @@ export function resultOf(job: Job, parts: readonly JobPart[], observed: Observed
   return {
     status: last.status,
     cases: [...cases, ...missingCases(job.request.task, cases.length)],
-    ...(last.error === undefined ? {} : { error: last.error }),
+    error: last.error,
     stdout: isProgram ? nothing : captured(candidates, "stdout", job.limits.outputBytes),
     stderr: captured(candidates, "stderr", job.limits.outputBytes),
     exit: { code: final?.code ?? null, signal: signalName(killed?.signal) },
@@ -95,7 +95,7 @@ function outcomeOf(options: {
     status,
     cases: part.role === "program" && status !== "ok" ? [] : cases,
     nonceOk: !report.broken,
-    ...(error === undefined ? {} : { error }),
+    error,
   });
   const killed = runs.map(({ reason }) => reason).find((reason) => reason !== null && reason !== "judge-ended");
   if (killed !== undefined) return outcome(killed as ExecuteStatus);

@@ -260,9 +260,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .argument("[name]", "an environment (also a file or an npm package), an algorithm or a provider of models")
     .option("--keys", "show the keys of a config that belong to no environment or algorithm", false)
     .option("--json", "as JSON", false)
-    .action((name: string | undefined, args: Omit<InfoArguments, "name">) =>
-      commands.info({ ...args, ...(name === undefined ? {} : { name }) }),
-    );
+    .action((name: string | undefined, args: Omit<InfoArguments, "name">) => commands.info({ ...args, name }));
 
   addHelpExamples(program);
   return program;

@@ -111,7 +111,7 @@ export function benchmarkTarget(
       maxTokens,
       prompt: { format, shots },
       correct,
-      ...(stop === undefined ? {} : { stop }),
+      stop,
       ...(benchmark.roles === "fixed" ? { fixedAgents: true } : {}),
     }),
   };

@@ -25,7 +25,7 @@ export async function firstFailure(folder: string): Promise<FirstFailure | undef
   const { task, error, agents } = await readEpisode(folder, entry);
   if (error !== undefined) {
     const { message, hint } = error;
-    return { task, failed: true, message, error, ...(hint === undefined ? {} : { hint }) };
+    return { task, failed: true, message, error, hint };
   }
   const reasons = Object.values(agents).flatMap(({ reward }) => (reward.status === "unscored" ? [reward.reason] : []));
   return { task, failed: false, message: reasons[0] ?? "no reason is known" };

@@ -31,7 +31,7 @@ export async function migrateConfig(options: {
 }): Promise<MigratedConfig> {
   const { text, name, to, system, catalog } = options;
   const keys = configKeys(catalog);
-  let converted = convertConfig(parseOldYaml(text, name), { name, keys, ...(system === undefined ? {} : { system }) });
+  let converted = convertConfig(parseOldYaml(text, name), { name, keys, system });
   for (;;) {
     const yaml = configText(converted, { from: name, to });
     try {

@@ -65,16 +65,17 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
     ...asked
   } = settings;
   const { engine, agents, completion = false, environment } = options;
-  const signal = options.signal === undefined ? {} : { signal: options.signal };
   return match(named)
     .returnType<Promise<OpenPolicy>>()
     .with({ kind: "engine" }, async ({ path }) => {
       const hosted = existsSync(path) ? undefined : hostedModelError(path);
       if (hosted !== undefined) throw hosted;
       const which = { path, name, base, chatTemplate, templateVariables, revision };
-      return openEnginePolicy({ ...which, engine, agents, completion, ...signal });
+      return openEnginePolicy({ ...which, engine, agents, completion, signal: options.signal });
     })
-    .with({ kind: "server" }, async (server) => owned(await serverPolicy(server, { settings, completion, ...signal })))
+    .with({ kind: "server" }, async (server) =>
+      owned(await serverPolicy(server, { settings, completion, signal: options.signal })),
+    )
     .with({ kind: "provider" }, async ({ provider, model: id }) => {
       const { aiSdkPolicy, providerModel } = await import("../core/policy/ai-sdk/index.ts");
       const { apiKeyVariable, ...serving } = asked;
@@ -86,10 +87,12 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
     })
     .with({ kind: "transformers-js" }, async ({ kind: _kind, ...which }) => {
       const { transformersPolicy } = await import("../core/policy/transformers-js/index.ts");
-      return owned(await transformersPolicy({ ...which, name, completion, ...signal }));
+      return owned(await transformersPolicy({ ...which, name, completion, signal: options.signal }));
     })
     .with({ kind: "scripted" }, async ({ path }) => owned(await scriptFile(path)))
-    .with({ kind: "replay" }, async ({ path }) => owned(await replayPolicy(readTrace(path, signal), { name })))
+    .with({ kind: "replay" }, async ({ path }) =>
+      owned(await replayPolicy(readTrace(path, { signal: options.signal }), { name })),
+    )
     .with({ kind: "demonstration" }, async () => owned(demonstrations(environment)))
     .exhaustive();
 }

@@ -60,7 +60,7 @@ export function createPolicyOpener(options: {
     if (settings.limits !== undefined) throw noLimits(settings);
     const all = environment?.spec.agents;
     const agents = all === undefined ? undefined : { all, played: played ?? all };
-    const playing = { ...more, ...(environment === undefined ? {} : { environment }) };
+    const playing = { ...more, environment };
     const { agents: members, model: team } = settings;
     if (members === undefined) return openOnce(settings, agents === undefined ? playing : { ...playing, agents });
     if (agents === undefined) {

@@ -7,6 +7,7 @@ import { type PolicyName, parsePolicyName } from "../core/policy/policy-name.ts"
 import type { PolicySpecification } from "../core/policy/policy-specification.ts";
 import type { ServingOptions } from "../core/policy/serving/serving-options.ts";
 import { withoutSecretValues, withoutUrlSecrets } from "../core/text/url-secrets.ts";
+import { withoutUndefined } from "../core/without-undefined.ts";
 import { checkPolicyOptions, type PolicyFile, policyFileSchema } from "./policy-file-schema.ts";
 
 /** A model and its options: the content of a policy file, or a name with options on the command line. */
@@ -97,7 +98,7 @@ export async function readSettings(
   return {
     model: model.join(" "),
     agents: members,
-    ...(name === undefined ? {} : { name }),
+    name,
     ...(limits && { limits }),
   };
 }
@@ -143,17 +144,10 @@ export function answerSettings(settings: PolicySettings): Readonly<Record<string
   const model = withoutUrlSecrets(settings.model);
   const { name = model } = settings;
   const { endpoint, extraBody, providerOptions, sampling } = asked;
-  const answering = {
-    ...(name === model ? {} : { model }),
-    ...(base === undefined ? {} : { base }),
-    ...(chatTemplate === undefined ? {} : { chatTemplate }),
-    ...(templateVariables === undefined ? {} : { templateVariables }),
-    ...(revision === undefined ? {} : { revision }),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(extraBody === undefined ? {} : { extraBody }),
-    ...(providerOptions === undefined ? {} : { providerOptions }),
-    ...(sampling === undefined ? {} : { sampling: { ...sampling } as Json }),
-  };
+  const answering = withoutUndefined({
+    model: name === model ? undefined : model,
+    ...{ base, chatTemplate, templateVariables, revision, endpoint, extraBody, providerOptions, sampling },
+  });
   if (Object.keys(answering).length === 0) return undefined;
-  return withoutSecretValues(answering) as Readonly<Record<string, Json>>;
+  return withoutSecretValues(answering as Json) as Readonly<Record<string, Json>>;
 }

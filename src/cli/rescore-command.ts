@@ -85,7 +85,7 @@ async function gradingByEnvironment(
       ...rest,
       identity: {
         ...identity,
-        ...(args.judge === undefined ? {} : { judge: args.judge }),
+        judge: args.judge,
         environment: { name: target.environmentName ?? environment.spec.id, options: environmentOptions },
         environmentHash: environmentHash(environment, environmentOptions),
       },
@@ -125,7 +125,7 @@ async function openTarget(
   const options = { ...recorded, ...set };
   const target = benchmarkTarget(benchmark, { format: format as "chat" | "completion", shots }, options);
   const openPolicy = restrictPolicies(Object.values(set), open);
-  return target.open({ openPolicy, signal, ...(judge === undefined ? {} : { judge }) });
+  return target.open({ openPolicy, signal, judge });
 }
 
 async function gradingByRubric(before: EvaluationManifest, path: string, args: RescoreArguments): Promise<Grading> {

@@ -20,8 +20,8 @@ export async function runEnvironment(
   for (const { id, weight, name, ...options } of environments) {
     parts.push({
       environment: await openEnvironment(registry.entry(id), { options, open }),
-      ...(weight === undefined ? {} : { weight }),
-      ...(name === undefined ? {} : { name }),
+      weight,
+      name,
     });
   }
   return { environment: mixedEnvironment(parts, { seed }) as EnvironmentDefinition, options: { environments } };

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { SamplingSettings } from "../contract/sampler.ts";
 import type { RolloutLimits } from "../core/rollout/rollout-limits.ts";
+import { withoutUndefined } from "../core/without-undefined.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 /** The sampling settings and episode limits of a command line. */
@@ -49,12 +50,7 @@ export function addSamplingOptions(
 
 /** Returns the sampling settings of a command line. Contains only the given ones. */
 export function samplingOf({ topP, topK, minP, stop }: SamplingArguments): Partial<SamplingSettings> {
-  return {
-    ...(topP === undefined ? {} : { topP }),
-    ...(topK === undefined ? {} : { topK }),
-    ...(minP === undefined ? {} : { minP }),
-    ...(stop === undefined ? {} : { stop }),
-  };
+  return withoutUndefined({ topP, topK, minP, stop });
 }
 
 /**
@@ -65,19 +61,11 @@ export function limitsOf(
   { limitTurns, limitTokens, limitSeconds }: SamplingArguments,
   file: PolicySettings["limits"] = {},
 ): Partial<RolloutLimits> | undefined {
-  const {
-    turns = file.turns,
-    tokens = file.tokens,
-    seconds = file.seconds,
-  } = {
-    turns: limitTurns,
-    tokens: limitTokens,
-    seconds: limitSeconds,
-  };
-  const limits = {
-    ...(turns === undefined ? {} : { turns }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(seconds === undefined ? {} : { episodeMs: seconds * 1000 }),
-  };
+  const seconds = limitSeconds ?? file.seconds;
+  const limits = withoutUndefined({
+    turns: limitTurns ?? file.turns,
+    tokens: limitTokens ?? file.tokens,
+    episodeMs: seconds && seconds * 1000,
+  });
   return Object.keys(limits).length === 0 ? undefined : limits;
 }

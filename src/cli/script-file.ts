@@ -52,7 +52,7 @@ function notFound(path: string, cause?: unknown): LyceumError {
     message: `There is no script ${path} to read.`,
     hint: "Use a JSON file with a list of answers, or a module.",
     data: { path },
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 
@@ -62,6 +62,6 @@ function malformed(path: string, problem: string, cause?: unknown): LyceumError 
     message: `The script ${path} cannot be used: ${problem}.`,
     hint: 'Write ["first answer", "second answer"], or a module with a default export (request) => "answer".',
     data: { path },
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

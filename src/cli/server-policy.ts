@@ -27,10 +27,10 @@ export async function serverPolicy(
     apiKeyVariable === undefined ? serverKey(baseUrl, process.env) : requiredVariable(apiKeyVariable, process.env);
   const request = {
     baseUrl,
-    ...(apiKey === undefined ? {} : { apiKey }),
+    apiKey,
     headers: { ...headers, ...mapValues(headerVariables ?? {}, (name) => requiredVariable(name, process.env)) },
   };
-  const listed = servedModels({ ...request, ...(signal === undefined ? {} : { signal }) });
+  const listed = servedModels({ ...request, signal });
   let served: ServedModel | undefined;
   if (model === undefined) served = onlyModel(await listed, baseUrl);
   // A server need not list its models. The first request shows whether it serves this one.

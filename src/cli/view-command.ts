@@ -39,7 +39,7 @@ export async function viewCommand(
     output.write(`${visibleText(path)}\n`);
     return;
   }
-  await using server = await serveView({ source, page, ...(port === undefined ? {} : { port }) });
+  await using server = await serveView({ source, page, port });
   output.write(`${visibleText(folder)} is shown at ${server.url} (Ctrl-C ends)\n`);
   if (args.open) openBrowser(server.url);
   await new Promise<void>((resolve) => {

@@ -184,7 +184,7 @@ function comparedMetric(tasks: readonly ComparedTask[]): ComparedMetric {
     first: mean(tasks.map(({ first }) => first)) ?? 0,
     second: mean(tasks.map(({ second }) => second)) ?? 0,
     difference: mean(differences) ?? 0,
-    ...(interval === undefined ? {} : { interval }),
+    interval,
     wins,
     losses,
     ties: tasks.length - wins - losses,

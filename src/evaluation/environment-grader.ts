@@ -27,7 +27,7 @@ export function environmentGrader(pool: EnvironmentPool): Grader {
       },
       groupSize: Math.max(...sampleIndices) + 1,
       seed: task.seed,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     const recorded = new Map(played.map((episode) => [episode.sampleIndex, episode]));
     return [...group.episodes.map((episode) => asPlayed(episode, recorded.get(episode.sampleIndex)!)), ...kept];

@@ -54,13 +54,12 @@ export async function* evaluate<Task>(
   await using _lock = await lockRun(folder);
   const before = await existingRun(options);
   if (before !== undefined) checkSameRun(folder, before, draft);
-  const waiting = signal === undefined ? {} : { signal };
-  const taskset = options.tasks === undefined ? await environment.tasks(split, waiting) : listed(split, options.tasks);
+  const taskset = options.tasks === undefined ? await environment.tasks(split, { signal }) : listed(split, options.tasks);
   const hint = "Say how many tasks to play, such as --limit 1000.";
   const count = taskCount(taskset, { split, limit: options.limit, hint });
   checkCount("The number of samples", samples, maxConcurrency);
   checkEpisodeCount({ what: "The evaluation", tasks: count, episodesPerTask: samples, keys: ["limit", "samples"] });
-  const plan = await planTasks({ folder, environment, taskset, count, seed, ...waiting });
+  const plan = await planTasks({ folder, environment, taskset, count, seed, signal });
   const startedAt = before?.startedAt ?? new Date().toISOString();
   const manifest = completeManifest(draft, { ...plan, startedAt });
   const files = runFolder(folder);
@@ -88,10 +87,10 @@ export async function* evaluate<Task>(
       groupSize: samples,
       seed,
       trace: log,
-      ...(sampling === undefined ? {} : { sampling }),
-      ...(limits === undefined ? {} : { limits }),
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ...waiting,
+      sampling,
+      limits,
+      concurrency,
+      signal,
     });
     try {
       for await (const event of events) {

@@ -28,7 +28,7 @@ export function draftManifest<Task>(options: EvaluateOptions<Task>, split: strin
     spec,
     ...(correct === null ? {} : { correct }),
     k: checkK(options.k ?? [...new Set([1, samples])], samples),
-    ...(price === undefined ? {} : { price }),
+    price,
     software,
   };
 }
@@ -64,14 +64,14 @@ function identityOf<Task>(options: EvaluateOptions<Task>, split: string): Evalua
   const limits = Object.fromEntries(Object.entries(options.limits ?? {}).filter(([, limit]) => Number.isFinite(limit)));
   const identity: EvaluationIdentity = {
     models: options.models ?? policyNames(environment.spec.agents, policies),
-    ...(modelOptions === undefined ? {} : { modelOptions }),
-    ...(judge === undefined ? {} : { judge }),
+    modelOptions,
+    judge,
     ...(options.rotated === true ? { rotated: true } : {}),
     ...(options.frozen === undefined || options.frozen.length === 0 ? {} : { frozen: options.frozen }),
     environment: { name: options.environmentName ?? environment.spec.id, options: environmentOptions },
     environmentHash: environmentHash(environment, environmentOptions),
     split,
-    ...(prompt === undefined ? {} : { prompt }),
+    prompt,
     sampling,
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     seed,

@@ -36,7 +36,7 @@ export function rubricGrader(rubric: Rubric<RecordedAnswer>): Grader {
         return { ...episode, agents: Object.fromEntries(await Promise.all(agents)) };
       }),
     );
-    const together = await rubric.scoreGroup?.(graded, signal === undefined ? {} : { signal });
+    const together = await rubric.scoreGroup?.(graded, { signal });
     if (together === undefined) return graded;
     return graded.map((episode) => addGroupRewards(episode, together[episode.id] ?? {}));
   };

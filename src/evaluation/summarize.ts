@@ -25,7 +25,7 @@ export function summarize(options: {
     models: identity.models,
     status: counts.played === counts.episodes ? "completed" : "interrupted",
     counts,
-    ...(manifest.correct === undefined ? {} : { correct: manifest.correct }),
+    correct: manifest.correct,
     metrics: evaluationMetrics(results, manifest),
     levels: levels(results, manifest),
     tasks: results.map(taskSummary),
@@ -68,5 +68,5 @@ function latencies(played: readonly EpisodeEntry[]): Pick<TimeSummary, "episodeM
       Object.values(agents).flatMap(({ latencyMs, actions }) => (latencyMs === undefined ? [] : latencyMs / actions)),
     ),
   );
-  return { ...(episodeMs === undefined ? {} : { episodeMs }), ...(actionMs === undefined ? {} : { actionMs }) };
+  return { episodeMs, actionMs };
 }

@@ -45,11 +45,11 @@ async function* taskLines<Task>(
   const { environment, taskset, count, seed, signal } = options;
   const seen = new Map<string, number>();
   for (let index = 0; index < count; index++) {
-    const { id, hash, task } = await taskset.get(index, signal === undefined ? {} : { signal });
+    const { id, hash, task } = await taskset.get(index, { signal });
     const times = seen.get(hash) ?? 0;
     seen.set(hash, times + 1);
     const level = environment.environmentOf?.(id)?.name ?? levelOf(task);
-    const line = { index, id, hash, seed: taskSeed(seed, times), ...(level === undefined ? {} : { level }) };
+    const line = { index, id, hash, seed: taskSeed(seed, times), level };
     tasks.push(line);
     yield `${JSON.stringify({ ...line, task: task as Json } satisfies TaskLine)}\n`;
   }

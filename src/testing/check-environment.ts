@@ -104,7 +104,7 @@ export async function checkEnvironment<Task>(
   const given: DefinitionCase = {
     environment: environment as EnvironmentDefinition,
     callMs,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   };
   for (const rule of wanted([specIsPlayable])) note(await tryRule(rule, given));
   // An environment without agents, turns or splits cannot be played.
@@ -112,8 +112,6 @@ export async function checkEnvironment<Task>(
   for (const rule of wanted(definitionRules)) note(await tryRule(rule, given));
 
   nowTried(definitionRules);
-
-  const loading = signal === undefined ? {} : { signal };
   const taskset = await loadBounded(given, split).catch((error: unknown) => {
     signal?.throwIfAborted();
     if (problems.size === 0) throw error;
@@ -126,7 +124,7 @@ export async function checkEnvironment<Task>(
   await using _kept = await keepInstance(given);
   let [played, earned] = [false, false];
   for (let index = 0; index < count; index++) {
-    const task = await taskset.get(index, loading);
+    const task = await taskset.get(index, { signal });
     const of: TaskCase = { ...given, task, seed: deriveSeed(seed, task.hash) };
     const place = { task: task.id };
     const notData = await tryRule(tasksAreData, of);

@@ -102,13 +102,12 @@ export function bounded<T>(
   { environment, callMs, signal }: DefinitionCase,
   call: (options: { readonly signal?: AbortSignal }) => Promise<T>,
 ): Promise<T> {
-  const options = signal === undefined ? {} : { signal };
   const timeout = () => new CallTimeout(`did not end ${name} in ${callMs / 1000} s`);
   const running = { environment: environment.spec.id, call: name, limitMs: callMs };
-  const called = startCall(running, async () => call(options)).catch((error: unknown) => {
+  const called = startCall(running, async () => call({ signal })).catch((error: unknown) => {
     throw environmentFailure({ environment: environment.spec.id, call: name, error });
   });
-  return boundedWait(called, { ...options, ms: callMs, timeout });
+  return boundedWait(called, { signal, ms: callMs, timeout });
 }
 
 /** Returns a value as JSON, or why it is not JSON. */

@@ -96,8 +96,7 @@ export function valueHeadConformance({ createBackend, tolerance }: BackendUnderT
           if (mask === 0) continue;
           const prediction = current[i]!.values![t]!;
           const input = { prediction, target: datum.returns![t]!, oldPrediction: datum.oldValues![t]!, mask };
-          const weight = "weight" in term ? term.weight : 1;
-          expected += weight * valueLoss(input, "clip" in term ? term.clip : undefined).value;
+          expected += (term.weight ?? 1) * valueLoss(input, term.clip).value;
         }
       }
       const result = await model.forwardBackward(data, [term]);

@@ -24,7 +24,7 @@ export function groupAlgorithm(
     crossReturn: settings.crossReturn,
     terminationWeight: settings.terminationWeight,
     whiten: settings.whiten,
-    ...(turnWeights === undefined ? {} : { turnWeights }),
+    turnWeights,
   });
   return {
     rollout: {
@@ -39,7 +39,7 @@ export function groupAlgorithm(
               turns: turnStructure === "handoff" ? "handoff" : "tree",
               ...(turnStructure === "handoff" ? { handoff } : {}),
               maxNodes,
-              ...(terminationThreshold === undefined ? {} : { terminationThreshold }),
+              terminationThreshold,
             },
           }
         : {}),
@@ -79,8 +79,8 @@ export function updateSchedule(settings: {
   return {
     epochs,
     minibatches,
-    ...(targetKl === undefined ? {} : { targetKl }),
-    ...(importanceCap === undefined ? {} : { importanceCap }),
+    targetKl,
+    importanceCap,
   };
 }
 

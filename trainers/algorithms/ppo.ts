@@ -53,7 +53,7 @@ export function createPpo(settings: FullPpoSettings): Algorithm {
       type: critic,
       scope: "learner",
       learningRateScale: settings.criticLearningRateScale,
-      ...(valueClip === undefined ? {} : { clip: valueClip }),
+      clip: valueClip,
     },
   });
   return {
@@ -63,7 +63,7 @@ export function createPpo(settings: FullPpoSettings): Algorithm {
       terms: [
         { type: "ppo", clipLow, clipHigh },
         ...(critic === "shared"
-          ? [{ type: "value", weight: valueWeight, ...(valueClip === undefined ? {} : { clip: valueClip }) } as const]
+          ? [{ type: "value", weight: valueWeight, clip: valueClip } as const]
           : []),
         ...regularizers(settings),
       ],

@@ -36,7 +36,6 @@ export function turnCriticSettings(defaults: { readonly discount: number }): Set
 /** Creates an actor-critic algorithm in which a step is a turn. */
 export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: CriticShape["scope"]): Algorithm {
   const { critic, valueWeight, valueClip, klIn, klWeight, terminationThreshold } = settings;
-  const clip = valueClip === undefined ? {} : { clip: valueClip };
   const credit = turnCritic({
     discount: settings.discount,
     input: settings.criticInput,
@@ -45,7 +44,7 @@ export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: Cri
       type: critic,
       scope,
       learningRateScale: settings.criticLearningRateScale,
-      ...clip,
+      clip: valueClip,
     },
   });
   return {
@@ -54,13 +53,13 @@ export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: Cri
       groupSize: settings.groupSize,
       dropGroupsWithoutSignal: false,
       resampleRounds: 0,
-      ...(terminationThreshold === undefined ? {} : { terminationThreshold }),
+      terminationThreshold,
     },
     credit: klIn === "reward" ? withKlPenalty(credit, klWeight) : credit,
     loss: {
       terms: [{ type: "policyGradient" }, ...regularizers(settings)],
       aggregation: settings.lossAggregation,
-      ...(critic === "shared" ? { stateValues: { type: "value", weight: valueWeight, ...clip } } : {}),
+      ...(critic === "shared" ? { stateValues: { type: "value", weight: valueWeight, clip: valueClip } } : {}),
     },
     updates: updateSchedule(settings),
     maskTruncated: settings.maskTruncated === true,

@@ -33,7 +33,8 @@ export function gspo(range: ClipRange): SequenceLoss {
         for (const t of tokens) derivative[t] = (-ratio * advantage) / tokens.length;
         return derivative;
       });
-      return { value, derivatives, metrics: sequences === 0 ? {} : { "ratio/clip-fraction": clipped / sequences } };
+      const metrics: Record<string, number> = sequences === 0 ? {} : { "ratio/clip-fraction": clipped / sequences };
+      return { value, derivatives, metrics };
     },
   };
 }

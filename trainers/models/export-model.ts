@@ -37,7 +37,7 @@ export async function exportModel(options: {
   try {
     await rm(partial, { recursive: true, force: true });
     await makeFolder(dirname(partial));
-    await model.export(partial, format, dtype === undefined ? {} : { dtype });
+    await model.export(partial, format, { dtype });
     await replaceFolder(partial, folder);
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);

@@ -76,7 +76,7 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
     if (agent !== undefined && team?.played.includes(agent) === false) continue;
     const config = (agent === undefined ? undefined : agents.models[agent]) ?? shared;
     const spec = { ...policySpec(config, { seed, learner }), ...(valueHead ? { valueHead } : {}) };
-    const model = await backend.openModel(spec, signal === undefined ? {} : { signal });
+    const model = await backend.openModel(spec, { signal });
     opened.push({ agent, model });
     await model.load(join(folder, name));
   }

@@ -42,7 +42,7 @@ export async function openModels(path: string, options: OpenModelsOptions): Prom
   const open = (folder: string): Promise<Model> => {
     const which = { path: folder, revision, base, chatTemplate, templateVariables };
     const config = { ...which, adapter: { type: "full" }, device: "auto" } as const;
-    return backend.openModel(referenceSpec(config, { seed: 0 }), signal === undefined ? {} : { signal });
+    return backend.openModel(referenceSpec(config, { seed: 0 }), { signal });
   };
   if (place.type === "model") return [{ agent: undefined, model: await open(place.path) }];
   if (agents !== undefined) checkTeam({ team: place.folder, members: Object.keys(place.agents), agents });

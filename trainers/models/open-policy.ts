@@ -68,7 +68,7 @@ export async function openModelPolicy(
     sampler: () => sampler,
     renderer: options.renderer ?? model.renderer,
     maxLength: model.maxLength,
-    ...(options.onTokens === undefined ? {} : { onTokens: options.onTokens }),
+    onTokens: options.onTokens,
   });
   return { policy, [Symbol.asyncDispose]: () => sampler.close() };
 }

@@ -27,7 +27,7 @@ export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConf
   const started = performance.now();
   using meter = run.activity.begin({ activity: "probing", step: 0, unit: playedUnit(run) });
   const groupCount = Math.min(count, config.training.batchSize);
-  const tasks = await run.tasks.peek(groupCount, signal === undefined ? {} : { signal });
+  const tasks = await run.tasks.peek(groupCount, { signal });
   await using actors = await openPlayers(run, { onTokens: meter.addTokens });
   const all = await playTasks(run, {
     policies: actors.policies,

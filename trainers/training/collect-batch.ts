@@ -49,13 +49,13 @@ export async function collectBatch(
   const kept: KeptGroup[] = [];
   const overlong: OverlongCounts = { truncated: 0, dropped: 0 };
   for (let round = 0; round <= resampleRounds && kept.length < batchSize; round++) {
-    const tasks = await run.tasks.take(batchSize - kept.length, run.signal === undefined ? {} : { signal: run.signal });
+    const tasks = await run.tasks.take(batchSize - kept.length, { signal: run.signal });
     refuseHeldOut(run, tasks);
     const seed = deriveSeed(config.seed, "rollout", options.step, round);
     const batch = await playTasks(run, {
       ...{ policies: options.policies, tasks, seed },
-      ...(run.trace === undefined ? {} : { trace: run.trace }),
-      ...(options.meter === undefined ? {} : { meter: options.meter }),
+      trace: run.trace,
+      meter: options.meter,
     });
     throwIfAllFailed(batch.map(({ group }) => group));
     played.push(...batch);

@@ -93,7 +93,7 @@ async function difficultyRanks<Task>(
   const slice = new TimeSlice();
   for (let index = 0; index < length; index++) {
     await slice.pause();
-    const { id, task } = await taskset.get(index, signal === undefined ? {} : { signal });
+    const { id, task } = await taskset.get(index, { signal });
     const value = fieldOf(task, by);
     kind ??= typeof value;
     const known = order === undefined || order.includes(String(value));

@@ -13,7 +13,7 @@ export function throwIfAllFailed(groups: readonly Group[]): void {
   throw new LyceumError({
     code: error.code,
     message: `All ${episodes.length} episodes failed. The first error: ${error.message}`,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    hint: error.hint,
     cause: fromErrorData(error),
   });
 }

@@ -45,9 +45,9 @@ export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Pr
     // Demonstrations were not sampled. They are trained on at temperature 1, over all tokens.
     sampling: actor === "policy" ? { ...sampling, supports: true } : { temperature: 1, maxTokens: sampling.maxTokens },
     seed: options.seed,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   };
-  const traced = { ...common, ...(trace === undefined ? {} : { trace }) };
+  const traced = { ...common, trace };
   const shape = jointShape(run);
   if (shape !== undefined) {
     meter?.expect(options.tasks.length);

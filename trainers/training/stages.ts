@@ -50,7 +50,7 @@ export async function* trainStages(
   options: StagesOptions & Pick<TrainOptions, "backend" | "algorithms" | "signal">,
 ): AsyncGenerator<StageEvent, void, undefined> {
   const { stages, output, resume, ...shared } = options;
-  for (const { name, ...stage } of await planStages({ stages, output, ...(resume === undefined ? {} : { resume }) })) {
+  for (const { name, ...stage } of await planStages({ stages, output, resume })) {
     for await (const event of train({ ...shared, ...stage })) {
       yield { stage: name, event };
       if (event.type === "run-end" && event.reason !== "completed") return;

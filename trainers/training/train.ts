@@ -136,8 +136,7 @@ async function* trainStep(
 
   const { steps } = config.training;
   const etaMs = clock.timer.stepEnded({ left: steps - step });
-  const traced = batch.traceLength === undefined ? {} : { traceLength: batch.traceLength };
-  yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, ...traced };
+  yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, traceLength: batch.traceLength };
   const overlong = overlongWarning(metrics);
   if (overlong !== undefined && !progress.warnedOverlong) {
     progress.warnedOverlong = true;
@@ -214,8 +213,7 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   progress.evaluated = progress.step;
   const prefixed = Object.entries(metrics).map(([name, value]) => [`evaluation/${name}`, value] as const);
   progress.metrics = { ...progress.metrics, ...Object.fromEntries(prefixed) };
-  const opponent = run.opponent === undefined ? {} : { opponent: run.opponent.name };
-  yield { type: "evaluation", step: progress.step, split, ...opponent, metrics };
+  yield { type: "evaluation", step: progress.step, split, opponent: run.opponent?.name, metrics };
   yield* warnOfEpisodes(run, episodes);
   yield* keepBest(run);
 }
@@ -285,7 +283,7 @@ function checkpointManifest({ progress, environment, identity }: TrainingRun): C
     config: identity,
     metrics,
     evaluated: evaluated === step,
-    ...(traceLength === undefined ? {} : { traceLength }),
+    traceLength,
   };
 }
 
@@ -306,7 +304,7 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
     seed: config.seed,
     learningRate: {
       value: config.training.learningRate,
-      ...(run.defaultRateOf === undefined ? {} : { defaultOf: run.defaultRateOf }),
+      defaultOf: run.defaultRateOf,
     },
     steps: config.training.steps,
     resumedFrom: progress.step,
@@ -345,7 +343,7 @@ function noBest({ progress, config }: TrainingRun): TrainingWarningEvent {
 
 function endEvent({ progress }: TrainingRun, elapsedMs: number): Omit<RunEndEvent, "reason"> {
   const { step, checkpoint } = progress;
-  return { type: "run-end", step, elapsedMs, ...(checkpoint === undefined ? {} : { checkpoint: checkpoint.path }) };
+  return { type: "run-end", step, elapsedMs, checkpoint: checkpoint?.path };
 }
 
 function adamParams({ config }: TrainingRun, step: number): AdamParams {

@@ -186,7 +186,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     environment: environment.spec.id,
     environmentOptions: options.environmentOptions ?? {},
     policies,
-    ...(options.opponent === undefined ? {} : { opponent: options.opponent }),
+    opponent: options.opponent,
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
   const { tasks, heldOut } = await openTasks({ config: rated, environment, signal });
@@ -198,7 +198,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
 
   const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
-    const model = await backend.openModel(spec, signal === undefined ? {} : { signal });
+    const model = await backend.openModel(spec, { signal });
     resources.defer(() => model.close());
     return model;
   };
@@ -276,10 +276,10 @@ async function openTaskOrder(
 ): Promise<TaskOrder> {
   const { config, cursor, signal } = options;
   const { curriculum } = config.tasks;
-  const order = { seed: deriveSeed(config.seed, "tasks"), ...(cursor === undefined ? {} : { cursor }) };
+  const order = { seed: deriveSeed(config.seed, "tasks"), cursor };
   if (curriculum === undefined || tasks.length === 0) return createTaskOrder(tasks, order);
   const { batchSize } = config.training;
-  return createCurriculum(tasks, { ...curriculum, ...order, batchSize, ...(signal === undefined ? {} : { signal }) });
+  return createCurriculum(tasks, { ...curriculum, ...order, batchSize, signal });
 }
 
 function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig): void {
@@ -387,11 +387,10 @@ async function openTasks(options: {
   readonly signal: AbortSignal | undefined;
 }): Promise<{ tasks: Taskset; heldOut: TaskEntry[] }> {
   const { config, environment } = options;
-  const taskOptions = options.signal === undefined ? {} : { signal: options.signal };
-  const tasks = await environment.tasks(config.tasks.split, taskOptions);
+  const tasks = await environment.tasks(config.tasks.split, { signal: options.signal });
   const { split, limit, episodesPerTask } = config.evaluation;
   if (split === undefined) return { tasks, heldOut: [] };
-  const taskset = await environment.tasks(split, taskOptions);
+  const taskset = await environment.tasks(split, { signal: options.signal });
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
   const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
   checkEpisodeCount({ what: "An evaluation", tasks: count, episodesPerTask, keys });
@@ -401,7 +400,7 @@ async function openTasks(options: {
   for (let index = 0; index < count; index++) {
     await slice.pause();
     options.signal?.throwIfAborted();
-    const entry = await taskset.get(index, taskOptions);
+    const entry = await taskset.get(index, { signal: options.signal });
     // A mixture repeats its shorter parts. Each of their tasks is played once.
     if (environment.environmentOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
     seen.add(entry.hash);
@@ -411,7 +410,7 @@ async function openTasks(options: {
     taskset.name,
     heldOut.map((entry) => entry.task),
   );
-  await checkDisjoint(tasks, played, taskOptions);
+  await checkDisjoint(tasks, played, { signal: options.signal });
   return { tasks, heldOut };
 }
 

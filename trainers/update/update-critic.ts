@@ -22,7 +22,7 @@ export async function updateCritic(options: {
   return updateModel({
     ...rest,
     updates: { epochs, minibatches },
-    loss: { terms: [{ type: "value", ...(clip === undefined ? {} : { clip }) }], aggregation: "token-mean" },
+    loss: { terms: [{ type: "value", clip }], aggregation: "token-mean" },
     units: samples.map((sample) => ({ data: [valueDatum(sample)], preferred: 1 })),
   });
 }

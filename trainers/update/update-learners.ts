@@ -26,7 +26,8 @@ export async function updateLearners(
     metrics: counts,
   } = await algorithm.credit.assign(options.experience, creditContext(run, meter));
   const samples = algorithm.maskTruncated === true ? all.filter((sample) => !isCutOff(sample)) : all;
-  const masked = samples === all || all.length === 0 ? {} : { "length/masked": 1 - samples.length / all.length };
+  const masked: Record<string, number> =
+    samples === all || all.length === 0 ? {} : { "length/masked": 1 - samples.length / all.length };
   const perLearner = new Map<string, Record<string, number>>();
   for (const [index, learner] of learners.policies.entries()) {
     const own = samples.filter(({ agent }) => learner.agents.includes(agent));
@@ -59,11 +60,14 @@ function updateOptions(
     model: learner.model,
     loss: algorithm.loss,
     // Samples of older weights are corrected by importance weights. The algorithm's own cap takes precedence.
-    updates: config.rollout.maxStaleness > 0 ? { importanceCap: staleCap, ...algorithm.updates } : algorithm.updates,
+    updates:
+      config.rollout.maxStaleness > 0
+        ? { ...algorithm.updates, importanceCap: algorithm.updates.importanceCap ?? staleCap }
+        : algorithm.updates,
     optimizer,
     maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
     seed,
-    ...(learner.reference === undefined ? {} : { reference: learner.reference }),
+    reference: learner.reference,
     ...(signal === undefined || index > 0 ? {} : { signal }),
   };
 }
@@ -94,7 +98,7 @@ async function updateCritics(
       samples: options.critics.filter((sample) => sample.critic === name),
       optimizer,
       updates: algorithm.updates,
-      ...(critic.clip === undefined ? {} : { clip: critic.clip }),
+      clip: critic.clip,
       maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
       seed: deriveSeed(config.seed, "critic update", options.step),
       meter: options.meter,

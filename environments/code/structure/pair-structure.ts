@@ -119,7 +119,7 @@ async function readPython(options: PairSources): Promise<PairForms> {
     files: { "reader.py": pythonReader },
     entry: "reader.py",
     task: { kind: "calls", function: "read", cases: [{ args: [aux] }, { args: [main] }] },
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   signal?.throwIfAborted();
   if (status === "infra_error" || status === "aborted") {

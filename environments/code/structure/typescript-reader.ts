@@ -22,7 +22,7 @@ export async function readTypescript(options: {
     files: { "reader.js": reader, "code.ts": source },
     entry: "reader.js",
     task: { kind: "calls", function: "read", cases: [{ args: [] }] },
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   signal?.throwIfAborted();
   if (status === "infra_error" || status === "aborted") {

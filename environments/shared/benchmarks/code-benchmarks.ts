@@ -28,7 +28,7 @@ function functionBenchmark(definition: {
     split: "test",
     formats: {
       chat: { shots: 0 },
-      completion: { shots: completionShots, ...(completion.stop === undefined ? {} : { stop: completion.stop }) },
+      completion: { shots: completionShots, stop: completion.stop },
     },
     maxTokens: 512,
     correct: { stated: true },
@@ -39,7 +39,7 @@ function functionBenchmark(definition: {
       const environment = await openCode(withFixedOptions(name, { set: { ...defaults, ...set }, fixed }), openPolicy);
       if (format === "chat") return environment;
       if (shots === 0) return withPromptFormat(environment, completion);
-      const examples = await environment.tasks("prompt", signal === undefined ? {} : { signal });
+      const examples = await environment.tasks("prompt", { signal });
       // The paper uses problems 2, 3 and 4.
       const worked = await Promise.all(Array.from({ length: shots }, (_, i) => examples.get(i + 1)));
       const before = worked.map(({ task }) => workedText(task, completion)).join("");

@@ -37,7 +37,7 @@ export const gsm8kBenchmark: Benchmark = {
       shots,
       marks,
       stop: gsm8kStop,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     return withHarnessMatches(formatted);
   },
@@ -87,6 +87,6 @@ export const mathBenchmark: Benchmark = {
       shots,
       marks: { question: "Problem:\n", between: "\n\n", solution: "Solution:" },
       stop: mathStop,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     }),
 };

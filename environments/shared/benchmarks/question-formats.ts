@@ -68,7 +68,6 @@ async function firstTasks<Task>(
   signal: AbortSignal | undefined,
 ): Promise<Task[]> {
   if (count === 0) return [];
-  const signalOption = signal === undefined ? {} : { signal };
-  const taskset = await environment.tasks(`train[:${count}]`, signalOption);
-  return Promise.all(Array.from({ length: count }, async (_, index) => (await taskset.get(index, signalOption)).task));
+  const taskset = await environment.tasks(`train[:${count}]`, { signal });
+  return Promise.all(Array.from({ length: count }, async (_, index) => (await taskset.get(index, { signal })).task));
 }

@@ -44,7 +44,7 @@ export async function expertEdits(expert: Policy, request: EditRequest): Promise
       messages: [textMessage("user", editPrompt(request))],
       sampling: { temperature: 0.3, maxTokens: 2048 },
       seed,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     const code = replyCode(textOf(action.message), language);
     if (code.trim() === "") return { text: "The expert gave no edit.", failed: true };

@@ -27,7 +27,7 @@ export async function loadAlone(options: {
     entry,
     task: { kind: "calls", function: name, cases: [] },
     ...rest,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   signal?.throwIfAborted();
   if (status === "ok") return { loads: true };

@@ -41,7 +41,7 @@ async function loadRun({ code, suite, ...rest }: GradeOptions, name: string): Pr
   const { seed = 0, ...others } = rest;
   const alone = await loadAlone({
     ...{ ...others, language, source: code, name, seed },
-    ...(limits === undefined ? {} : { limits }),
+    limits,
   });
   return { verdicts: [], ...(alone?.loads === false ? { loadError: alone.error } : {}) };
 }

@@ -78,7 +78,7 @@ export async function loadRows<Row>(options: {
   }
   const local = resolve(path);
   const source = existsSync(local) || path.includes("{split}") ? local : path;
-  const rows = await loadTaskset<Row>({ source, split, schema }, signal === undefined ? {} : { signal });
+  const rows = await loadTaskset<Row>({ source, split, schema }, { signal });
   return rows as Taskset<Row> & { readonly length: number };
 }
 
@@ -96,8 +96,5 @@ export function loadRowsOrDataset<Row>(options: {
 }): Promise<Taskset<Row>> {
   const { path, dataset, config, revision, split, schema, hub, signal } = options;
   const source = path === undefined ? { source: dataset, ...(config && { config }) } : { source: resolve(path) };
-  return loadTaskset(
-    { ...source, split, schema, ...(revision === undefined ? {} : { revision }) },
-    { ...hub, ...(signal === undefined ? {} : { signal }) },
-  );
+  return loadTaskset({ ...source, split, schema, revision }, { ...hub, ...(signal === undefined ? {} : { signal }) });
 }

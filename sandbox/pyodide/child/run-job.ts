@@ -18,7 +18,7 @@ export function runJob(interpreter: Interpreter, job: ToChild): JobEnd {
     kind: "end",
     nonce: job.nonce,
     status: stop.status,
-    ...(stop.error === undefined ? {} : { error: stop.error }),
+    error: stop.error,
     stdout: interpreter.stdout.output,
     stderr: interpreter.stderr.output,
     exit: stop.exit ?? noExit,

@@ -133,7 +133,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     old: "*.joint_mode",
     now: "algorithm.jointMode",
     note: "aligned: align; cross sums the returns of a completion (crossReturn: sum)",
-    convert: (value, config) => {
+    convert: (value, config): Converted => {
       if (hasCritic(config) || isPreference(config) || agentNames(config).length === 1) return {};
       const mode = /^(align|cross)(ed)?$/.exec(String(value))?.[1];
       return mode === "cross"
@@ -185,7 +185,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     now: "algorithm.id; algorithm.advantage with one agent",
     idle: ["mean"],
     note: "raw, max and rloo become mareinforce, maremax and marloo",
-    convert: (value, config) => {
+    convert: (value, config): Converted => {
       if (hasCritic(config) || isPreference(config)) return {};
       const [team, single] =
         new Map([
@@ -341,7 +341,7 @@ function numberOfTurns(turns: Json, config: OldConfig): Converted {
   if (config.alone) return { set: { "environment.maxTurns": turns } };
   if (turns === 1 || datasetOf(config)?.environment.id === "writing") return {};
   // A conversation contains the problem and the answers.
-  const seen = keepsConversation(config)
+  const seen: Record<string, Json> = keepsConversation(config)
     ? {
         "environment.history": "conversation",
         "environment.originalPrompt": false,

@@ -51,5 +51,5 @@ function noYaml(name: string, problem: unknown): LyceumError {
 }
 
 function invalid(message: string, hint: string, cause?: unknown): LyceumError {
-  return new LyceumError({ code: "config.invalid", message, hint, ...(cause === undefined ? {} : { cause }) });
+  return new LyceumError({ code: "config.invalid", message, hint, cause });
 }

@@ -58,7 +58,7 @@ export function translateOverrides(
         : `${key} is ${names.join(" and ")}`,
     );
   }
-  return { set, notes, ...(epochs === undefined ? {} : { epochs }) };
+  return { set, notes, epochs };
 }
 
 /** Returns the row of an old key, where `*` stands for any trainer section. Returns undefined if no table has it. */

@@ -30,7 +30,7 @@ export function parseOverride(
   const { source, problems } = parseYamlSource(text.slice(equals + 1), location);
   if (source === undefined) {
     const { message, hint } = problems[0]!;
-    return { problem: { location, path: path.join("."), message, ...(hint === undefined ? {} : { hint }) } };
+    return { problem: { location, path: path.join("."), message, hint } };
   }
   return { override: { location, path, value: source.value } };
 }

@@ -31,7 +31,7 @@ export function configError(source: string, unsorted: readonly ConfigProblem[]):
     return new LyceumError({
       code: "config.invalid",
       message: describe(first),
-      ...(first.hint === undefined ? {} : { hint: first.hint }),
+      hint: first.hint,
       data,
     });
   }

@@ -43,8 +43,8 @@ function describe(options: DescribeOptions): ConfigKey[] {
       type: [...new Set(cases.map(({ value }) => value))].join(" | "),
       required: !optional,
       ...(isJsonObject(fallback) ? { default: fallback[cases[0]!.key] as Json } : {}),
-      ...(description === undefined ? {} : { description }),
-      ...(when === undefined ? {} : { when }),
+      description,
+      when,
     };
     const rest = cases.flatMap(({ key: idKey, value, object }) =>
       describeObject(object, { path, when: { key: join(path, idKey), value }, fallback, except: idKey }),
@@ -59,8 +59,8 @@ function describe(options: DescribeOptions): ConfigKey[] {
       type: typeText(schema) + (nullable ? " | null" : ""),
       required: !optional && fallback === undefined,
       ...(fallback === undefined ? {} : { default: fallback as Json }),
-      ...(description === undefined ? {} : { description }),
-      ...(when === undefined ? {} : { when }),
+      description,
+      when,
     },
   ];
 }

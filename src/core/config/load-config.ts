@@ -85,7 +85,7 @@ function placeProblem(options: {
   const rest = {
     path: keys.join("."),
     message: problem.message,
-    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+    hint: problem.hint,
   };
   if (override !== undefined) return { location: override.location, ...rest };
   if (position === undefined) return { location: name + part, ...rest };

@@ -43,8 +43,8 @@ export function unwrapSchema(schema: z.core.$ZodType): Unwrapped {
         schema: current,
         optional,
         nullable,
-        ...(defaultValue === undefined ? {} : { defaultValue }),
-        ...(description === undefined ? {} : { description }),
+        defaultValue,
+        description,
       };
     }
   }

@@ -156,7 +156,7 @@ function problemAt(name: string, position: YamlPosition | undefined, message: st
     ...position,
     path: "",
     message,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   };
 }
 

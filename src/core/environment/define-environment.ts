@@ -10,6 +10,7 @@ import { defaultToolLimits, type ToolLimits } from "../tools/call-tool.ts";
 import type { Tool, ToolRecord } from "../tools/tool.ts";
 import { type ToolProtocol, withTaggedCalls, withToolInstruction } from "../tools/tool-message.ts";
 import { createToolSet, type ToolSet, type ToolSource } from "../tools/tool-set.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import {
   type DefinitionBase,
   type DemonstrationContext,
@@ -201,7 +202,7 @@ function toolEnvironment<Task, State, Opened extends AsyncDisposable | undefined
 ): EnvironmentDefinition<Task> {
   const { reset, step, fork, demonstrate, toolProtocol = "native", toolLimits, afterCalls, ...base } = definition;
   const { id, maxTurns = defaultToolTurns } = base;
-  const limits = checkedLimits({ ...defaultToolLimits, ...toolLimits });
+  const limits = checkedLimits({ ...defaultToolLimits, ...withoutUndefined(toolLimits ?? {}) });
   const toolsOf = toolSets(source);
   const steps = new ToolSteps<Task, State, Opened>({ environment: id, maxTurns, limits, afterCalls, step });
   const native = toolProtocol === "native";

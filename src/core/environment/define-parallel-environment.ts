@@ -176,7 +176,7 @@ export function defineParallelEnvironment<
     rewardRange: definition.rewardRange ?? [0, 1],
     deterministic: definition.deterministic ?? true,
     ...(definition.tools === undefined || typeof definition.tools === "function" ? {} : { tools: definition.tools }),
-    ...(definition.description === undefined ? {} : { description: definition.description }),
+    description: definition.description,
     ...(definition.statesCorrect === true ? { statesCorrect: true } : {}),
   };
   return {

@@ -168,7 +168,10 @@ class MixedEnvironment implements Environment<MixedTask> {
 function withTools(observations: Observations, { tools }: EnvironmentSpec): Observations {
   if (tools === undefined) return observations;
   return Object.fromEntries(
-    Object.entries(observations).map(([agent, observation]) => [agent, { tools, ...observation }]),
+    Object.entries(observations).map(([agent, observation]) => [
+      agent,
+      { ...observation, tools: observation.tools ?? tools },
+    ]),
   );
 }
 

@@ -67,7 +67,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       task,
       random: resetRandom(seed),
       opened: this.#opened as Opened,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     const { prompts, state } = isStateful(outcome) ? outcome : { prompts: outcome, state: undefined as State };
     const observations = this.#observe(prompts);
@@ -148,15 +148,15 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     for (const agent of this.spec.agents) {
       const reward = rewards(agent);
       if (!over && reward === undefined && !episode.acting.includes(agent)) continue;
-      agents[agent] = { terminated, truncated, ...(reward === undefined ? {} : { reward }) };
+      agents[agent] = { terminated, truncated, reward };
     }
     episode.acting = answered;
     if (over) this.#episode = undefined;
     return {
       observations: over ? {} : next,
       agents,
-      ...(correct === undefined ? {} : { correct }),
-      ...(info === undefined ? {} : { info }),
+      correct,
+      info,
     };
   }
 

@@ -205,7 +205,7 @@ class CallRun<Task, State, Opened> {
   }
 
   #rewarded({ reward, components }: StepOutcome<State>): Pick<StepOutcome<State>, "reward" | "components"> {
-    const given = { ...(reward === undefined ? {} : { reward }), ...(components === undefined ? {} : { components }) };
+    const given = { reward, components };
     if (this.#earned === undefined) return given;
     if (reward === undefined && components === undefined) return { reward: this.#earned };
     if (typeof reward === "object") return { reward: addRewards(this.#earned, reward) };

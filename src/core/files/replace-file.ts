@@ -24,6 +24,6 @@ export async function replaceFile(
     await syncDirectory(dirname(path));
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw writeFailed({ path, cause, ...(code === undefined ? {} : { code }) });
+    throw writeFailed({ path, cause, code });
   }
 }

@@ -221,7 +221,7 @@ async function takeOver(
 
 function thisProcess(): Omit<LockOwner, "id"> {
   const started = startOf(process.pid);
-  return { pid: process.pid, host: hostname(), ...(started === undefined ? {} : { started }) };
+  return { pid: process.pid, host: hostname(), started };
 }
 
 /**

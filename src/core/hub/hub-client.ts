@@ -90,8 +90,8 @@ async function request<Result>(
   try {
     return await ask({
       fetch: patientFetch(settings, signal),
-      ...(settings.hubUrl === undefined ? {} : { hubUrl: settings.hubUrl }),
-      ...(settings.token === undefined ? {} : { accessToken: settings.token }),
+      hubUrl: settings.hubUrl,
+      accessToken: settings.token,
     });
   } catch (error) {
     throw hubError(error, target, settings.signal);

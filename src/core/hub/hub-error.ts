@@ -55,7 +55,7 @@ export function unavailable(
     code: "data.unavailable",
     message: `Cannot download ${describeHubTarget(target)}: ${reason}.`,
     hint: "Check the network (HF_ENDPOINT sets a mirror), or use the path of a local copy instead of the hub id.",
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Policy } from "../../contract/policy.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 
 /**
  * Wraps a policy with sampling settings that replace those of each request. Use it for a judge that needs a longer
@@ -12,7 +13,7 @@ export function withSampling(policy: Policy, sampling: Partial<SamplingSettings>
     name: policy.name,
     accepts: policy.accepts,
     act: async (request) => {
-      const used = { ...request.sampling, ...sampling };
+      const used = { ...request.sampling, ...withoutUndefined(sampling) };
       const result = await policy.act({ ...request, sampling: used });
       return result.tokens === undefined ? result : { ...result, tokens: { sampling: used, ...result.tokens } };
     },

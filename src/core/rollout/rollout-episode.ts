@@ -34,7 +34,7 @@ export async function rolloutEpisode<Task>(
     factory: pool.factory,
     episodes: [played],
     limitMs: settings.limits.environmentMs,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   if (owned) await pool.close();
   await trace?.write(episode!);

@@ -12,7 +12,7 @@ export async function rolloutGroup<Task>(
   options: Omit<RolloutOptions<Task>, "tasks"> & { readonly task: TaskEntry<Task> },
 ): Promise<Group> {
   const groups = await collectGroups(
-    rollout({ concurrency: options.groupSize ?? 1, ...options, tasks: [options.task] }),
+    rollout({ ...options, concurrency: options.concurrency ?? options.groupSize ?? 1, tasks: [options.task] }),
   );
   return groups[0]!;
 }

@@ -1,4 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 
 /** The limits of a rollout. Times are in milliseconds. `Infinity` removes a limit. */
 export interface RolloutLimits {
@@ -32,7 +33,8 @@ export function startTimer(ms: number, callback: () => void): NodeJS.Timeout | u
 }
 
 /** Returns the default limits with the given ones. Throws `config.invalid` if a limit is not positive. */
-export function resolveLimits(limits: Partial<RolloutLimits> = {}): RolloutLimits {
+export function resolveLimits(given: Partial<RolloutLimits> = {}): RolloutLimits {
+  const limits = withoutUndefined(given);
   for (const [name, value] of Object.entries(limits)) {
     if (typeof value === "number" && value > 0) continue;
     throw new LyceumError({

@@ -40,7 +40,7 @@ export async function groupRewards(options: GroupToScore): Promise<GroupReward |
     const rewards = await boundedWait(factory.scoreGroup(episodes, { signal }), {
       ms: limitMs,
       timeout: () => callTimeout(environment, "scoreGroup", limitMs),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      signal: options.signal,
     });
     checkRewards(environment, episodes, rewards);
     return (episode, agent) => rewards[episode.id]?.[agent];

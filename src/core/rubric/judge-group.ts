@@ -47,7 +47,7 @@ async function askOnce(
   const answer = await attempt(criterion, {
     ask: (stop) => criterion.scoreGroup(group, { signal: stop }),
     written: criterion.scoreGroup,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   if (answer.status === "unscored") return answer;
   if (Array.isArray(answer.value) && answer.value.length === group.length) return answer;

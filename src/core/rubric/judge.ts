@@ -103,7 +103,7 @@ export async function attempt<T>(
     const value = await boundedWait(asked, {
       ms: limitMs,
       timeout: () => new LyceumError({ code: "timeout", message: `It took more than ${limitMs} ms.` }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      signal: options.signal,
     });
     return { status: "answered", value };
   } catch (error) {

@@ -63,7 +63,7 @@ function judgeAnswer<Context extends object>(
 ): Promise<JudgeResult> {
   return judge(criterion, {
     ask: (signal) => criterion.score({ ...context, signal }),
-    ...(context.signal === undefined ? {} : { signal: context.signal }),
+    signal: context.signal,
   });
 }
 

@@ -35,6 +35,5 @@ async function* entries(
   options: { readonly sample?: number; readonly signal?: AbortSignal },
 ): AsyncGenerator<{ hash: string; id: string }> {
   const length = taskset.length === "unbounded" ? (options.sample ?? 10_000) : taskset.length;
-  const signal = options.signal === undefined ? {} : { signal: options.signal };
-  for (let index = 0; index < length; index++) yield await taskset.get(index, signal);
+  for (let index = 0; index < length; index++) yield await taskset.get(index, { signal: options.signal });
 }

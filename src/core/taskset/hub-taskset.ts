@@ -40,7 +40,7 @@ export async function hubTaskset<Row = Record<string, unknown>>(
   const repository: HubRepository = {
     repository: dataset,
     type: "dataset",
-    ...(revision === undefined ? {} : { revision }),
+    revision,
   };
   const found =
     (await findOnHub(repository, split, spec.config, options)) ??
@@ -50,14 +50,14 @@ export async function hubTaskset<Row = Record<string, unknown>>(
   for (const path of found.files.paths) local.push(await downloadHubFile({ ...found.repository, path }, options));
   const reading = {
     name: [dataset, spec.config, split].filter((part) => part !== undefined).join("/"),
-    ...(spec.schema === undefined ? {} : { schema: spec.schema }),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    schema: spec.schema,
+    signal: options.signal,
   };
   const taskset =
     found.files.format === "parquet"
       ? await parquetTaskset<Row>(local, {
           ...reading,
-          ...(spec.columns === undefined ? {} : { columns: spec.columns }),
+          columns: spec.columns,
         })
       : await jsonlTaskset<Row>(local, reading);
   return slice === undefined ? taskset : sliceTaskset(taskset, slice);
@@ -78,7 +78,7 @@ async function findOnHub(
   const atCommit = { ...repository, revision: await resolveHubRevision(repository, options) };
   const paths = await listHubFiles(atCommit, options);
   const source = `The data set ${repository.repository}`;
-  const files = findSplitFiles({ paths, split, source, ...(config === undefined ? {} : { config }) });
+  const files = findSplitFiles({ paths, split, source, config });
   return files === undefined ? undefined : { repository: atCommit, files };
 }
 

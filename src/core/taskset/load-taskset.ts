@@ -49,12 +49,12 @@ export async function loadTaskset<Row = Record<string, unknown>>(
   if (files === undefined) return hubTaskset({ ...spec, dataset: spec.source }, options);
   const { columns, schema } = spec;
   const reading = {
-    ...(schema === undefined ? {} : { schema }),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    schema,
+    signal: options.signal,
   };
   const taskset =
     files.format === "parquet"
-      ? await parquetTaskset<Row>(files.paths, { ...reading, ...(columns === undefined ? {} : { columns }) })
+      ? await parquetTaskset<Row>(files.paths, { ...reading, columns })
       : await jsonlTaskset<Row>(files.paths, reading);
   return slice === undefined ? taskset : sliceTaskset(taskset, slice);
 }
@@ -82,7 +82,7 @@ async function findInFolder(folder: string, { config }: TasksetSpec<unknown>, sp
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"));
   const source = `The folder ${folder}`;
-  const files = findSplitFiles({ paths, split, source, ...(config === undefined ? {} : { config }) });
+  const files = findSplitFiles({ paths, split, source, config });
   if (files !== undefined) return { ...files, paths: files.paths.map((path) => join(folder, path)) };
   throw new LyceumError({
     code: "data.out-of-range",

@@ -35,8 +35,8 @@ export function parseSplit(text: string): Split {
   return {
     name,
     slice: {
-      ...(from.bound === undefined ? {} : { from: from.bound }),
-      ...(to.bound === undefined ? {} : { to: to.bound }),
+      from: from.bound,
+      to: to.bound,
     },
   };
 }

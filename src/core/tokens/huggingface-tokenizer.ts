@@ -97,9 +97,9 @@ function wrapEngine(
     tokenId: (token) => engine.token_to_id(token),
     specialTokens: contents(true),
     addedTokens: contents(false),
-    ...(names.bosToken === undefined ? {} : { bosToken: names.bosToken }),
-    ...(names.eosToken === undefined ? {} : { eosToken: names.eosToken }),
-    ...(names.padToken === undefined ? {} : { padToken: names.padToken }),
+    bosToken: names.bosToken,
+    eosToken: names.eosToken,
+    padToken: names.padToken,
   };
 }
 

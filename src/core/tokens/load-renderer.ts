@@ -36,7 +36,7 @@ export async function loadRenderer(
     template,
     name: path.basename(path.resolve(folder)),
     stopTokenIds: eosTokenIds((await readModelJson(folder, "generation_config.json")) ?? {}),
-    ...(options.variables === undefined ? {} : { variables: options.variables }),
+    variables: options.variables,
   });
 }
 

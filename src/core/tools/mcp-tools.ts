@@ -82,7 +82,7 @@ class Connection {
   constructor(server: McpServer, module: ClientModule, signal: AbortSignal | undefined) {
     this.#server = server;
     this.#module = module;
-    this.#request = { timeout: connectMs, ...(signal === undefined ? {} : { signal }) };
+    this.#request = { timeout: connectMs, signal };
   }
 
   /** The end of a started server's stderr. */
@@ -156,7 +156,7 @@ function transportTo(server: McpServer, module: ClientModule): Transport {
     args: [...(server.args ?? [])],
     stderr: "pipe",
     ...(server.env === undefined ? {} : { env: { ...server.env } }),
-    ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
+    cwd: server.cwd,
   });
 }
 

@@ -19,7 +19,7 @@ export async function* readLines(
   options: { readonly start?: number; readonly signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<FileLine, void, undefined> {
   const { start = 0, signal } = options;
-  const stream = createReadStream(path, { start, highWaterMark: 1 << 18, ...(signal === undefined ? {} : { signal }) });
+  const stream = createReadStream(path, { start, highWaterMark: 1 << 18, signal });
   let pieces: Buffer[] = [];
   let offset = start;
   const line = (torn: boolean): FileLine => {

@@ -48,7 +48,7 @@ export function traceEntry(episode: Episode, { offset, length }: TracePosition):
     task,
     sampleIndex,
     status,
-    ...(limit === undefined ? {} : { limit }),
+    limit,
     ...(error === undefined ? {} : { error: { code: error.code, message: error.message } }),
     agents: Object.fromEntries(Object.entries(agents).map(([agent, record]) => [agent, agentEntry(record)])),
     turns,
@@ -68,7 +68,7 @@ function agentEntry({ reward, turns, nodes }: AgentEpisode): AgentEntry {
       ? { reward: reward.value, components: reward.components }
       : { reward: null, reason: reward.reason }),
     actions: turns.length,
-    ...(finish === undefined ? {} : { finish }),
+    finish,
     ...summary,
   };
 }

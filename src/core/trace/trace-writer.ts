@@ -60,12 +60,11 @@ export async function createTraceWriter(options: {
   const { path, append = false, onWritten } = options;
   const length = typeof append === "object" ? append.length : undefined;
   const existing = append === false ? undefined : await openExisting(path, length);
-  const callback = onWritten === undefined ? {} : { onWritten };
-  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end, ...callback });
+  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end, onWritten });
   const file = await open(path, "wx").catch((error: unknown) => {
     throw writeError(path, error);
   });
-  return traceWriterOn(file, { path, position: 0, ...callback });
+  return traceWriterOn(file, { path, position: 0, onWritten });
 }
 
 async function openExisting(
@@ -250,5 +249,5 @@ function writeError(path: string, cause: unknown): LyceumError {
     : (cause as NodeJS.ErrnoException).code === "EEXIST"
       ? "Use append to continue an existing trace."
       : undefined;
-  return writeFailed({ path, cause, what: `The trace ${path}`, ...(hint === undefined ? {} : { hint }) });
+  return writeFailed({ path, cause, what: `The trace ${path}`, hint });
 }

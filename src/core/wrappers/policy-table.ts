@@ -65,7 +65,7 @@ export class PolicyTable {
       const results = await boundedWait(Promise.all(asked.map((seat) => this.#ask(seat, turn, signals))), {
         ms: this.#actMs,
         timeout: () => actTimeout(asked, this.#actMs),
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       });
       return this.#record(asked, results, turn);
     } catch (error) {
@@ -86,8 +86,8 @@ export class PolicyTable {
         seed: deriveSeed(this.#seed, "seat", agent, turn),
         episode: { task: this.#entry, seed: this.#seed, sampleIndex: 0, turn },
         signal,
-        ...(tools === undefined ? {} : { tools }),
-        ...(previous === undefined ? {} : { previous }),
+        tools,
+        previous,
       });
     } catch (error) {
       throw policyFailure(policy, `agent "${agent}"`, error);

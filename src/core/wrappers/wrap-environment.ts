@@ -45,8 +45,8 @@ export function wrapEnvironment<Task>(
     splits: environment.splits,
     tasks: (split, options) => environment.tasks(split, options),
     create: async () => new WrappedEnvironment({ inner: await environment.create(), spec, start }),
-    ...(demonstrate === undefined ? {} : { demonstrate }),
-    ...(scoreGroup === undefined ? {} : { scoreGroup }),
-    ...(environment.environmentOf === undefined ? {} : { environmentOf: environment.environmentOf.bind(environment) }),
+    demonstrate,
+    scoreGroup,
+    environmentOf: environment.environmentOf?.bind(environment),
   };
 }

@@ -82,7 +82,7 @@ function metricOf(values: readonly number[]): Metric | undefined {
   const value = mean(values);
   if (value === undefined) return undefined;
   const interval = meanInterval(values);
-  return { value, ...(interval === undefined ? {} : { interval }), tasks: values.length };
+  return { value, interval, tasks: values.length };
 }
 
 function componentNames(results: readonly TaskResult[]): string[] {

@@ -40,7 +40,7 @@ export function taskSummary({ task, played, scored, correct }: TaskResult): Task
     index,
     id,
     hash,
-    ...(level === undefined ? {} : { level }),
+    level,
     played: played.length,
     scored: scored.length,
     correct,

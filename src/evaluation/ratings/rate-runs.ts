@@ -75,7 +75,7 @@ export function rateMatches(runs: readonly Matches[]): Ratings {
     );
     const interval = intervals?.[index];
     const rating = eloRating(strengths[index]!);
-    return { model, rating, ...(interval === undefined ? {} : { interval }), ...gameCounts(own) };
+    return { model, rating, interval, ...gameCounts(own) };
   });
   return {
     format: "lyceum-ratings",

@@ -68,7 +68,7 @@ export function rememberEvaluation(
   const reward = state.windows["reward/mean"]?.now;
   const after: EvaluatedScore =
     before === undefined || mean > before.best.mean
-      ? { best: score, last: [score], ...(reward === undefined ? {} : { rewardAtBest: reward }) }
+      ? { best: score, last: [score], rewardAtBest: reward }
       : { ...before, last: [...before.last, score].slice(-2) };
   return { ...state, evaluations: { ...state.evaluations, [split]: after } };
 }

@@ -22,13 +22,12 @@ export function updateHealth(
   const troubles = new Set(before.troubles);
   const warnings: TrainingWarningEvent[] = [];
   for (const { check, subject, level, message } of readHealth(remembered, settings)) {
-    const about = subject === undefined ? {} : { subject };
     const trouble = subject === undefined ? check : `${check} ${subject}`;
     if (level >= 1 && !troubles.has(trouble)) {
       troubles.add(trouble);
-      warnings.push({ type: "warning", step: event.step, message, check, ...about });
+      warnings.push({ type: "warning", step: event.step, message, check, subject });
     } else if (level < overBelow && troubles.delete(trouble)) {
-      warnings.push({ type: "warning", step: event.step, message: overText(trouble), check, ...about, over: true });
+      warnings.push({ type: "warning", step: event.step, message: overText(trouble), check, subject, over: true });
     }
   }
   return { state: { ...remembered, troubles: [...troubles] }, warnings };

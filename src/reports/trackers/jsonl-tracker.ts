@@ -11,7 +11,7 @@ export function jsonlTracker(folder: string): Tracker {
     open: async ({ start, config }) => {
       await makeFolder(folder);
       const { resumedFrom } = start;
-      const writer = await openMetricsWriter({ path, resumedFrom, ...(config === undefined ? {} : { config }) });
+      const writer = await openMetricsWriter({ path, resumedFrom, config });
       return { write: (event) => writer.append(event), close: async () => writer[Symbol.asyncDispose]() };
     },
   };

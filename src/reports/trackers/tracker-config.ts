@@ -52,7 +52,7 @@ export function createTrackers(
       url: address,
       experiment,
       runName,
-      ...(authorization === undefined ? {} : { authorization }),
+      authorization,
     });
   });
 }

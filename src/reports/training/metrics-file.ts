@@ -66,7 +66,7 @@ export async function openMetricsWriter(options: {
     format: formatName,
     version: formatVersion,
     startedAt: previous?.header.startedAt ?? new Date().toISOString(),
-    ...(config === undefined ? {} : { config }),
+    config,
   };
   const kept = (previous?.events ?? []).filter((event) => event.type === "run-start" || event.step <= resumedFrom);
   await replaceFile(path, [header, ...kept].map(toLine).join(""));

@@ -54,7 +54,7 @@ export async function* recordRun(
       followers = [jsonlTracker(folder), ...trackers].map((tracker) =>
         followRun(tracker, {
           run: { start: event, folder, ...(config === undefined ? {} : { config: withChosen(config, event) }) },
-          ...(signal === undefined ? {} : { signal }),
+          signal,
         }),
       );
     }

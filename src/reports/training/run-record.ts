@@ -81,11 +81,11 @@ export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?
     }
   }
   return {
-    ...(file.header === undefined ? {} : { startedAt: file.header.startedAt }),
+    startedAt: file.header?.startedAt,
     ...(file.header?.config === undefined ? {} : { config: file.header.config }),
-    ...(start === undefined ? {} : { start }),
-    ...(end === undefined ? {} : { end }),
-    ...(probe === undefined ? {} : { probe }),
+    start,
+    end,
+    probe,
     steps: byStep(steps.values()),
     evaluations: byStep(evaluations.values()),
     samples: byStep(samples),

@@ -31,7 +31,7 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
   const addTask = ({ text, offset, length }: { text: string; offset: number; length: number }): boolean => {
     const line = tryParseJson<TaskLine>(text);
     if (line === undefined) return false;
-    tasks.set(line.index, { ...(line.level === undefined ? {} : { level: line.level }), offset, length });
+    tasks.set(line.index, { level: line.level, offset, length });
     return true;
   };
   const add = (entry: EpisodeEntry): void => {

@@ -122,8 +122,8 @@ function headline(metrics: Readonly<Record<string, Metric>>): RunScores {
   const { accuracy, reward } = metrics;
   const winRate = metrics["win-rate"];
   return {
-    ...(reward === undefined ? {} : { reward: reward.value }),
-    ...(accuracy === undefined ? {} : { accuracy: accuracy.value }),
-    ...(winRate === undefined ? {} : { "win rate": winRate.value }),
+    reward: reward?.value,
+    accuracy: accuracy?.value,
+    "win rate": winRate?.value,
   };
 }

@@ -42,7 +42,7 @@ async function exportedRun(options: {
   for (const { id } of rows) {
     signal?.throwIfAborted();
     const { row, episode, task, tokenTexts } = await source.episode(path, { id, filter: {} }, signal);
-    const exported = { row, episode, ...(task === undefined ? {} : { task }), tokenTexts };
+    const exported = { row, episode, task, tokenTexts };
     left -= JSON.stringify(exported).length;
     if (left < 0) break;
     episodes.push(exported);

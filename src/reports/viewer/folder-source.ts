@@ -155,12 +155,12 @@ export function folderSource(
       return {
         row: withoutPlace(row),
         episode,
-        ...(task === undefined ? {} : { task }),
+        task,
         tokenTexts: await textsOf(episode, log),
         position,
         matched: rows.length,
-        ...(previous === undefined ? {} : { previous: previous.id }),
-        ...(next === undefined ? {} : { next: next.id }),
+        previous: previous?.id,
+        next: next?.id,
       };
     },
     compare: async (first, second) => {

@@ -118,9 +118,9 @@ function scoresOf(of: {
   const loss = reward === undefined && accuracy === undefined ? step?.metrics["loss/total"] : undefined;
   return {
     scores: {
-      ...(reward === undefined ? {} : { reward }),
-      ...(accuracy === undefined ? {} : { accuracy }),
-      ...(loss === undefined ? {} : { loss }),
+      reward,
+      accuracy,
+      loss,
     },
     scoresOf: evaluation === undefined ? "training episodes" : `${evaluation.split}, step ${evaluation.step}`,
   };

@@ -106,8 +106,8 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     kind: "training",
     path,
     status,
-    ...(start === undefined ? {} : { start }),
-    ...(end === undefined ? {} : { end }),
+    start,
+    end,
     startedAt,
     elapsedMs,
     ...(status === "running" && last !== undefined ? { etaMs: last.etaMs } : {}),
@@ -120,7 +120,7 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     evaluations,
     samples: record.samples.slice(-maximumSamples).toReversed(),
     warnings: groupWarnings(record.warnings),
-    ...(config === undefined ? {} : { config }),
+    config,
   };
 }
 

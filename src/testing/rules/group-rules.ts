@@ -49,7 +49,7 @@ export const groupRules: readonly Rule<TaskCase>[] = [
 
 function scoring(given: TaskCase, episodes: readonly Episode[]): Parameters<typeof groupRewards>[0] {
   const { environment, callMs, signal } = given;
-  return { factory: environment, episodes, limitMs: callMs, ...(signal === undefined ? {} : { signal }) };
+  return { factory: environment, episodes, limitMs: callMs, signal };
 }
 
 /** Plays the episodes of a group without its group rewards: an expert's, two meaningless ones, and one that fails. */

@@ -80,7 +80,7 @@ async function endsSoon(call: Promise<unknown>, { signal }: EpisodeCase): Promis
     () => true,
     () => true,
   );
-  const bounds = { ms: abortMs, timeout: () => timeout, ...(signal === undefined ? {} : { signal }) };
+  const bounds = { ms: abortMs, timeout: () => timeout, signal };
   return boundedWait(ended, bounds).catch((error: unknown) => {
     if (error === timeout) return false;
     throw error;

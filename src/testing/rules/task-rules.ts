@@ -84,5 +84,5 @@ function failedCall({ agents, info = [] }: Episode): string {
 function demonstrated({ environment, task, seed, callMs, signal }: TaskCase): Promise<Episode> {
   const policies = demonstrationPolicy({ environment });
   const limits = { environmentMs: callMs };
-  return rolloutEpisode({ environment, task, policies, seed, limits, ...(signal === undefined ? {} : { signal }) });
+  return rolloutEpisode({ environment, task, policies, seed, limits, signal });
 }

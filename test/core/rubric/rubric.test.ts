@@ -169,7 +169,8 @@ describe("criteria of a group", () => {
   });
 
   test("can score by agent, and leave an agent unscored", async () => {
-    const judged = rubric<Answer>([right, { name: "group", scoreGroup: () => [{ agent: 1 }, unscored("odd"), {}] }]);
+    const none: Record<string, number> = {};
+    const judged = rubric<Answer>([right, { name: "group", scoreGroup: () => [{ agent: 1 }, unscored("odd"), none] }]);
     const rewards = (await play(judged)).map(({ agents }) => agents.agent!.reward);
     expect(rewards[0]).toEqual(scored(2, { right: 1, group: 1 }));
     expect(rewards[1]).toMatchObject({ status: "unscored", reason: 'Criterion "group": odd' });

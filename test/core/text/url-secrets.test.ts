@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { errorText } from "../../../src/cli/error-text.ts";
+import type { Json } from "../../../src/contract/json.ts";
 import { apiUrl } from "../../../src/core/policy/openai-compatible/api-url.ts";
 import { namedSecrets, withoutSecretValues, withoutUrlSecrets } from "../../../src/core/text/url-secrets.ts";
 import { trackerConfigsSchema } from "../../../src/reports/trackers/tracker-config.ts";
@@ -36,7 +37,7 @@ describe("withoutUrlSecrets", () => {
 });
 
 it("withoutSecretValues hides literal headers and variables, and addresses at any depth", () => {
-  const options = {
+  const options: Json = {
     mcp: [
       { url: "http://h/mcp?token=S3", headers: { authorization: "Bearer S3", "x-key": "$KEY" } },
       { command: "run", args: ["--at", "http://u:S3@h"], env: { KEY: "S3", OTHER: "$OTHER", N: 3 } },

@@ -131,11 +131,13 @@ function parts(text: string): Message["content"] {
   ];
 }
 
-const hostileTool: fc.Arbitrary<ToolSpec> = fc.tuple(hostile, hostile, hostile).map(([name, description, key]) => ({
-  name,
-  description,
-  parameters: { type: "object", properties: { [key]: { type: "string" }, other: { description, enum: [key] } } },
-}));
+const hostileTool: fc.Arbitrary<ToolSpec> = fc.tuple(hostile, hostile, hostile).map(
+  ([name, description, key]): ToolSpec => ({
+    name,
+    description,
+    parameters: { type: "object", properties: { [key]: { type: "string" }, other: { description, enum: [key] } } },
+  }),
+);
 
 /** The conversation with every token character in its texts replaced by a letter that no token contains. */
 function harmless<T>(value: T): T {

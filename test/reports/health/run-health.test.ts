@@ -86,8 +86,8 @@ describe("each trouble has a warning with its name at its threshold", () => {
   ];
   it.each(troubles)("%s", (check, planted, words) => {
     const metrics = (step: number) => Object.fromEntries(Object.entries(planted).map(([name, at]) => [name, at(step)]));
-    const solved = check === "without-signal" ? { "groups/solved": 0 } : {};
-    const spread = check === "component-fall" ? { "reward/std": 0.1 } : {};
+    const solved: Record<string, number> = check === "without-signal" ? { "groups/solved": 0 } : {};
+    const spread: Record<string, number> = check === "component-fall" ? { "reward/std": 0.1 } : {};
     const run = steps(100, (step) => ({ ...solved, ...spread, ...metrics(step) }), { seed: 2, share: 0.001 });
     const rounded = run.map((step) => ({ ...step, metrics: { ...step.metrics, ...metrics(step.step) } }));
     const warnings = warningsOf(rounded);
@@ -109,7 +109,10 @@ describe("each trouble has a warning with its name at its threshold", () => {
   });
 
   it("treats an infinite divergence as trouble, and ignores NaN", () => {
-    const of = (value: number) => warningsOf(steps(30, (step) => (step === 15 ? { "kl/behaviour": value } : {})));
+    const of = (value: number) => {
+      const metrics = (step: number): Record<string, number> => (step === 15 ? { "kl/behaviour": value } : {});
+      return warningsOf(steps(30, metrics));
+    };
     expect(of(Number.POSITIVE_INFINITY).map(({ check }) => check)).toEqual(["sampler-kl"]);
     expect(of(Number.NaN)).toEqual([]);
   });

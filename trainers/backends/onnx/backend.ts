@@ -45,13 +45,12 @@ export interface OnnxBackendOptions {
 export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
   checkRuntime();
   const { precision = "float32", deviceIndex } = options;
-  const place = deviceIndex === undefined ? {} : { deviceIndex };
-  const device = await chooseDevice(options.device ?? "auto", { precision, ...place });
+  const device = await chooseDevice(options.device ?? "auto", { precision, deviceIndex });
   const client = new EngineClient({
     device,
     precision,
-    ...place,
-    ...(options.threads === undefined ? {} : { threads: options.threads }),
+    deviceIndex,
+    threads: options.threads,
     maxTokensPerMicroBatch: options.maxTokensPerMicroBatch ?? 2048,
     decodeBatchSize: options.decodeBatchSize ?? 32,
   });

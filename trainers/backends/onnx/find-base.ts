@@ -47,7 +47,7 @@ function missing(adapter: string, why: string, cause?: unknown): LyceumError {
     message: `The adapter ${adapter} ${why.replace(/\.$/, "")}.`,
     hint: "Name the base model: --base MODEL on the command line, model.base in a config, base in a policy file.",
     data: { adapter },
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -107,7 +107,7 @@ export async function writeHuggingFaceFolder(options: {
 }): Promise<void> {
   const { folder, config, tensors, tokenizerFiles, valueHead = [], signal } = options;
   await writeNewFolder(folder, async (partial) => {
-    await writeSafetensors(path.join(partial, singleWeights), tensors, signal === undefined ? {} : { signal });
+    await writeSafetensors(path.join(partial, singleWeights), tensors, { signal });
     await writeValueHead(partial, valueHead);
     await writeTokenizerFiles(partial, tokenizerFiles);
     await writeFile(path.join(partial, "config.json"), toText(config));

@@ -33,10 +33,9 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
     return { source, tokenizerSource: undefined, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
   }
   const { path: name, revision, base, chatTemplate, templateVariables } = source;
-  const hub = signal === undefined ? {} : { signal };
-  const found = await findModel(name, { ...hub, ...(revision === undefined ? {} : { revision }) });
+  const found = await findModel(name, { signal, revision });
   if (found.kind === "model" && base !== undefined) throw noAdapter(name, base);
-  const model = found.kind === "model" ? found : await findBase(found.folder, { ...hub, base });
+  const model = found.kind === "model" ? found : await findBase(found.folder, { signal, base });
   const adapter = found.kind === "adapter" ? found.folder : undefined;
   const ownTokenizer = adapter !== undefined && existsSync(path.join(adapter, "tokenizer.json"));
   const folder = ownTokenizer ? adapter : model.folder;
@@ -47,12 +46,12 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
     source: {
       type: "folder",
       folder: model.folder,
-      ...(model.hub === undefined ? {} : { hub: model.hub }),
-      ...(adapter === undefined ? {} : { adapter }),
+      hub: model.hub,
+      adapter,
     },
-    tokenizerSource: { folder, ...(template === undefined ? {} : { chatTemplate: template }) },
+    tokenizerSource: { folder, chatTemplate: template },
     tokenizer,
-    renderer: await loadRenderer(folder, { tokenizer, ...(template === undefined ? {} : { template }) }),
+    renderer: await loadRenderer(folder, { tokenizer, template }),
   };
 }
 

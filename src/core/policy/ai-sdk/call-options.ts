@@ -34,8 +34,8 @@ export function callOptions(
     // Providers store a seed in 32 bits, some of them signed.
     seed: seed % 2 ** 31,
     abortSignal: options.signal,
-    ...(topP === undefined ? {} : { topP }),
-    ...(topK === undefined ? {} : { topK }),
+    topP,
+    topK,
     ...(stop.length === 0 ? {} : { stopSequences: [...stop] }),
     ...(tools.length === 0 ? {} : { tools: tools.map(functionTool) }),
   };

@@ -16,8 +16,8 @@ export function generatedAction(generated: Generated, stop?: readonly string[]):
   const logprobs = logprobsOf(generated.providerMetadata);
   return {
     action: actionFrom(generated, { usage, stop }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(logprobs === undefined ? {} : { logprobs }),
+    usage,
+    logprobs,
   };
 }
 

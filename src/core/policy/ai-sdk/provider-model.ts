@@ -53,7 +53,7 @@ export async function providerModel(
       : { hint: `Did you mean "${near}"? If not, run npm install ${name}.` }),
   });
   const { apiKey } = options;
-  const made = createdProvider(module, { provider, ...(apiKey === undefined ? {} : { apiKey }) });
+  const made = createdProvider(module, { provider, apiKey });
   if (made !== undefined) return made.languageModel(modelId);
   throw new LyceumError({
     code: "config.invalid",

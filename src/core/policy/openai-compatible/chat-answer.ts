@@ -74,7 +74,7 @@ export function chatAnswer(body: string, context: AnswerContext): ActResult {
   const sampled = choice.logprobs?.content?.map(chatLogprob);
   return {
     action,
-    ...(usage === undefined ? {} : { usage }),
+    usage,
     ...answerTokens(
       { sampled, ids: choice.token_ids, promptIds, text: visibleText(choice), counted: countedTokens(usage) },
       context,

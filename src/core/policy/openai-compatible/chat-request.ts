@@ -26,8 +26,8 @@ function chatMessage(message: Message): unknown {
   return {
     role,
     content: role === "user" ? userContent(message.content) : textContent(message),
-    ...(name === undefined ? {} : { name }),
-    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    name,
+    tool_call_id: toolCallId,
     ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls.map(chatToolCall) }),
   };
 }

@@ -51,7 +51,7 @@ export function completionAnswer(body: string, context: AnswerContext): ActResul
   const message = textMessage("assistant", cutAtStop(text, context.request.sampling.stop));
   return {
     action: { message, finish: finishOf(finish_reason, false) },
-    ...(usage === undefined ? {} : { usage }),
+    usage,
     ...answerTokens({ sampled: sampledOf(logprobs), ids, promptIds, text, counted: countedTokens(usage) }, context),
   };
 }

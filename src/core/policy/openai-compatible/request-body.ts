@@ -23,9 +23,9 @@ export function samplingFields({ sampling, seed }: Pick<ActRequest, "sampling" |
     max_tokens: maxTokens,
     // Servers store seeds in 32 bits, some of them signed.
     seed: seed % 2 ** 31,
-    ...(topP === undefined ? {} : { top_p: topP }),
-    ...(topK === undefined ? {} : { top_k: topK }),
-    ...(minP === undefined ? {} : { min_p: minP }),
+    top_p: topP,
+    top_k: topK,
+    min_p: minP,
     ...(stop.length === 0 ? {} : { stop }),
   };
 }

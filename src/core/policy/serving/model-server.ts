@@ -33,7 +33,7 @@ export class ModelServer {
     const tokens = estimatedTokens(request);
     const random = createRandom(deriveSeed(request.seed, "retry"));
     for (let retries = 0; ; retries++) {
-      const slot = await this.#limiter.acquire({ tokens, ...(signal === undefined ? {} : { signal }) });
+      const slot = await this.#limiter.acquire({ tokens, signal });
       const started = performance.now();
       try {
         const answer = await this.#within(attempt, signal);
@@ -150,7 +150,7 @@ function unavailable(options: {
     code: "policy.unavailable",
     message: `Model "${name}" did not answer. ${what.trim()}`,
     hint: "This is not the model's fault, so the episode is unscored. Check the server, lower maxConcurrent or the rates, or raise maxRetries.",
-    ...(cause.data === undefined ? {} : { data: cause.data }),
+    data: cause.data,
     cause,
   });
 }

@@ -11,7 +11,7 @@ export function malformed(problem: string, cause?: unknown): RequestFailure {
     message: `The server's answer cannot be used: it ${problem}.`,
     hint: "Check the server and any proxy before it.",
     data: { reason: "malformed" },
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
   return new RequestFailure({ error, transient: true });
 }

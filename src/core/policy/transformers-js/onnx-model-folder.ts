@@ -39,7 +39,7 @@ export async function onnxModelFolder(
     return model;
   }
   const repository = { repository: model, type: "model" } as const;
-  const commit = await resolveHubRevision({ ...repository, ...(revision === undefined ? {} : { revision }) }, hub);
+  const commit = await resolveHubRevision({ ...repository, revision }, hub);
   const pinned = { ...repository, revision: commit };
   const files = await listHubFiles(pinned, hub);
   checkPresent({ model, wanted, files });

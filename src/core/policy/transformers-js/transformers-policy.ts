@@ -43,7 +43,7 @@ export async function transformersPolicy(options: TransformersOptions): Promise<
   const folder = await onnxModelFolder(name, {
     ...hub,
     precision,
-    ...(revision === undefined ? {} : { revision }),
+    revision,
   });
   const tokenizer = await loadTokenizer(folder);
   const renderer = completion ? createTextRenderer(tokenizer) : await loadRenderer(folder, { tokenizer });

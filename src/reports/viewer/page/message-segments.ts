@@ -32,7 +32,7 @@ export function messageSegments(text: string, role: Message["role"]): Segment[] 
     const place = { from: match.index, to: match.index + match[0].length };
     if (match.index > end) add({ kind: "text", from: end, to: match.index, text: text.slice(end, match.index) });
     if (kind === "call") add({ kind, ...place, text: body.trim(), ...readCall(body) });
-    else add({ kind, ...place, text: body, ...(name === undefined ? {} : { name }) });
+    else add({ kind, ...place, text: body, name });
   }
   if (end < text.length) add({ kind: "text", from: end, to: text.length, text: text.slice(end) });
   return segments;

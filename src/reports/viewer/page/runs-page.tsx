@@ -24,7 +24,7 @@ export function RunsPage(props: {
   const everyMs = live ? () => 4_000 : undefined;
   const { data, error } = useData((signal) => source.runs(signal), {
     key: "runs",
-    ...(everyMs === undefined ? {} : { everyMs }),
+    everyMs,
   });
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const only = data?.runs.length === 1 ? data.runs[0] : undefined;

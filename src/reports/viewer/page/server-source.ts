@@ -18,10 +18,7 @@ export const serverSource: ViewSource = {
 };
 
 async function get<T>(name: string, parameters: Record<string, string>, signal: AbortSignal | undefined): Promise<T> {
-  const response = await fetch(
-    `/api/${name}?${new URLSearchParams(parameters)}`,
-    signal === undefined ? {} : { signal },
-  );
+  const response = await fetch(`/api/${name}?${new URLSearchParams(parameters)}`, { signal });
   const answer = (await response.json()) as T | { readonly error: ErrorData };
   if (response.ok) return answer as T;
   const { message, hint } = (answer as { readonly error: ErrorData }).error;

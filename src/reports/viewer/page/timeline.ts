@@ -20,7 +20,7 @@ export function timeline(agents: Readonly<Record<string, AgentEpisode>>): Timeli
     const actions = new Map(turns.map((turn) => [turn.node, turn]));
     return nodes.map((node): TimelineEntry => {
       const turn = actions.get(node.id);
-      return { agent, readers: turn === undefined ? [agent] : [], node, ...(turn === undefined ? {} : { turn }) };
+      return { agent, readers: turn === undefined ? [agent] : [], node, turn };
     });
   });
   entries.sort((one, other) => one.node.turn - other.node.turn || Number(isAction(one)) - Number(isAction(other)));

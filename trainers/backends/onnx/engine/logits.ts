@@ -33,7 +33,7 @@ export async function runLogits(options: {
             parameters: new GraphParameters({ graph, block: weights.adapter.block, placement: "input" }),
             scale: weights.adapter.scale,
           };
-    const parts = { config, parameters: base, ...(adapter === undefined ? {} : { adapter }) };
+    const parts = { config, parameters: base, adapter };
     const { ids: input, positions, layout, maskOf } = sequenceInputs(graph, config);
     const hidden = decoderBody(parts, {
       ids: input,

@@ -94,6 +94,6 @@ function unusable(folder: string, why: string, cause?: unknown): LyceumError {
     code: "checkpoint.unusable",
     message: `The checkpoint in ${folder} cannot be loaded: ${why}.`,
     hint: "If the config has changed, change it back. If the checkpoint is damaged, move it out of the run's folder: the run then continues from the previous checkpoint.",
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

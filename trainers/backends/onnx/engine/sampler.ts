@@ -206,7 +206,7 @@ function planGraph(weights: ModelWeights, { placement, build }: GraphRecipe): Gr
           parameters: new GraphParameters({ graph, block: weights.adapter.block, placement: "input" }),
           scale: weights.adapter.scale,
         };
-  build(graph, { config: weights.config, parameters, ...(adapter === undefined ? {} : { adapter }) });
+  build(graph, { config: weights.config, parameters, adapter });
   return { graph, baseParameters: parameters.bound, adapterParameters: adapter?.parameters.bound ?? [] };
 }
 

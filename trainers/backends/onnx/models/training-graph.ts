@@ -72,7 +72,7 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
   const parts: DecoderParts = {
     config,
     parameters: base,
-    ...(adapter === undefined ? {} : { adapter }),
+    adapter,
   };
   const { ids, positions, layout, maskOf } = sequenceInputs(graph, config);
   const hidden = decoderBody(parts, {

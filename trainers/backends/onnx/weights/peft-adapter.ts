@@ -89,7 +89,7 @@ export async function writePeftAdapter(options: {
   await writeNewFolder(folder, async (partial) => {
     await writeSafetensors(path.join(partial, weightsFile), named, {
       maximumShardBytes: Number.POSITIVE_INFINITY,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     await writeValueHead(partial, valueHead);
     await writeExtraFiles?.(partial);
