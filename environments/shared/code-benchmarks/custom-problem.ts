@@ -34,7 +34,7 @@ export function customProblem(row: unknown, language: Language): CodeProblem {
   }
   const suite =
     language === "python" ? pythonSuite(id, prompt, entryPoint, tests) : scriptSuite(entryPoint, tests, language);
-  return { id, prompt, entryPoint, suite, solution };
+  return { id, prompt, entryPoint, suite, ...(solution === undefined ? {} : { solution }) };
 }
 
 function pythonSuite(id: string, prompt: string, entryPoint: string, tests: readonly string[]): TestSuite {

@@ -102,7 +102,7 @@ function asserted(call: PythonExpression, expected: PlainValue, comparator?: Com
     args: args as PlainValue[],
     ...(kwargs.length === 0 ? {} : { kwargs: Object.fromEntries(kwargs as [string, PlainValue][]) }),
     expected,
-    comparator,
+    ...(comparator === undefined ? {} : { comparator }),
   };
   return { kind: "call", function: call.callee.name, test };
 }
