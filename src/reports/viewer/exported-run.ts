@@ -43,8 +43,8 @@ export function exportedSource({ line, view, episodes }: ExportedRun): ViewSourc
         ...exported,
         position,
         matched: rows.length,
-        previous: previous?.id,
-        next: next?.id,
+        ...(previous === undefined ? {} : { previous: previous.id }),
+        ...(next === undefined ? {} : { next: next.id }),
       };
     },
     compare: (): Promise<ComparisonView> => Promise.reject(new Error("This file has one run only.")),

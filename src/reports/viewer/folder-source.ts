@@ -155,12 +155,12 @@ export function folderSource(
       return {
         row: withoutPlace(row),
         episode,
-        task,
+        ...(task === undefined ? {} : { task }),
         tokenTexts: await textsOf(episode, log),
         position,
         matched: rows.length,
-        previous: previous?.id,
-        next: next?.id,
+        ...(previous === undefined ? {} : { previous: previous.id }),
+        ...(next === undefined ? {} : { next: next.id }),
       };
     },
     compare: async (first, second) => {
