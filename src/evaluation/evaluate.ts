@@ -54,7 +54,8 @@ export async function* evaluate<Task>(
   await using _lock = await lockRun(folder);
   const before = await existingRun(options);
   if (before !== undefined) checkSameRun(folder, before, draft);
-  const taskset = options.tasks === undefined ? await environment.tasks(split, { signal }) : listed(split, options.tasks);
+  const taskset =
+    options.tasks === undefined ? await environment.tasks(split, { signal }) : listed(split, options.tasks);
   const hint = "Say how many tasks to play, such as --limit 1000.";
   const count = taskCount(taskset, { split, limit: options.limit, hint });
   checkCount("The number of samples", samples, maxConcurrency);

@@ -62,9 +62,7 @@ export function createPpo(settings: FullPpoSettings): Algorithm {
     loss: {
       terms: [
         { type: "ppo", clipLow, clipHigh },
-        ...(critic === "shared"
-          ? [{ type: "value", weight: valueWeight, clip: valueClip } as const]
-          : []),
+        ...(critic === "shared" ? [{ type: "value", weight: valueWeight, clip: valueClip } as const] : []),
         ...regularizers(settings),
       ],
       aggregation: settings.lossAggregation,
