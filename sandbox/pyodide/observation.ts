@@ -30,9 +30,9 @@ export function readObservation(
   return {
     index,
     outcome: known,
-    value,
-    changedArgs,
-    error,
+    ...(value === undefined ? {} : { value }),
+    ...(changedArgs === undefined ? {} : { changedArgs }),
+    ...(error === undefined ? {} : { error }),
     cpuMs: options.cpuMs,
   };
 }

@@ -60,7 +60,7 @@ export function readReport(
   }
   const last = loadError ?? cases.at(-1)?.error;
   const outOfMemory = last?.type === "MemoryError" && (loadError !== undefined || cases.at(-1)!.outcome === "raised");
-  return { cases, ...report, outOfMemory, loadError };
+  return { cases, ...report, outOfMemory, ...(loadError === undefined ? {} : { loadError }) };
 }
 
 function readCase(
@@ -81,9 +81,9 @@ function readCase(
   return {
     index,
     outcome,
-    value,
-    changedArgs,
-    error,
+    ...(value === undefined ? {} : { value }),
+    ...(changedArgs === undefined ? {} : { changedArgs }),
+    ...(error === undefined ? {} : { error }),
     cpuMs,
   };
 }
