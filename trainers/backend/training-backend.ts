@@ -179,14 +179,14 @@ export interface StepMetrics {
 /** The options of one pass over data. */
 export interface PassOptions {
   /** Checked between micro-batches. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /**
    * The maximum number of tokens of a micro-batch, padding included, if it is smaller than the backend's own maximum. A
    * longer sequence has a micro-batch of its own. Memory grows with it. Results do not depend on it, except by rounding.
    */
-  readonly maxTokensPerMicroBatch?: number | undefined;
+  readonly maxTokensPerMicroBatch?: number;
   /** Called after each micro-batch. */
-  readonly onProgress?: ((done: PassProgress) => void) | undefined;
+  readonly onProgress?: (done: PassProgress) => void;
 }
 
 /** The size of a finished micro-batch. */

@@ -8,7 +8,7 @@ export async function modelOutputs(
   options: Omit<PassOptions, "onProgress"> & {
     readonly model: Model;
     readonly output: ForwardOutput;
-    readonly meter?: ActivityMeter | undefined;
+    readonly meter?: ActivityMeter;
   },
 ): Promise<Float32Array[]> {
   const { model, output, meter, maxTokensPerMicroBatch, signal } = options;

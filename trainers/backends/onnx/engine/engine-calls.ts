@@ -50,7 +50,7 @@ export interface NamedArray {
 interface EnginePass {
   readonly model: number;
   readonly data: readonly Datum[];
-  readonly maxTokensPerMicroBatch?: number | undefined;
+  readonly maxTokensPerMicroBatch?: number;
 }
 
 /**
