@@ -51,7 +51,7 @@ async function run(): Promise<BenchmarkResult[]> {
 }
 
 async function measure(written: Readonly<Record<string, string>>): Promise<BenchmarkResult[]> {
-  const definitions = environments.entries.flatMap(({ id }) => {
+  const definitions = environments.list().flatMap(({ id }) => {
     const file = files[id];
     if (written[id] !== undefined) return [environments.create(id, { path: written[id] })];
     if (file === undefined) return [environments.create(id)];

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CatalogueCase, catalogue } from "../test/trainers/catalogue.ts";
-import { type AlgorithmDefinition, algorithmDefinition } from "../trainers/algorithms/index.ts";
+import { type AlgorithmDefinition, algorithms } from "../trainers/algorithms/index.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import { train } from "../trainers/training/train.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
@@ -23,7 +23,7 @@ export const learning: readonly Benchmark[] = catalogue.map((entry) => {
 });
 
 async function learn(entry: CatalogueCase, name: string): Promise<BenchmarkResult[]> {
-  const definition = algorithmDefinition(entry.id);
+  const definition = algorithms.get(entry.id);
   const spoiled = { ...definition, create: (settings: unknown) => entry.control(definition.create(settings)) };
   const started = performance.now();
   const runs = await overSeeds(entry, definition);

@@ -1,4 +1,4 @@
-import { createRegistry, type EnvironmentRegistry } from "../src/core/environment/registry.ts";
+import { createEnvironmentRegistry, type EnvironmentRegistry } from "../src/core/environment/registry.ts";
 import { bugFixEntry } from "./bug-fix/bug-fix.ts";
 import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";
@@ -61,6 +61,7 @@ export {
   type BenchmarkFormat,
   type BenchmarkOptions,
   benchmarks,
+  defineBenchmark,
   type FormatName,
 } from "./shared/benchmarks/index.ts";
 export type { CodeProblem } from "./shared/code-benchmarks/code-problem.ts";
@@ -87,7 +88,7 @@ export {
 export { type WritingOptions, type WritingTask, writingEntry, writingEnvironment } from "./writing/writing.ts";
 
 /** All built-in environments, by name. */
-export const environments: EnvironmentRegistry = createRegistry([
+export const environments: EnvironmentRegistry = createEnvironmentRegistry([
   mathEntry,
   gsm8kEntry,
   mathProblemsEntry,

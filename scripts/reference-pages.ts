@@ -17,7 +17,7 @@ const generated = "<!-- Written by `npm run docs`: change the sources, not this 
 
 async function configurationPage(): Promise<string> {
   const { environments, algorithms } = await openCatalog();
-  const keys = configReference(runConfigSchema({ environments: environments.entries, algorithms }));
+  const keys = configReference(runConfigSchema({ environments: environments.list(), algorithms }));
   const sections = [...new Set(keys.map(({ key }) => sectionOf(key)))];
   return lines([
     "# Configuration",

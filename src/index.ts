@@ -26,7 +26,7 @@ export {
 export { defineParallelEnvironment, type ResetContext } from "./core/environment/define-parallel-environment.ts";
 export { environmentFromReward } from "./core/environment/environment-from-reward.ts";
 export { mixedEnvironment } from "./core/environment/mixed-environment.ts";
-export { type EnvironmentEntry, environmentEntry } from "./core/environment/registry.ts";
+export { defineEnvironmentEntry, type EnvironmentEntry } from "./core/environment/registry.ts";
 export { demonstrationPolicy } from "./core/policy/demonstration-policy.ts";
 export { openAICompatiblePolicy } from "./core/policy/openai-compatible/openai-compatible-policy.ts";
 export { scriptedPolicy } from "./core/policy/scripted-policy.ts";

@@ -1,7 +1,7 @@
 export {
   type AdvantageEstimator,
-  advantageEstimator,
   advantageEstimators,
+  defineAdvantageEstimator,
   generalizedAdvantages,
   greedyBaseline,
   groupMax,
@@ -13,7 +13,6 @@ export {
 export {
   type Algorithm,
   type AlgorithmDefinition,
-  algorithmDefinition,
   algorithms,
   cispo,
   dapo,

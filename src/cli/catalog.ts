@@ -34,8 +34,8 @@ export async function openCatalog(): Promise<Catalog> {
   const { algorithms } = await import("../../trainers/algorithms/index.ts");
   return {
     environments,
-    benchmarks,
-    algorithms,
+    benchmarks: benchmarks.list(),
+    algorithms: algorithms.list(),
     createBackend: async ({ model, training }) => {
       const { createOnnxBackend } = await import("../../trainers/backends/onnx/index.ts");
       return createOnnxBackend(engineOptions(model, training));

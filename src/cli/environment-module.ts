@@ -44,7 +44,7 @@ function checkedEntry(entry: Fields, name: string): EnvironmentEntry {
             ? "version is not a string"
             : undefined;
   if (wrong !== undefined) {
-    const rule = "Create it with environmentEntry({ id, description, options, create }).";
+    const rule = "Create it with defineEnvironmentEntry({ id, description, options, create }).";
     throw contractError({ environment: name, problem: `exports an entry whose ${wrong}`, rule });
   }
   const known = entry as unknown as EnvironmentEntry;

@@ -41,7 +41,7 @@ export async function evalTargets(
   if ((names.length === 0) === (env === undefined)) {
     throw invalid(
       env === undefined ? "There is nothing to evaluate." : "Benchmarks and --env exclude each other.",
-      `Name benchmarks (${catalog.benchmarks.map(({ name }) => name).join(", ")}), or an environment with --env.`,
+      `Name benchmarks (${catalog.benchmarks.map(({ id }) => id).join(", ")}), or an environment with --env.`,
     );
   }
   if (env !== undefined) return [environmentTarget(env, args, { ...catalog, options: setOptions(set) })];
@@ -49,7 +49,7 @@ export async function evalTargets(
   if (twice !== undefined)
     throw invalid(`The benchmark "${twice}" is named twice.`, "Use --samples for several samples.");
   return names.map((name) => {
-    const benchmark = catalog.benchmarks.find((candidate) => candidate.name === name);
+    const benchmark = catalog.benchmarks.find(({ id }) => id === name);
     if (benchmark === undefined) throw unknownBenchmark(name, catalog);
     return benchmarkTarget(benchmark, args, setOptions(optionsOf(name, set, names)));
   });
@@ -60,10 +60,10 @@ function unknownBenchmark(
   name: string,
   { environments, benchmarks }: Pick<Catalog, "environments" | "benchmarks">,
 ): LyceumError {
-  if (/[./\\]/.test(name) || environments.entries.some(({ id }) => id === name)) {
+  if (/[./\\]/.test(name) || environments.list().some(({ id }) => id === name)) {
     return invalid(`"${name}" is not a benchmark.`, `To evaluate an environment, write --env ${name}.`);
   }
-  return unknownNameError({ kind: "benchmark", name, known: benchmarks.map((benchmark) => benchmark.name) });
+  return unknownNameError({ kind: "benchmark", name, known: benchmarks.map(({ id }) => id) });
 }
 
 /** Returns an environment as target, by its name, file or package. */
@@ -90,7 +90,7 @@ export function benchmarkTarget(
   args: Pick<EvalArguments, "format" | "shots">,
   set: ReturnType<typeof setOptions>,
 ): NamedTarget {
-  const { name, formats, split, maxTokens, correct } = benchmark;
+  const { id: name, formats, split, maxTokens, correct } = benchmark;
   const format = args.format ?? "chat";
   const published = formats[format];
   if (published === undefined) {

@@ -46,7 +46,7 @@ export interface NamedReference {
 /** Collects what is installed on this machine. Loads ONNX Runtime to ask it. */
 export async function collectInfo(catalog: Catalog): Promise<Info> {
   const { algorithms } = catalog;
-  const environments = catalog.environments.entries;
+  const environments = catalog.environments.list();
   const onnxruntime = await onnxRuntimeInfo();
   return {
     lyceum: packageVersion(),
@@ -69,7 +69,7 @@ export async function collectInfo(catalog: Catalog): Promise<Info> {
 /** Returns the keys of a config, without those of algorithms and environments. */
 export function configKeys({ environments, algorithms }: Pick<Catalog, "environments" | "algorithms">): ConfigKey[] {
   const ofOne = (key: ConfigKey): boolean => !["environment.id", "algorithm.id"].includes(key.when?.key ?? "");
-  return configReference(runConfigSchema({ environments: environments.entries, algorithms })).filter(ofOne);
+  return configReference(runConfigSchema({ environments: environments.list(), algorithms })).filter(ofOne);
 }
 
 /** Returns an algorithm and its settings. */

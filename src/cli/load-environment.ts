@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LyceumError } from "../contract/errors/index.ts";
 import { nearestName } from "../contract/errors/unknown-name.ts";
-import { createRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
+import { createEnvironmentRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
 import { environmentEntryOf } from "./environment-module.ts";
 import { packageVersion } from "./package-version.ts";
 
@@ -28,23 +28,23 @@ export async function withEnvironment(
   },
 ): Promise<EnvironmentRegistry> {
   const { name, version } = splitVersion(id);
-  const known = registry.entries.map((entry) => entry.id);
+  const known = registry.list().map((entry) => entry.id);
   if (known.includes(id)) return registry;
   const builtIn = known.includes(name);
   if (!builtIn) refuseAddress(id);
   const url = builtIn ? undefined : locate(name, { ...options, known });
   if (!builtIn && url === undefined) return registry;
-  const entry = url === undefined ? registry.entry(name) : environmentEntryOf(await importModule(url, name), name);
+  const entry = url === undefined ? registry.get(name) : environmentEntryOf(await importModule(url, name), name);
   if (version !== undefined) {
     const found = entry.version ?? (url === undefined ? packageVersion() : manifestVersion(url));
     checkVersion({ name, version, found });
   }
-  return createRegistry([...registry.entries, { ...entry, id }]);
+  return createEnvironmentRegistry([...registry.list(), { ...entry, id }]);
 }
 
 /** Returns true if an id, with or without a version, names an environment of the registry. */
 export function isBuiltIn(registry: EnvironmentRegistry, id: string): boolean {
-  return registry.entries.some((entry) => entry.id === id || entry.id === splitVersion(id).name);
+  return registry.list().some((entry) => entry.id === id || entry.id === splitVersion(id).name);
 }
 
 /**

@@ -44,7 +44,7 @@ export async function loadRunConfig(options: {
     named.algorithm === undefined
       ? catalog.algorithms
       : await withAlgorithm(catalog.algorithms, named.algorithm, { folder });
-  const schema = runConfigSchema({ environments: environments.entries, algorithms });
+  const schema = runConfigSchema({ environments: environments.list(), algorithms });
   const source = stage !== undefined ? { ...stage, name: path } : text === undefined ? { path } : { text, name: path };
   const config = await loadConfig({ ...source, schema, overrides, spellOut: spelledOut });
   return { config, environments, algorithms };

@@ -29,7 +29,7 @@ export async function environmentOf(options: {
 }): Promise<EnvironmentDefinition> {
   const { id, open } = options;
   const environments = await withEnvironment(options.environments, id, { folder: process.cwd() });
-  return openEnvironment(environments.entry(id), { options: options.options, open });
+  return openEnvironment(environments.get(id), { options: options.options, open });
 }
 
 /** Parses the options of a command line (`key=value`) to one object. Throws `config.invalid` for a wrong one. */

@@ -33,11 +33,11 @@ export async function namedInfo(
     const example = `lyceum train --set algorithm.id=${name}`;
     return { kind: "algorithm", ...algorithmReference(algorithm), example };
   }
-  const entry = (await environmentsWith(name, catalog.environments)).entries.find(({ id }) => id === name);
+  const entry = (await environmentsWith(name, catalog.environments)).list().find(({ id }) => id === name);
   if (entry !== undefined) {
     return { kind: "environment", ...environmentReference(entry), example: `lyceum play ${name}` };
   }
-  const named = [...catalog.environments.entries, ...catalog.algorithms].map(({ id }) => id);
+  const named = [...catalog.environments.list(), ...catalog.algorithms].map(({ id }) => id);
   throw unknownNameError({ kind: "environment, algorithm or provider", name, known: [...named, ...knownProviders] });
 }
 

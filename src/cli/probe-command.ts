@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { algorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { probeTraining } from "../../trainers/probe/probe-training.ts";
 import { planStages } from "../../trainers/training/stages.ts";
+import { createRegistry } from "../core/registry.ts";
 import { showActivity } from "../reports/training/activity-view.ts";
 import { TrainingProgress } from "../reports/training/index.ts";
 import { probeLines } from "../reports/training/probe-text.ts";
@@ -25,7 +25,7 @@ export async function probeCommand(
   for (const [place, run] of runs.entries()) {
     const { name, training, algorithms } = run;
     const { id, ...settings } = training.algorithm;
-    if (algorithmDefinition(id, algorithms).create(settings).rollout.actor === "demonstration") {
+    if (createRegistry("algorithm", algorithms).get(id).create(settings).rollout.actor === "demonstration") {
       stream.write(`stage ${visibleText(name!)}: ${id} learns from demonstrations, nothing to probe\n`);
       continue;
     }

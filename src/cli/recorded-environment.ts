@@ -42,7 +42,7 @@ export async function recordedEnvironment(
     });
   }
   const environments = await withEnvironment(given.environments, id, { folder: process.cwd() });
-  const entry = environments.entry(id);
+  const entry = environments.get(id);
   const recorded = Object.entries(options as Readonly<Record<string, Json>>);
   const known = recorded.filter(([key]) => given.env === undefined || Object.hasOwn(entry.options.shape, key));
   const kept = Object.fromEntries(known);

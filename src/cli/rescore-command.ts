@@ -107,7 +107,7 @@ async function openTarget(
 ): Promise<EvalTarget> {
   const { environments } = catalog;
   const set = setOptions(args.set);
-  const benchmark = catalog.benchmarks.find((candidate) => candidate.name === name);
+  const benchmark = catalog.benchmarks.find(({ id }) => id === name);
   if (args.env !== undefined || identity.prompt === undefined || benchmark === undefined) {
     const recorded = await recordedEnvironment({ identity }, { env: args.env, set, environments });
     for (const option of args.json ? [] : recorded.leftOut) {
@@ -120,7 +120,7 @@ async function openTarget(
     throw invalid(`The run was judged by ${identity.judge}, but no judge is given.`, "Name one with --judge.");
   }
   const recorded = identity.environment.options as ReturnType<typeof setOptions>;
-  refuseOptions(recorded, { set, refused: environments.entries.flatMap(({ neverFromLog = [] }) => neverFromLog) });
+  refuseOptions(recorded, { set, refused: environments.list().flatMap(({ neverFromLog = [] }) => neverFromLog) });
   const { format, shots } = identity.prompt;
   const options = { ...recorded, ...set };
   const target = benchmarkTarget(benchmark, { format: format as "chat" | "completion", shots }, options);

@@ -76,11 +76,11 @@ export function runConfigSchema(options: {
 
 /** Returns every key that a config file may have, for these environments and algorithms. */
 export function configKeys(known: {
-  readonly environments: Pick<EnvironmentRegistry, "entries">;
+  readonly environments: Pick<EnvironmentRegistry, "list">;
   readonly algorithms: readonly AlgorithmDefinition[];
 }): readonly ConfigKey[] {
   const { environments, algorithms } = known;
-  return configReference(runConfigSchema({ environments: environments.entries, algorithms }));
+  return configReference(runConfigSchema({ environments: environments.list(), algorithms }));
 }
 
 /** Its other options are checked when the environment is created. */

@@ -14,12 +14,12 @@ export async function runEnvironment(
 ): Promise<{ readonly environment: EnvironmentDefinition; readonly options: Readonly<Record<string, unknown>> }> {
   if (environment !== undefined) {
     const { id, ...options } = environment;
-    return { environment: await openEnvironment(registry.entry(id), { options, open }), options };
+    return { environment: await openEnvironment(registry.get(id), { options, open }), options };
   }
   const parts: Parameters<typeof mixedEnvironment>[0][number][] = [];
   for (const { id, weight, name, ...options } of environments) {
     parts.push({
-      environment: await openEnvironment(registry.entry(id), { options, open }),
+      environment: await openEnvironment(registry.get(id), { options, open }),
       weight,
       name,
     });

@@ -26,7 +26,7 @@ export type {
 } from "../core/environment/environment-from-reward.ts";
 export type { MixedPart, MixedTask } from "../core/environment/mixed-environment.ts";
 export {
-  createRegistry,
+  createEnvironmentRegistry,
   type EnvironmentRegistry,
   type OpenNamedPolicy,
   openEnvironment,
@@ -38,6 +38,7 @@ export type { AfterCalls, CallRecord } from "../core/environment/tool-steps.ts";
 export { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
 export { type PolicySpecification, policySpecificationSchema } from "../core/policy/policy-specification.ts";
 export { deriveSeed } from "../core/random/random.ts";
+export { createRegistry, type Registry } from "../core/registry.ts";
 export { boundedWait } from "../core/rollout/bounded-wait.ts";
 export type { AnswerCriterion, Criterion, GroupCriterion, GroupScores } from "../core/rubric/criterion.ts";
 export type { Rubric } from "../core/rubric/rubric.ts";

@@ -1,12 +1,15 @@
 export { defaultHealthSettings, type HealthCheck, type HealthSettings, watchHealth } from "../reports/health/index.ts";
 export {
+  defineTracker,
   eventMetrics,
   type MlflowTrackerOptions,
   mlflowTracker,
   type TrackedRun,
   type TrackedSession,
   type Tracker,
+  type TrackerDefinition,
   tensorboardTracker,
+  trackers,
 } from "../reports/trackers/index.ts";
 export {
   type MetricsFile,

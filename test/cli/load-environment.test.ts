@@ -6,16 +6,16 @@ import { z } from "zod";
 import { withEnvironment } from "../../src/cli/load-environment.ts";
 import { packageVersion } from "../../src/cli/package-version.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import { createRegistry, environmentEntry } from "../../src/core/environment/registry.ts";
+import { createEnvironmentRegistry, defineEnvironmentEntry } from "../../src/core/environment/registry.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
-const riddles = environmentEntry({
+const riddles = defineEnvironmentEntry({
   id: "riddles",
   description: "Riddles.",
   options: z.object({}),
   create: () => defineEnvironment({ id: "riddles", tasks: ["a"], reset: () => "?", step: () => ({ reward: 1 }) }),
 });
-const registry = createRegistry([riddles, { ...riddles, id: "sums", version: "2.3.1" }]);
+const registry = createEnvironmentRegistry([riddles, { ...riddles, id: "sums", version: "2.3.1" }]);
 
 let folder: string;
 beforeEach(async () => {
@@ -57,7 +57,7 @@ describe("withEnvironment", () => {
     await write("own/env.ts", module(name));
     const found = await load("./own/env.ts");
     expect(found.create("./own/env.ts").spec.id).toBe("copy");
-    expect(found.entries.map(({ id }) => id)).toEqual(["riddles", "sums", "./own/env.ts"]);
+    expect(found.list().map(({ id }) => id)).toEqual(["riddles", "sums", "./own/env.ts"]);
   });
 
   it("takes an entry with its options, and checks them", async () => {
@@ -85,7 +85,7 @@ describe("withEnvironment", () => {
   it("checks the version of a built-in environment: its own, or that of Lyceum", async () => {
     expect((await load("sums@2.3")).create("sums@2.3").spec.id).toBe("riddles");
     await expect(load("sums@3")).rejects.toMatchObject({ hint: expect.stringContaining('"sums@2.3.1"') });
-    expect((await load(`riddles@${packageVersion()}`)).entries).toHaveLength(3);
+    expect((await load(`riddles@${packageVersion()}`)).list()).toHaveLength(3);
     await expect(load("riddles@99")).rejects.toMatchObject({ code: "config.invalid" });
   });
 

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runConfigSchema } from "../../src/cli/run-config.ts";
 import { configReference, loadConfig } from "../../src/core/config/index.ts";
-import { environmentEntry } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry } from "../../src/core/environment/registry.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 
 const neverCreated = (): never => {
   throw new Error("not created here");
 };
 const environments = [
-  environmentEntry({
+  defineEnvironmentEntry({
     id: "sums",
     description: "Sums.",
     options: z
@@ -22,9 +22,9 @@ const environments = [
       }),
     create: neverCreated,
   }),
-  environmentEntry({ id: "riddles", description: "Riddles.", options: z.strictObject({}), create: neverCreated }),
+  defineEnvironmentEntry({ id: "riddles", description: "Riddles.", options: z.strictObject({}), create: neverCreated }),
 ];
-const schema = runConfigSchema({ environments, algorithms });
+const schema = runConfigSchema({ environments, algorithms: algorithms.list() });
 const load = (text: string) => loadConfig({ text, name: "run.yaml", schema });
 const model = "model: { scratch: {} }";
 

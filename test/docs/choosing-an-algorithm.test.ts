@@ -19,7 +19,12 @@ const rowsOf = (heading: string): string[][] =>
 
 it("every algorithm is in one table of when to use it", () => {
   const listed = [...rowsOf("For one agent"), ...rowsOf("For teams")].map(([id]) => id);
-  expect(listed.toSorted()).toEqual(algorithms.map(({ id }) => id).toSorted());
+  expect(listed.toSorted()).toEqual(
+    algorithms
+      .list()
+      .map(({ id }) => id)
+      .toSorted(),
+  );
 });
 
 it("the table of defaults has every algorithm with its own defaults", () => {
@@ -28,6 +33,7 @@ it("the table of defaults has every algorithm with its own defaults", () => {
     .find((line) => line.startsWith("| id"))!;
   const [, ...keys] = cellsOf(header);
   const actual = algorithms
+    .list()
     .map(({ id, settings }) => ({ id, defaults: settings.parse({}) as Record<string, unknown> }))
     .map(({ id, defaults }) => [id, ...keys.map((key) => String(defaults[key] ?? ""))])
     .filter(([, ...values]) => values.some((value) => value !== ""));

@@ -64,7 +64,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
   await createProgram(stubs, { version: "0" }).parseAsync([...words], { from: "user" });
   if (trained === undefined) return;
   const { environments, algorithms } = await openCatalog();
-  const schema = runConfigSchema({ environments: environments.entries, algorithms });
+  const schema = runConfigSchema({ environments: environments.list(), algorithms });
   const { config, set } = trained;
   const path = join(repository, config);
   await expect(loadConfig({ path, schema, overrides: set, spellOut: spelledOut })).resolves.toBeDefined();

@@ -185,10 +185,13 @@ describe.each(cases)("whether an answer is right in $id $options", (given) => {
 });
 
 it("is stated by the environments that have right answers, and by no others", () => {
-  const states = ({ id, options }: (typeof environments.entries)[number]): boolean => {
+  const states = ({ id, options }: ReturnType<typeof environments.get>): boolean => {
     const parsed = options.safeParse({});
     return parsed.success && environments.create(id).spec.statesCorrect === true;
   };
-  const stating = environments.entries.filter(states).map(({ id }) => id);
+  const stating = environments
+    .list()
+    .filter(states)
+    .map(({ id }) => id);
   expect(stating).toEqual(["math", "gsm8k", "math-problems", "code", "bug-fix", "class-completion", "tools"]);
 });

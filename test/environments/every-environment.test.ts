@@ -52,7 +52,7 @@ const topTakesLuck: readonly string[] = ["word-guessing"];
 const fool = scriptedPolicy(() => "I do not know.", { name: "fool" });
 const tasks = 3;
 
-describe.each(environments.entries.map(({ id }) => id))("%s", (id) => {
+describe.each(environments.list().map(({ id }) => id))("%s", (id) => {
   const path = files[id] === undefined ? undefined : join(data, files[id]);
   const missing = path !== undefined && !existsSync(path) ? `${path} is not here` : "";
   const make = (): EnvironmentDefinition => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { environments } from "../../environments/index.ts";
 
-describe.each(environments.entries)("the README of $id", ({ id, options }) => {
+describe.each(environments.list())("the README of $id", ({ id, options }) => {
   const readme = readFile(join(import.meta.dirname, "../../environments", id, "README.md"), "utf8");
 
   test("has every option in its table, and no other", async () => {

@@ -166,13 +166,13 @@ describe("the installed package", () => {
       const { sharedObjects } = process.report.getReport();
       console.log(JSON.stringify({
         functions: [defineEnvironment, mathEnvironment, createOnnxBackend, createSandbox, checkEnvironment, train].map((f) => typeof f),
-        names: [...environments.entries, ...algorithms].map(({ id }) => id),
+        names: [...environments.list(), ...algorithms.list()].map(({ id }) => id),
         native: sharedObjects.filter((path) => /onnxruntime|isolated/.test(path)),
       }));`,
     );
     expect(JSON.parse(shown)).toEqual({
       functions: Array(6).fill("function"),
-      names: [...environments.entries, ...algorithms].map(({ id }) => id),
+      names: [...environments.list(), ...algorithms.list()].map(({ id }) => id),
       native: [],
     });
   });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { noBaseline } from "../../trainers/advantages/index.ts";
-import { algorithmDefinition, algorithms, defineAlgorithm, grpo, sft } from "../../trainers/algorithms/index.ts";
+import { algorithms, defineAlgorithm, grpo, sft } from "../../trainers/algorithms/index.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { needsReference } from "../../trainers/losses/loss.ts";
 import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
 
 describe("algorithms", () => {
   it("are found by id, and an unknown id names the nearest", () => {
-    for (const definition of algorithms) expect(algorithmDefinition(definition.id)).toBe(definition);
-    expect(() => algorithmDefinition("grop")).toThrow(
+    for (const definition of algorithms.list()) expect(algorithms.get(definition.id)).toBe(definition);
+    expect(() => algorithms.get("grop")).toThrow(
       expect.objectContaining({ code: "config.unknown-name", hint: expect.stringContaining('Did you mean "grpo"') }),
     );
   });

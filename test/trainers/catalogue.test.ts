@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TrainingWarningEvent } from "../../src/contract/training-event.ts";
 import { defaultHealthSettings, initialHealthState, updateHealth } from "../../src/reports/health/index.ts";
-import { type AlgorithmDefinition, algorithmDefinition, algorithms } from "../../trainers/algorithms/index.ts";
+import { type AlgorithmDefinition, algorithms } from "../../trainers/algorithms/index.ts";
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
@@ -43,14 +43,14 @@ const name = ({ id, settings = {} }: CatalogueCase): string => `${id} ${JSON.str
 
 describe("every algorithm learns, and does not learn with one part broken", () => {
   it("is in the table", () => {
-    expect(new Set(catalogue.map(({ id }) => id))).toEqual(new Set(algorithms.map(({ id }) => id)));
+    expect(new Set(catalogue.map(({ id }) => id))).toEqual(new Set(algorithms.list().map(({ id }) => id)));
   });
 
   it.each(catalogue.map((entry) => ({ name: name(entry), entry })))("$name", async ({ entry }) => {
     const { gain, found } = await learnt(entry, { seed });
     expect(gain).toBeGreaterThan(entry.margin);
     expect(found).toEqual([]);
-    const definition = algorithmDefinition(entry.id);
+    const definition = algorithms.get(entry.id);
     const spoiled = { ...definition, create: (settings: unknown) => entry.control(definition.create(settings)) };
     expect((await learnt(entry, { seed, algorithms: [spoiled] })).gain).toBeLessThan(entry.margin / 2);
   });

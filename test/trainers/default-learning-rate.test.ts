@@ -1,14 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { algorithmDefinition } from "../../trainers/algorithms/index.ts";
+import { algorithms } from "../../trainers/algorithms/index.ts";
 import { type ModelConfigInput, modelConfigSchema } from "../../trainers/config/model-config.ts";
 import { defaultLearningRate } from "../../trainers/update/default-learning-rate.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
 const lora = { type: "lora" } as const;
 const rateOf = async (model: ModelConfigInput, id: string): Promise<number> => {
-  const algorithm = algorithmDefinition(id).create();
+  const algorithm = algorithms.get(id).create();
   return (await defaultLearningRate({ model: modelConfigSchema.parse(model), algorithm })).learningRate;
 };
 

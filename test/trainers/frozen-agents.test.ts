@@ -10,7 +10,7 @@ import { defineParallelEnvironment } from "../../src/core/environment/define-par
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
-import { algorithmDefinition } from "../../trainers/algorithms/index.ts";
+import { algorithms } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { type OpenPolicy, openModelPolicy } from "../../trainers/models/open-policy.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
@@ -155,7 +155,7 @@ describe("a frozen agent", () => {
 
   it.each(cases)("does not stop the other from learning, except with a broken part: $name", async ({ entry }) => {
     expect(await gain(entry)).toBeGreaterThan(0.3);
-    const definition = algorithmDefinition(entry.id);
+    const definition = algorithms.get(entry.id);
     const spoiled = { ...definition, create: (settings: unknown) => entry.control(definition.create(settings)) };
     expect(await gain(entry, [spoiled])).toBeLessThan(0.1);
   });

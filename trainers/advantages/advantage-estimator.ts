@@ -9,3 +9,8 @@ export interface AdvantageEstimator {
   /** Returns one advantage per reward, in the same order. Must be pure. `greedy` is given if `needsGreedy` is true. */
   estimate(rewards: readonly number[], greedy?: number): number[];
 }
+
+/** Returns the estimator unchanged. Checks its type. */
+export function defineAdvantageEstimator(estimator: AdvantageEstimator): AdvantageEstimator {
+  return estimator;
+}

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { advantageEstimator, advantageEstimators } from "../advantages/index.ts";
+import { advantageEstimators } from "../advantages/index.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
@@ -10,7 +10,7 @@ const settings = z.strictObject({
   ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true }),
   ...clipSettings({ low: 0.2, high: 0.2 }),
   advantage: z
-    .enum(advantageEstimators.map(({ id }) => id))
+    .enum(advantageEstimators.list().map(({ id }) => id))
     .default("group-z-score")
     .describe("The advantage estimator: the baseline that a reward is compared with."),
   surrogate: z
@@ -42,6 +42,6 @@ export const grpo: AlgorithmDefinition<GrpoSettings> = defineAlgorithm({
       ratio: { type: "importanceSampling" },
       none: { type: "policyGradient" },
     } satisfies Record<string, LossTerm>;
-    return groupAlgorithm(group, { estimator: advantageEstimator(advantage), policy: policies[surrogate] });
+    return groupAlgorithm(group, { estimator: advantageEstimators.get(advantage), policy: policies[surrogate] });
   },
 });

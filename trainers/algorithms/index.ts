@@ -1,4 +1,4 @@
-import { unknownNameError } from "../../src/contract/errors/index.ts";
+import { createRegistry, type Registry } from "../../src/core/registry.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { cispo } from "./cispo.ts";
 import { dapo } from "./dapo.ts";
@@ -50,8 +50,8 @@ export {
   sft,
 };
 
-/** All algorithms of Lyceum. */
-export const algorithms: readonly AlgorithmDefinition[] = [
+/** The algorithms of Lyceum. */
+export const algorithms: Registry<AlgorithmDefinition> = createRegistry<AlgorithmDefinition>("algorithm", [
   sft,
   dpo,
   reinforce,
@@ -71,16 +71,4 @@ export const algorithms: readonly AlgorithmDefinition[] = [
   iac,
   maac,
   madpo,
-];
-
-/** Returns the algorithm with this id. Throws `config.unknown-name`, with the nearest known id, if there is none. */
-export function algorithmDefinition(
-  id: string,
-  known: readonly AlgorithmDefinition[] = algorithms,
-): AlgorithmDefinition {
-  const found = known.find((definition) => definition.id === id);
-  if (found === undefined) {
-    throw unknownNameError({ kind: "algorithm", name: id, known: known.map((definition) => definition.id) });
-  }
-  return found;
-}
+]);

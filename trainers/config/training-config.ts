@@ -338,7 +338,7 @@ const probe = z.strictObject({
  * Returns the keys of a training config with their schemas. A larger config, such as the command line's with an
  * environment, spreads them into its own `z.strictObject`. `known` are the algorithms that the config may name.
  */
-export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algorithms): TrainingConfigShape {
+export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algorithms.list()): TrainingConfigShape {
   const cases = known.map(({ id, settings, description }) =>
     z.strictObject({ id: z.literal(id).describe(description), ...settings.shape }),
   );
@@ -403,14 +403,16 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
 export type TrainingConfigShape = { readonly [Key in keyof TrainingConfig]: z.ZodType<TrainingConfig[Key]> };
 
 /** Returns the strict schema of a {@link TrainingConfig}. */
-export function trainingConfigSchema(known: readonly AlgorithmDefinition[] = algorithms): z.ZodType<TrainingConfig> {
+export function trainingConfigSchema(
+  known: readonly AlgorithmDefinition[] = algorithms.list(),
+): z.ZodType<TrainingConfig> {
   return z.strictObject(trainingConfigShape(known));
 }
 
 /** Checks a training config and fills in defaults. Throws `config.invalid` with all problems. */
 export function parseTrainingConfig(
   config: TrainingConfigInput,
-  known: readonly AlgorithmDefinition[] = algorithms,
+  known: readonly AlgorithmDefinition[] = algorithms.list(),
 ): TrainingConfig {
   return parseConfig({ schema: trainingConfigSchema(known), value: config, name: "training config" });
 }

@@ -9,6 +9,7 @@ import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
+import { createRegistry } from "../../src/core/registry.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { checkEpisodeCount } from "../../src/core/rollout/episode-limit.ts";
 import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
@@ -20,7 +21,7 @@ import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-wri
 import { traceLoss } from "../../src/core/trace/trace-loss.ts";
 import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import { TrainingProgress } from "../../src/core/training-progress.ts";
-import { type Algorithm, type AlgorithmDefinition, algorithmDefinition, algorithms } from "../algorithms/index.ts";
+import { type Algorithm, type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
 import type { Model, TrainingBackend } from "../backend/training-backend.ts";
 import { bestCheckpointPath, readBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
@@ -150,12 +151,12 @@ export interface Progress {
 export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const { environment, backend, output, signal, policies = {} } = options;
   checkVersion(`Backend "${backend.capabilities.name}"`, backend);
-  const known = options.algorithms ?? algorithms;
+  const known = createRegistry("algorithm", options.algorithms ?? algorithms.list());
   const id: unknown = options.config.algorithm?.id;
-  if (typeof id === "string") algorithmDefinition(id, known);
-  const parsed = parseTrainingConfig(options.config, known);
+  if (typeof id === "string") known.get(id);
+  const parsed = parseTrainingConfig(options.config, known.list());
   const { id: algorithmId, ...settings } = parsed.algorithm;
-  const algorithm = algorithmDefinition(algorithmId, known).create(settings);
+  const algorithm = known.get(algorithmId).create(settings);
   checkBackendSupport({ config: parsed, algorithm, capabilities: backend.capabilities });
   checkDemonstrations(algorithm, environment);
   checkEnvironmentFits(algorithm, environment);

@@ -28,7 +28,7 @@ export interface BenchmarkOptions {
 
 /** A named benchmark: an environment, its options, and the settings of its measurement. */
 export interface Benchmark {
-  readonly name: string;
+  readonly id: string;
   readonly description: string;
   /** The evaluated split. */
   readonly split: string;
@@ -53,4 +53,9 @@ export interface BenchmarkFormat {
   readonly anyShots?: boolean;
   /** The stop sequences of a completion. */
   readonly stop?: SamplingSettings["stop"];
+}
+
+/** Returns the benchmark unchanged. Checks its type. */
+export function defineBenchmark(benchmark: Benchmark): Benchmark {
+  return benchmark;
 }

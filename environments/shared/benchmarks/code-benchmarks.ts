@@ -6,13 +6,13 @@ import type { CodeOptions } from "../../code/code-options.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
-import type { Benchmark, BenchmarkOptions } from "./benchmark.ts";
+import { type Benchmark, type BenchmarkOptions, defineBenchmark } from "./benchmark.ts";
 import { withFixedOptions } from "./fixed-options.ts";
 import { type PromptFormat, withPromptFormat } from "./prompt-format.ts";
 
 /** Returns a benchmark in which one agent writes functions in one turn. */
 function functionBenchmark(definition: {
-  readonly name: string;
+  readonly id: string;
   readonly description: string;
   readonly dataset: CodeOptions["dataset"];
   readonly completion: PromptFormat<CodeProblem>;
@@ -21,9 +21,9 @@ function functionBenchmark(definition: {
   /** The CPU time for one problem's tests, in seconds. Defaults to 3, as in the HumanEval harness. */
   readonly cpuSeconds?: number;
 }): Benchmark {
-  const { name, description, dataset, completion, completionShots = 0, options = {}, cpuSeconds = 3 } = definition;
+  const { id, description, dataset, completion, completionShots = 0, options = {}, cpuSeconds = 3 } = definition;
   return {
-    name,
+    id,
     description,
     split: "test",
     formats: {
@@ -36,7 +36,7 @@ function functionBenchmark(definition: {
       // The limit is CPU time, so that the load of the machine does not change verdicts.
       const defaults = { cpuSeconds, maxTurns: 1 };
       const fixed = { ...options, dataset, agents: 1 } as const;
-      const environment = await openCode(withFixedOptions(name, { set: { ...defaults, ...set }, fixed }), openPolicy);
+      const environment = await openCode(withFixedOptions(id, { set: { ...defaults, ...set }, fixed }), openPolicy);
       if (format === "chat") return environment;
       if (shots === 0) return withPromptFormat(environment, completion);
       const examples = await environment.tasks("prompt", { signal });
@@ -75,7 +75,7 @@ function sourceCompletion(stop: readonly string[]): PromptFormat<CodeProblem> {
  * paper's.
  */
 export const humanEvalBenchmark: Benchmark = functionBenchmark({
-  name: "humaneval",
+  id: "humaneval",
   description: "HumanEval: 164 Python functions from their docstrings.",
   dataset: "humaneval",
   completion: sourceCompletion(["\nclass", "\ndef", "\n#", "\nif", "\nprint"]),
@@ -86,7 +86,7 @@ export const humanEvalBenchmark: Benchmark = functionBenchmark({
  * examples.
  */
 export const mbppBenchmark: Benchmark = functionBenchmark({
-  name: "mbpp",
+  id: "mbpp",
   description: "MBPP: 500 short Python programs from a sentence and three tests.",
   dataset: "mbpp",
   options: { shareTests: true },
@@ -110,7 +110,7 @@ export const mbppBenchmark: Benchmark = functionBenchmark({
  * sequences.
  */
 export const multiplEJavascriptBenchmark: Benchmark = functionBenchmark({
-  name: "multipl-e-js",
+  id: "multipl-e-js",
   description: "HumanEval in JavaScript.",
   dataset: "humaneval-js",
   completion: sourceCompletion(["\nfunction ", "\n/*", "\n//", "\nconsole.log"]),
@@ -118,15 +118,15 @@ export const multiplEJavascriptBenchmark: Benchmark = functionBenchmark({
 
 /** HumanEval in TypeScript, from MultiPL-E, with its stop sequences. */
 export const multiplETypescriptBenchmark: Benchmark = functionBenchmark({
-  name: "multipl-e-ts",
+  id: "multipl-e-ts",
   description: "HumanEval in TypeScript.",
   dataset: "humaneval-ts",
   completion: sourceCompletion(["\nfunction ", "\n/*", "\n//", "\nclass"]),
 });
 
 /** CoopHumanEval (CoMLRL): two agents write a function and its helper simultaneously. */
-export const coopHumanEvalBenchmark: Benchmark = {
-  name: "coophumaneval",
+export const coopHumanEvalBenchmark: Benchmark = defineBenchmark({
+  id: "coophumaneval",
   description: "CoopHumanEval: two agents write a function and a helper for it at the same time.",
   split: "test",
   formats: { chat: { shots: 0 } },
@@ -136,14 +136,14 @@ export const coopHumanEvalBenchmark: Benchmark = {
     const fixed = { dataset: "coop-humaneval", agents: 2 } as const;
     return openCode(withFixedOptions("coophumaneval", { set: { maxTurns: 1, ...set }, fixed }), openPolicy);
   },
-};
+});
 
 /**
  * ClassEval (Du et al. 2023, https://arxiv.org/abs/2308.01861) in its holistic form: one answer contains the whole
  * class.
  */
-export const classEvalBenchmark: Benchmark = {
-  name: "classeval",
+export const classEvalBenchmark: Benchmark = defineBenchmark({
+  id: "classeval",
   description: "ClassEval: 100 Python classes. With agents=2 or more, the methods are split between agents.",
   split: "test",
   formats: { chat: { shots: 0 } },
@@ -151,4 +151,4 @@ export const classEvalBenchmark: Benchmark = {
   correct: { stated: true },
   open: async ({ set, openPolicy: open }) =>
     openEnvironment(classCompletionEntry, { options: { maxTurns: 1, ...set }, open }),
-};
+});

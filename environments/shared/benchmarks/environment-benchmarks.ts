@@ -4,22 +4,22 @@ import { debateEntry, debateEnvironment } from "../../debate/debate.ts";
 import { toolsEnvironment } from "../../tools/tools.ts";
 import { winRateEnvironment } from "../../win-rate/win-rate.ts";
 import { writingEnvironment } from "../../writing/writing.ts";
-import type { Benchmark } from "./benchmark.ts";
+import { type Benchmark, defineBenchmark } from "./benchmark.ts";
 
 /** Questions that need tools, generated or from a file. */
-export const toolsBenchmark: Benchmark = {
-  name: "tools",
+export const toolsBenchmark: Benchmark = defineBenchmark({
+  id: "tools",
   description: "Questions that need a calculator, a search, files or code.",
   split: "test",
   formats: { chat: { shots: 0 } },
   maxTokens: 512,
   correct: { stated: true },
   open: async ({ set }) => toolsEnvironment(set),
-};
+});
 
 /** Debates. With another model as the opponent, they are a tournament in which each topic is played from both sides. */
-export const debateBenchmark: Benchmark = {
-  name: "debate",
+export const debateBenchmark: Benchmark = defineBenchmark({
+  id: "debate",
   description: "Debates between two models, each topic from both sides, judged by rules or by a model.",
   split: "test",
   formats: { chat: { shots: 0 } },
@@ -29,22 +29,22 @@ export const debateBenchmark: Benchmark = {
     judge === undefined
       ? openEnvironment(debateEntry, { options: set, open })
       : debateEnvironment({ judge: "model", ...set }, { judge }),
-};
+});
 
 /** Summaries and introductions, written by two agents. */
-export const writingBenchmark: Benchmark = {
-  name: "writing",
+export const writingBenchmark: Benchmark = defineBenchmark({
+  id: "writing",
   description: "Summaries and introductions written by two agents, judged by rules.",
   split: "test",
   formats: { chat: { shots: 0 } },
   maxTokens: 512,
   correct: null,
   open: async ({ set }) => writingEnvironment(set),
-};
+});
 
 /** Open questions with several turns, such as MT-Bench's (Zheng et al. 2023, https://arxiv.org/abs/2306.05685). */
-export const winRateBenchmark: Benchmark = {
-  name: "win-rate",
+export const winRateBenchmark: Benchmark = defineBenchmark({
+  id: "win-rate",
   description: "Answers to open questions, compared with another model's by a judge in both orders.",
   split: "train",
   formats: { chat: { shots: 0 } },
@@ -59,4 +59,4 @@ export const winRateBenchmark: Benchmark = {
       hint: "Set them with --judge and --opponent, such as --opponent openai:gpt-5-mini --judge openai:gpt-5.",
     });
   },
-};
+});

@@ -1,3 +1,4 @@
+import { createRegistry, type Registry } from "../../../src/core/registry.ts";
 import type { Benchmark } from "./benchmark.ts";
 import {
   classEvalBenchmark,
@@ -10,10 +11,16 @@ import {
 import { debateBenchmark, toolsBenchmark, winRateBenchmark, writingBenchmark } from "./environment-benchmarks.ts";
 import { gsm8kBenchmark, mathBenchmark } from "./math-benchmarks.ts";
 
-export type { Benchmark, BenchmarkFormat, BenchmarkOptions, FormatName } from "./benchmark.ts";
+export {
+  type Benchmark,
+  type BenchmarkFormat,
+  type BenchmarkOptions,
+  defineBenchmark,
+  type FormatName,
+} from "./benchmark.ts";
 
-/** Every benchmark that comes with Lyceum. */
-export const benchmarks: readonly Benchmark[] = [
+/** The benchmarks that come with Lyceum. */
+export const benchmarks: Registry<Benchmark> = createRegistry("benchmark", [
   humanEvalBenchmark,
   mbppBenchmark,
   multiplEJavascriptBenchmark,
@@ -26,4 +33,4 @@ export const benchmarks: readonly Benchmark[] = [
   debateBenchmark,
   writingBenchmark,
   winRateBenchmark,
-];
+]);

@@ -6,7 +6,7 @@ import { type WrappedEpisode, wrapEnvironment } from "../../../src/core/wrappers
 import { gsm8kEnvironment } from "../../gsm8k/gsm8k.ts";
 import type { MathTask } from "../../math/math-problem.ts";
 import { mathProblemsEnvironment } from "../../math-problems/math-problems.ts";
-import type { Benchmark } from "./benchmark.ts";
+import { type Benchmark, defineBenchmark } from "./benchmark.ts";
 import { matchesGsm8k } from "./gsm8k-extraction.ts";
 import { withQuestionFormat } from "./question-formats.ts";
 
@@ -17,8 +17,8 @@ const gsm8kStop = ["Question:", "</s>", "<|im_end|>"];
  * lm-evaluation-harness's task `gsm8k`, with 5 worked examples. Reports the two accuracies of the harness in addition
  * to the environment's own.
  */
-export const gsm8kBenchmark: Benchmark = {
-  name: "gsm8k",
+export const gsm8kBenchmark: Benchmark = defineBenchmark({
+  id: "gsm8k",
   description:
     "Grade-school word problems. Also scored by the strict and flexible answer extraction of lm-evaluation-harness.",
   split: "test",
@@ -41,7 +41,7 @@ export const gsm8kBenchmark: Benchmark = {
     });
     return withHarnessMatches(formatted);
   },
-};
+});
 
 /** Adds the components `strict-match` and `flexible-extract`, which do not change the reward. */
 function withHarnessMatches(environment: EnvironmentDefinition<MathTask>): EnvironmentDefinition<MathTask> {
@@ -71,8 +71,8 @@ const mathStop = ["Problem:"];
  * MATH (Hendrycks et al. 2021, https://arxiv.org/abs/2103.03874). The completion format is Minerva's prompt, with 4
  * worked examples.
  */
-export const mathBenchmark: Benchmark = {
-  name: "math",
+export const mathBenchmark: Benchmark = defineBenchmark({
+  id: "math",
   description: "Competition problems of MATH or of a file in its form. Answers are compared by meaning.",
   split: "test",
   formats: {
@@ -89,4 +89,4 @@ export const mathBenchmark: Benchmark = {
       stop: mathStop,
       signal,
     }),
-};
+});

@@ -1,9 +1,10 @@
 import type { z } from "zod";
 import type { EnvironmentDefinition } from "../../contract/environment.ts";
-import { LyceumError, unknownNameError } from "../../contract/errors/index.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { schemaProblems } from "../config/schema-problem.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
+import { createRegistry, type Registry } from "../registry.ts";
 
 /**
  * A named environment and the options that it is created from.
@@ -47,11 +48,7 @@ export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
 }
 
 /** The environments that can be created by name. */
-export interface EnvironmentRegistry {
-  /** In the order of their registration. */
-  readonly entries: readonly EnvironmentEntry[];
-  /** Returns an entry. Throws `config.unknown-name`, with the nearest known name, if there is none. */
-  entry(id: string): EnvironmentEntry;
+export interface EnvironmentRegistry extends Registry<EnvironmentEntry> {
   /**
    * Creates an environment from unchecked options. Throws `config.invalid`, naming each wrong option. Also throws it
    * for options that name a policy: use {@link openEnvironment} for these.
@@ -63,9 +60,9 @@ export interface EnvironmentRegistry {
  * Returns the entry unchanged. Infers the type of `create`'s options from their schema.
  *
  * @example
- * import { environmentEntry, environmentFromReward } from "lyceum";
+ * import { defineEnvironmentEntry, environmentFromReward } from "lyceum";
  * import { z } from "zod";
- * export const entry = environmentEntry({
+ * export const entry = defineEnvironmentEntry({
  *   id: "say",
  *   description: "Say a word a number of times.",
  *   options: z.object({ times: z.int().min(1).default(2) }),
@@ -78,39 +75,23 @@ export interface EnvironmentRegistry {
  * });
  * entry.options.parse({}); // => { times: 2 }
  */
-export function environmentEntry<Options extends z.ZodObject>(
+export function defineEnvironmentEntry<Options extends z.ZodObject>(
   entry: EnvironmentEntry<Options>,
 ): EnvironmentEntry<Options> {
   return entry;
 }
 
-/** Creates a registry. It never changes: to add an entry, create another registry. */
-export function createRegistry(entries: readonly EnvironmentEntry[]): EnvironmentRegistry {
-  const byId = new Map<string, EnvironmentEntry>();
-  for (const entry of entries) {
-    if (byId.has(entry.id)) {
-      throw new LyceumError({
-        code: "config.invalid",
-        message: `Two environments are registered as "${entry.id}".`,
-        hint: "Give each environment an id that no other environment has.",
-      });
-    }
-    byId.set(entry.id, entry);
-  }
-  const entry = (id: string): EnvironmentEntry => {
-    const found = byId.get(id);
-    if (found === undefined) throw unknownNameError({ kind: "environment", name: id, known: [...byId.keys()] });
-    return found;
-  };
+/** Creates a registry of environments. It never changes: to add an entry, create another registry. */
+export function createEnvironmentRegistry(entries: readonly EnvironmentEntry[]): EnvironmentRegistry {
+  const registry = createRegistry("environment", entries);
   return {
-    entries: [...entries],
-    entry,
+    ...registry,
     create: (id, options = {}) => {
-      const found = entry(id);
-      const parsed = parseEnvironmentOptions(id, found.options.strict(), options);
-      const [named] = namedPolicies(found, parsed);
+      const entry = registry.get(id);
+      const parsed = parseEnvironmentOptions(id, entry.options.strict(), options);
+      const [named] = namedPolicies(entry, parsed);
       if (named !== undefined) throw unopened(id, named[0]);
-      return found.create(parsed);
+      return entry.create(parsed);
     },
   };
 }

@@ -3,4 +3,11 @@ export { followRun, type RunFollower } from "./follow-run.ts";
 export { type MlflowTrackerOptions, mlflowTracker } from "./mlflow/mlflow-tracker.ts";
 export { tensorboardTracker } from "./tensorboard/tensorboard-tracker.ts";
 export type { TrackedRun, TrackedSession, Tracker } from "./tracker.ts";
-export { createTrackers, type TrackerConfig, trackerConfigsSchema } from "./tracker-config.ts";
+export {
+  createTrackers,
+  defineTracker,
+  type TrackerConfig,
+  type TrackerDefinition,
+  trackerConfigsSchema,
+  trackers,
+} from "./tracker-config.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
-import { createRegistry, environmentEntry } from "../../../src/core/environment/registry.ts";
+import { createEnvironmentRegistry, defineEnvironmentEntry } from "../../../src/core/environment/registry.ts";
 
-const echo = environmentEntry({
+const echo = defineEnvironmentEntry({
   id: "echo",
   description: "Say it again.",
   options: z.object({ word: z.string().default("hello"), times: z.number().int().positive().default(1) }),
@@ -17,11 +17,11 @@ const echo = environmentEntry({
     });
   },
 });
-const registry = createRegistry([echo, environmentEntry({ ...echo, id: "other" })]);
+const registry = createEnvironmentRegistry([echo, defineEnvironmentEntry({ ...echo, id: "other" })]);
 
 describe("a registry", () => {
   test("makes environments by name, with the defaults of their options", async () => {
-    expect(registry.entries.map(({ id }) => id)).toEqual(["echo", "other"]);
+    expect(registry.list().map(({ id }) => id)).toEqual(["echo", "other"]);
     expect((await registry.create("echo").tasks("train")).length).toBe(1);
     expect((await registry.create("echo", { times: 4 }).tasks("train")).length).toBe(4);
   });
@@ -48,8 +48,10 @@ describe("a registry", () => {
   });
 
   test("has each name once, and never changes", () => {
-    expect(() => createRegistry([echo, echo])).toThrow(expect.objectContaining({ code: "config.invalid" }));
-    expect(createRegistry([]).entries).toEqual([]);
-    expect(() => createRegistry([]).entry("echo")).toThrow(expect.objectContaining({ code: "config.unknown-name" }));
+    expect(() => createEnvironmentRegistry([echo, echo])).toThrow(expect.objectContaining({ code: "config.invalid" }));
+    expect(createEnvironmentRegistry([]).list()).toEqual([]);
+    expect(() => createEnvironmentRegistry([]).get("echo")).toThrow(
+      expect.objectContaining({ code: "config.unknown-name" }),
+    );
   });
 });

@@ -209,8 +209,8 @@ test.each([
 });
 
 test("every environment of the registry is described, with every option", () => {
-  expect(environments.entries.map(({ id }) => id)).toContain("math");
-  for (const { description, options } of environments.entries) {
+  expect(environments.list().map(({ id }) => id)).toContain("math");
+  for (const { description, options } of environments.list()) {
     expect(description.length).toBeGreaterThan(20);
     for (const [name, schema] of Object.entries(options.shape)) {
       expect((schema as { description?: string }).description, name).toBeTypeOf("string");

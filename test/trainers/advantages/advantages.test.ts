@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type AdvantageEstimator,
-  advantageEstimator,
   advantageEstimators,
   groupMean,
   groupZScore,
@@ -108,8 +107,8 @@ describe("advantage estimators", () => {
   });
 
   it("are found by id, and an unknown id names the nearest", () => {
-    for (const estimator of advantageEstimators) expect(advantageEstimator(estimator.id)).toBe(estimator);
-    expect(() => advantageEstimator("group-zscore")).toThrow(
+    for (const estimator of advantageEstimators.list()) expect(advantageEstimators.get(estimator.id)).toBe(estimator);
+    expect(() => advantageEstimators.get("group-zscore")).toThrow(
       expect.objectContaining({ code: "config.unknown-name", hint: expect.stringContaining('"group-z-score"') }),
     );
   });

@@ -12,7 +12,7 @@ test.skipIf(noBenchmarkData !== undefined)(
     const rows = await readBenchmarkRows(benchmarkFile("humaneval-example-samples.jsonl"));
     const samples = rows.map((row) => (row as { readonly completion: string }).completion);
     const environment = await benchmarks
-      .find(({ name }) => name === "humaneval")!
+      .get("humaneval")
       // One of the samples sleeps for ten seconds; six is what these limits give it.
       .open({
         set: { path: benchmarkFile("humaneval-example-problem.jsonl"), cpuSeconds: 1 },
