@@ -15,7 +15,7 @@ describe.each(Object.entries(registries))("the registry of %s", (_, registry) =>
   });
 
   test("suggests the nearest id for an unknown one", () => {
-    const [{ id }] = registry.list() as readonly [{ readonly id: string }];
+    const { id } = registry.list()[0]!;
     expect(() => registry.get(`${id}x`)).toThrow(
       expect.objectContaining({
         code: "config.unknown-name",
