@@ -64,6 +64,6 @@ export async function createSandbox(options: CreateSandboxOptions): Promise<Sand
   throw new LyceumError({
     code: "sandbox.unavailable",
     message: `No sandbox for ${language} works here. ${reasons.join(" ")}`,
-    hint: "Start Docker and build the image, or see above what keeps the others from starting.",
+    hint: "Start Docker and build the image, or fix one of the causes above.",
   });
 }

@@ -65,7 +65,7 @@ function convertObject(value: object, path: string, inner: (item: unknown, place
 function notPlain(what: string, path: string): LyceumError {
   return new LyceumError({
     code: "data.malformed",
-    message: `A value holds ${what} at ${path}, which cannot be handed to code in a sandbox.`,
+    message: `A value contains ${what} at ${path}, which cannot be passed to a sandbox.`,
     hint: "Use null, booleans, numbers, bigints, strings, arrays, plain objects, Maps, Sets and Uint8Arrays.",
     data: { path },
   });

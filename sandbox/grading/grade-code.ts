@@ -55,7 +55,7 @@ export async function gradeCode(options: GradeOptions): Promise<Grade> {
   if (suite.tests.length === 0) {
     throw new LyceumError({
       code: "data.malformed",
-      message: "A test suite has no tests, so that any code would pass.",
+      message: "A test suite has no tests, so any code would pass.",
       hint: "Give it at least one test, or leave the task out.",
     });
   }

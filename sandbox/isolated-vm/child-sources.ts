@@ -41,7 +41,7 @@ const read = (length) => {
   const bytes = Buffer.alloc(length);
   for (let at = 0; at < length; ) {
     const count = readSync(0, bytes, at, length - at, null);
-    if (count === 0) throw new Error("No program came.");
+    if (count === 0) throw new Error("The input ended before the program.");
     at += count;
   }
   return bytes;

@@ -7,7 +7,7 @@ import type { IsolateSupply } from "./isolate-supply.ts";
 import { errorOf, evaluateModule, hasValue, looksLikeModule, needsModule } from "./modules.ts";
 import { Ended, outOfMemory, type Watchdog } from "./watchdog.ts";
 
-const neverEnds = { type: "Error", message: "The module waits for what never comes: nothing is left to run." };
+const neverEnds = { type: "Error", message: "The module waits for a promise that never settles." };
 
 /** A fresh isolate with the code under test. */
 export class Session implements Disposable {

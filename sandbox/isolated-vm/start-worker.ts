@@ -113,7 +113,7 @@ export class IsolatedVmWorker implements Worker {
       case "aborted":
         return endedResult(job, { status: "aborted", wallMs, words: "The execution was aborted." });
       case "late":
-        return endedResult(job, { status: "timeout_wall", wallMs, words: "The worker gave no answer in time." });
+        return endedResult(job, { status: "timeout_wall", wallMs, words: "The worker did not answer in time." });
       case "broken":
         return brokenResult(job, { wallMs, nonceOk: false });
     }
@@ -130,7 +130,7 @@ export class IsolatedVmWorker implements Worker {
       throw new Error(`The worker ended by ${message}. ${this.#stderr()}`);
     }
     const outOfMemory = /out of memory|OOM|allocation failed/i.test(this.#stderr());
-    const words = `V8 gave up: ${/(?:Fatal|FATAL)[^\n]*/.exec(this.#stderr())?.[0] ?? message}`;
+    const words = `V8 aborted: ${/(?:Fatal|FATAL)[^\n]*/.exec(this.#stderr())?.[0] ?? message}`;
     return endedResult(job, { status: outOfMemory ? "memory" : "signal", wallMs, words, signal: message });
   }
 

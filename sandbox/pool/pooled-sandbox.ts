@@ -311,7 +311,7 @@ export class PooledSandbox implements Sandbox {
     const seconds = Math.round(this.#options.startBudgetMs / 1000);
     const message = toErrorData(error).message.replace(/\.?$/, ".");
     process.emitWarning(
-      `A worker of the ${this.info.backend} sandbox does not start: ${message} It is tried again for ${seconds} s.`,
+      `A worker of the ${this.info.backend} sandbox does not start: ${message} Retrying for ${seconds} s.`,
       "SandboxWarning",
     );
   }
@@ -378,7 +378,7 @@ function asInfrastructure(result: ExecuteResult): ExecuteResult {
 
 function asDoingOfTheCode(result: ExecuteResult): ExecuteResult {
   if (result.status !== "infra_error") return result;
-  const message = `Its worker failed twice, and ran other code in between: ${result.error?.message ?? ""}`.trim();
+  const message = `Its worker failed twice, but ran a canary job in between: ${result.error?.message ?? ""}`.trim();
   return { ...result, status: "violation", error: { type: "violation", message } };
 }
 
@@ -390,7 +390,7 @@ function unavailableError(cause: unknown, attempts: number): LyceumError {
   return new LyceumError({
     code: "sandbox.unavailable",
     message: `No worker started in ${attempts} attempts: ${cause instanceof Error ? cause.message : String(cause)}`,
-    hint: "Look for what ends its process: memory, a limit of processes, a missing file; or choose another sandbox.",
+    hint: "Check what ends its process (memory, a process limit, a missing file), or choose another sandbox.",
     cause,
   });
 }
@@ -399,6 +399,6 @@ function closedError(): LyceumError {
   return new LyceumError({
     code: "sandbox.closed",
     message: "The sandbox is closed.",
-    hint: "Await executions before the end of the block that holds the sandbox.",
+    hint: "Await all executions before you close the sandbox.",
   });
 }

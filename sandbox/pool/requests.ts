@@ -15,18 +15,18 @@ export function checkRequest(request: ExecuteRequest, languages: readonly Langua
   }
   for (const name of namesOf(request.task)) {
     if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*(\.[\p{ID_Start}$_][\p{ID_Continue}$]*)?$/u.test(name)) {
-      throw refused(`"${name}" is no name of a function.`, "Use an identifier, or Class.method.");
+      throw refused(`"${name}" is not a function name.`, "Use an identifier, or Class.method.");
     }
   }
   for (const [name, limit] of Object.entries(request.limits ?? {})) {
     if (limit !== undefined && !(limit >= 0 && limit < Number.POSITIVE_INFINITY)) {
-      throw refused(`The limit ${name} is ${limit}.`, "Use a number that is not negative.");
+      throw refused(`The limit ${name} is ${limit}.`, "Use a number of at least 0.");
     }
   }
   for (const name of Object.keys(request.files)) {
     const parts = name.split("/");
     if (!/^[\w.\-/]{1,200}$/.test(name) || parts.includes("..") || parts.includes("") || parts.includes(".")) {
-      throw refused(`"${name}" is no relative file path.`, "Use letters, digits, '_', '-' and '.' between '/'.");
+      throw refused(`"${name}" is not a relative file path.`, "Use letters, digits, '_', '-' and '.' between '/'.");
     }
   }
 }

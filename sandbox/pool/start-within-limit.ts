@@ -32,6 +32,6 @@ export async function startWithinLimit<T extends AsyncDisposable>(options: {
   throw new LyceumError({
     code: "sandbox.unavailable",
     message: `A worker did not start within ${limitMs} ms, ${attempts} times.`,
-    hint: "Look at how busy the machine and its container engine are, or choose another sandbox.",
+    hint: "Check if the machine or its container engine is overloaded, or choose another sandbox.",
   });
 }

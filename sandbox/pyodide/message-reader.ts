@@ -28,7 +28,7 @@ export class MessageReader {
     const head = await this.#take(4);
     if (head === undefined) return undefined;
     const length = head.readUInt32LE();
-    if (length > maxBytes) throw new RangeError(`A message of ${length} bytes came; at most ${maxBytes} are taken.`);
+    if (length > maxBytes) throw new RangeError(`A message has ${length} bytes, but the limit is ${maxBytes}.`);
     return this.#take(length);
   }
 

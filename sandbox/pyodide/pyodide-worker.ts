@@ -207,7 +207,7 @@ async function startChild(
   await child.kill();
   throw new LyceumError({
     code: "sandbox.unavailable",
-    message: "A Python process did not come up.",
+    message: "A Python process did not start.",
     hint: "Report this with your version of Node.",
   });
 }

@@ -1,6 +1,6 @@
-"""What runs inside Pyodide: a job's code, by functions that take and return text.
+"""Runs the code of jobs inside Pyodide. Its functions take and return text.
 
-It is imported once, its heap is kept as a snapshot, and every job starts from there.
+It is imported once. A snapshot of the heap is made then, and every job starts from that snapshot.
 """
 
 import os
@@ -27,7 +27,7 @@ _judge = None
 
 
 def start(path, name, source, seed):
-    """Loads a file's source as a module. "" where it went well, or what it raised."""
+    """Loads a file's source as a module. Returns "", or the error that it raised."""
     global _module, _path
     _path = path
     random.seed(seed)
@@ -39,7 +39,7 @@ def start(path, name, source, seed):
 
 
 def check(function):
-    """Whether the module has a function of this name."""
+    """Returns whether the module has a function with this name."""
     owner, _, method = function.partition(".")
     try:
         found = getattr(_module, owner)
@@ -49,7 +49,7 @@ def check(function):
 
 
 def call(function, case, depth, size):
-    """What one call does."""
+    """Calls a function with one case and returns the observation."""
     limits = {"depth": depth, "size": size}
     try:
         found = candidate.find(_module, function)
@@ -59,7 +59,7 @@ def call(function, case, depth, size):
 
 
 def program(path, source, seed):
-    """Runs a file's source as a program. "" where it ended well, or what it raised, SystemExit of a failure included."""
+    """Runs a file's source as a program. Returns "", or the error that it raised, such as SystemExit with a code."""
     random.seed(seed)
     module = types.ModuleType("__main__")
     module.__file__ = path
@@ -84,7 +84,7 @@ def program(path, source, seed):
 
 
 def serve(exports, depth, size):
-    """Gets ready for a judge's questions. "" where the module has all exports, or the first that it lacks."""
+    """Prepares for a judge's questions. Returns "" if the module has all exports, else the name of a missing one."""
     global _objects
     _objects = Objects(_module, {"depth": depth, "size": size}, _path)
     try:
@@ -102,7 +102,7 @@ def answer(text):
 
 
 def open_judge(setup, exports, size, seed):
-    """Makes a judge, whose questions go through a device. "" where it went well, or what the set-up raised."""
+    """Creates a judge that asks its questions through a device. Returns "", or the error that the setup raised."""
     global _judge
     random.seed(seed)
     device = os.open("/dev/judge", os.O_RDWR)
@@ -127,7 +127,7 @@ def open_judge(setup, exports, size, seed):
 
 
 def judge(test):
-    """Runs a test and says what it did."""
+    """Runs a test and returns the observation."""
     try:
         return _judge.run(test)
     except (CandidateIsGone, BrokenProtocol) as error:
@@ -135,7 +135,7 @@ def judge(test):
 
 
 def flush():
-    """Pushes out what print() has kept back."""
+    """Writes the buffered output of print()."""
     for stream in (_stdout, _stderr):
         try:
             stream.flush()
@@ -153,7 +153,7 @@ def _sleep(
     close=os.close,
     flags=os.O_WRONLY,
 ):
-    """What time.sleep does: WebAssembly cannot wait, but whoever holds this device can."""
+    """Replaces time.sleep. WebAssembly cannot wait, but the process that reads this device can."""
     seconds = seconds if isinstance(seconds, float) else index(seconds)
     if not seconds >= 0:
         raise ValueError("sleep length must be non-negative")
@@ -165,7 +165,7 @@ def _sleep(
 
 
 def close():
-    """Takes away the modules that lead to JavaScript, and hides their objects from the garbage collector's lists."""
+    """Removes the modules that lead to JavaScript, and hides their objects from the garbage collector's lists."""
     import gc
 
     for name in list(sys.modules):

@@ -1,7 +1,7 @@
 """Loads untrusted code and calls its functions. The runner of each sandbox imports it.
 
-`load` once, then `call` once per case; `Objects` serves the stand-ins of a judge. Everything goes in and comes out as
-JSON text. What an answer says is only what was observed: code in the same process can forge any of it.
+A runner calls `load` once, then `call` once per case. `Objects` serves the stand-ins of a judge. Input and output are
+JSON text. An answer is only an observation: code in the same process can forge all of it.
 """
 
 import builtins
@@ -39,7 +39,7 @@ MESSAGE_LENGTH = 2000
 
 
 def error_text(error, path=None):
-    """An exception as JSON text: type, message, and the last line of `path` that it passed through."""
+    """Returns JSON text of an exception: its type, its message, and the last line of `path` in its traceback."""
     message = ""
     line = None
     try:
@@ -74,21 +74,21 @@ def load(path, name, source):
 
 
 def unload(name):
-    """Forgets a module that was loaded."""
+    """Removes a loaded module."""
     del _modules[name]
 
 
 def find(module, name):
-    """The function of a name; for `Class.method`, the method of an instance made without arguments."""
+    """Returns the function with a name. For `Class.method`, the method of an instance created without arguments."""
     owner, dot, method = name.partition(".")
     found = _getattr(module, owner)
     return _getattr(found(), method) if dot else found
 
 
 def call(function, case, limits, path=None):
-    """Calls a function with the arguments of a case (JSON text) and says what happened, as JSON text.
+    """Calls a function with the arguments of a case (JSON text) and returns the observation as JSON text.
 
-    `{"outcome", "value"?, "changedArgs"?, "error"?}`; outcome `too-large` where the answer exceeds limits["size"].
+    It is `{"outcome", "value"?, "changedArgs"?, "error"?}`. The outcome is `too-large` if it exceeds limits["size"].
     """
     depth, size = limits["depth"], limits["size"]
     parsed = _parse(case)
@@ -124,7 +124,7 @@ def _changes(before, args, size):
             changed = True
     if not changed:
         return ""
-    # A value that is no longer a plain value is "undefined", which no argument is.
+    # A value that is no longer plain becomes "undefined". No argument can have that value.
     for value in args:
         try:
             after.append(_encode(value, codec.MAX_DEPTH, size))

@@ -1,7 +1,7 @@
-"""Plain values, as sandbox/plain-value.ts defines them: Python values to JSON text and back.
+"""Converts Python values to JSON text and back, as plain values of sandbox/plain-value.ts.
 
-Runs in one process with untrusted code, so everything it uses is bound before that code is loaded, types are
-compared exactly, and no method that the code could define is ever called. Python 3.8 and newer.
+It runs in one process with untrusted code. Therefore it binds everything that it uses before that code is loaded,
+compares types exactly, and calls no method that the code could define. Needs Python 3.8 or newer.
 """
 
 import binascii
@@ -43,11 +43,11 @@ MAX_DEPTH = 200
 
 
 class Unsupported(Exception):
-    """The value, or something in it, is no plain value."""
+    """The value, or a part of it, is not a plain value."""
 
 
 class TooLarge(Exception):
-    """The encoded value is longer than it may be."""
+    """The encoded value is longer than the limit."""
 
 
 class _Encoder:
@@ -99,7 +99,7 @@ class _Encoder:
 
     def items(self, name, values, depth):
         if depth >= self.depth:
-            raise Unsupported("nested too deep")
+            raise Unsupported("nested too deeply")
         self.put('{"' + name + '":[')
         first = True
         for item in values:
@@ -111,7 +111,7 @@ class _Encoder:
 
     def pairs(self, pairs, depth):
         if depth >= self.depth:
-            raise Unsupported("nested too deep")
+            raise Unsupported("nested too deeply")
         self.put('{"dict":[')
         first = True
         for key, item in pairs:
@@ -129,7 +129,7 @@ def _type_name(kind, _name=type.__dict__["__name__"].__get__):
 
 
 def _is_named_tuple(kind):
-    # Its items are its value as long as it compares like a tuple.
+    # A named tuple with an `__eq__` of its own is not only its items.
     bases = _type_bases(kind)
     if _len(bases) != 1 or bases[0] is not tuple:
         return False
@@ -138,10 +138,10 @@ def _is_named_tuple(kind):
 
 
 def encode(value, depth, size, other=None):
-    """JSON text of a value, pure ASCII.
+    """Returns JSON text of a value in pure ASCII.
 
-    Raises Unsupported where it holds anything but plain values, nested deeper than `depth`, and TooLarge where the text
-    would be longer than `size`. `other` gives the text of a value that is none, or None.
+    `other` returns the text of a value that is not plain, or None. Raises Unsupported if that is None or if the value
+    is nested deeper than `depth`, and TooLarge if the text would be longer than `size`.
     """
     encoder = _Encoder(depth, size, other)
     digits = _get_digits and _get_digits()
@@ -156,32 +156,32 @@ def encode(value, depth, size, other=None):
 
 
 def state(value, encode_other):
-    """Something that equals the state of the same value later if nothing in it has changed; fast where all is plain."""
+    """Returns a fingerprint that stays equal while nothing in the value changes. Fast for plain values."""
     try:
-        # The format without references. Its bytes do not depend on other references to the value.
+        # Version 2 of the format has no references, so its bytes do not depend on other references to the value.
         return _marshal(value, 2)
     except _ValueError:
         return encode_other(value)
 
 
 def quote(text):
-    """A str as JSON text, pure ASCII."""
+    """Returns a str as JSON text in pure ASCII."""
     return _quote(text)
 
 
 def parse(text):
-    """JSON text without space around it to dicts, lists, str, int, float, bool and None. Raises ValueError for other."""
+    """Parses JSON text that has no space around it. Raises ValueError for other text."""
     try:
         value, end = _scan(text, 0)
     except _StopIteration:
-        raise _ValueError("no JSON") from None
+        raise _ValueError("not JSON") from None
     if end != _len(text):
-        raise _ValueError("no JSON")
+        raise _ValueError("not JSON")
     return value
 
 
 def decode(plain, other=None):
-    """The Python value of a parsed plain value; `other` makes the value of an object that is none."""
+    """Returns the Python value of a parsed plain value. `other` converts objects that are not plain values."""
     digits = _get_digits and _get_digits()
     if _set_digits:
         _set_digits(0)
@@ -201,7 +201,7 @@ def _decode(plain, other):
             return make(content, other)
         break
     if other is None:
-        raise ValueError("no plain value")
+        raise ValueError("not a plain value")
     return other(plain)
 
 

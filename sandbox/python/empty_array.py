@@ -1,7 +1,7 @@
-"""NumPy arrays without elements, as tests see them.
+"""Guards empty NumPy arrays in tests.
 
-NumPy broadcasts such an array and a number, or an array of one element, to an array without elements, whose `all()` is
-true: it would equal every number. So it refuses every operation with what has elements.
+NumPy broadcasts an empty array and a number (or an array of one element) to an empty array, and `all()` of that is
+true. An empty array would therefore equal every number. A guarded one refuses operations with non-empty operands.
 """
 
 import functools
@@ -9,7 +9,7 @@ import sys
 
 
 def guarded(array):
-    """The array itself; in place of one without elements, one that raises ValueError beside operands that have some."""
+    """Returns the array. Guards an empty one: operations with non-empty operands raise ValueError."""
     return array.view(_guard()) if array.size == 0 else array
 
 
@@ -23,7 +23,7 @@ def _guard():
 
     def check(operands):
         if any(numpy.size(plain(operand)) > 0 for operand in operands):
-            raise ValueError("an array without elements meets one that has some")
+            raise ValueError("an empty array cannot be combined with a non-empty one")
 
     class EmptyArray(numpy.ndarray):
         def __array_ufunc__(self, function, method, *inputs, out=None, **options):

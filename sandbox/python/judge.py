@@ -1,9 +1,9 @@
-"""The judge's side: runs trusted tests on stand-ins of the candidate's functions, classes and objects.
+"""Runs trusted tests on stand-ins for the candidate's functions, classes and objects. This is the judge's side.
 
-A stand-in never answers a comparison or an arithmetic operation on the candidate's behalf: what a test compares is
-either plain data, compared here, or the identity of an object. So an object that claims to equal everything equals
-nothing but itself. Nor does the candidate decide how a test goes on: it cannot end an iteration of the test, leave out a
-part of a `with` block, or pass by giving nothing that could be compared.
+A stand-in never asks the candidate for the result of a comparison or an arithmetic operation. Plain data is compared
+here, and objects are compared by identity. An object that claims to equal everything equals only itself. The candidate
+cannot change the course of a test either: it cannot end an iteration of the test, skip a part of a `with` block, or
+pass by returning nothing that could be compared.
 """
 
 import builtins
@@ -23,11 +23,11 @@ class CandidateIsGone(BaseException):
 
 
 class BrokenProtocol(BaseException):
-    """What came back is no answer."""
+    """The candidate's answer is invalid."""
 
 
 class Judge:
-    """Tests in one namespace. `ask` sends a request to the candidate and returns its answer, both JSON text."""
+    """Runs tests in one namespace. `ask` sends the candidate a request and returns the answer. Both are JSON text."""
 
     def __init__(self, ask, size):
         self._ask = ask
@@ -41,7 +41,7 @@ class Judge:
         self._checks = vacuity.Checks(lambda value: type(value) in (StandIn, _Iterator))
 
     def bind(self, exports):
-        """Makes the namespace, in which the exported names mean the candidate's. Raises AttributeError for a missing one."""
+        """Creates the namespace with stand-ins for the exports. Raises AttributeError if one is missing."""
         module = types.ModuleType("tests")
         module.__builtins__ = builtins
         module.__file__ = os.path.join(os.getcwd(), PATH)
@@ -51,14 +51,14 @@ class Judge:
         self._namespace.update(self._bound)
 
     def set_up(self, setup):
-        """Runs the trusted set-up; what it raises, every test raises. Raises CandidateIsGone and BrokenProtocol."""
+        """Runs the trusted setup. If it fails, every test fails. Raises CandidateIsGone and BrokenProtocol."""
         if setup:
             text = self._outcome(setup, "setup.py")
             self._failure = text if text != _RETURNED else None
         self._namespace.update(self._bound)
 
     def run(self, test):
-        """Runs one test; `{"outcome", "error"?}` as JSON text. Raises CandidateIsGone and BrokenProtocol."""
+        """Runs one test. Returns `{"outcome", "error"?}` as JSON text. Raises CandidateIsGone and BrokenProtocol."""
         return self._failure or self._outcome(test, PATH)
 
     def _outcome(self, code, path):
@@ -68,7 +68,7 @@ class Judge:
                 exec(rewriting.compiled(code, path), self._namespace)
         except BaseException as error:
             text = '{"outcome":"raised","error":' + candidate.error_text(error, PATH) + "}"
-        # A test may catch everything.
+        # A test may catch every exception, also these.
         if self._fatal is not None:
             raise self._fatal
         return text
@@ -81,7 +81,7 @@ class Judge:
         return value
 
     def _give_back(self):
-        """What a test changed in an attribute's list, dict or set, it changed in a copy: the candidate's follows."""
+        """Copies a test's changes of an attribute's list, dict or set to the candidate. The test has only a copy."""
         for place, (value, before) in list(self._borrowed.items()):
             after = self._state(value)
             if after != before:
@@ -102,7 +102,7 @@ class Judge:
             encoded = [self._encode(value) for value in args]
             named = ["%s:%s" % (codec.quote(name), self._encode(value)) for name, value in (kwargs or {}).items()]
         except codec.Unsupported as error:
-            raise TypeError("a value of type %s cannot be handed to the candidate" % error) from None
+            raise TypeError("a value of type %s cannot be passed to the candidate" % error) from None
         target = "" if number is None else ',"object":%d' % number
         request = '{"do":"%s"%s,"args":[%s],"kwargs":{%s}}' % (do, target, ",".join(encoded), ",".join(named))
         try:
@@ -146,14 +146,14 @@ class Judge:
             return standard.decode(plain, self._decode)
         number, kind = plain["object"], plain["kind"]
         if type(number) is not int or type(kind) is not str:
-            raise ValueError("no object")
+            raise ValueError("not an object")
         if number not in self._stand_ins:
             self._stand_ins[number] = StandIn(self._request, number, kind)
         return self._stand_ins[number]
 
 
 def _replace(value, changed):
-    """A list that the candidate changed in place is changed here, too."""
+    """Changes a list, dict or set in place, as the candidate has changed its copy."""
     if type(value) is not type(changed):
         return
     if type(value) is list:
@@ -165,12 +165,12 @@ def _replace(value, changed):
 
 def _error_of(kind, message, do):
     if kind == "StopAsyncIteration" or (kind == "StopIteration" and do != "next"):
-        # `map`, `zip`, `async for` and others would take it for the end of their iteration.
+        # Otherwise `map`, `zip`, `async for` and others would end their iteration.
         ended = vacuity.Ended if kind == "StopIteration" else vacuity.AsyncEnded
         return ended("%s: %s" % (kind, message) if message else kind)
     found = getattr(builtins, kind, None)
     if not (isinstance(found, type) and issubclass(found, Exception)):
-        # Neither SystemExit nor a class of the candidate.
+        # The error is SystemExit or similar, or has a class of the candidate.
         found = type(kind.replace("\0", ""), (Exception,), {})
     try:
         error = found(message)
@@ -181,7 +181,7 @@ def _error_of(kind, message, do):
 
 
 class StandIn:
-    """An object of the candidate's, as tests see it."""
+    """An object of the candidate, as tests see it."""
 
     __slots__ = ("_request", "_number", "_kind")
 
@@ -251,18 +251,18 @@ class StandIn:
         except TypeError:
             items = None
         if items == []:
-            raise TypeError("an object without items is no array")
+            raise TypeError("an object without items cannot be converted to an array")
         numpy = sys.modules["numpy"]
         if items is not None and StandIn not in map(type, items):
             return numpy.array(items, *wanted, **options)
-        # A value that is no sequence of plain values becomes one item.
+        # Anything but a sequence of plain values becomes one item.
         single = numpy.empty((), object)
         single[()] = self
         return single
 
 
 class _Iterator:
-    """A stand-in as Python's own iteration wants it: `next` ends by StopIteration."""
+    """Iterates a stand-in as Python expects it: `next` ends with StopIteration."""
 
     def __init__(self, iterator):
         self._iterator = iterator

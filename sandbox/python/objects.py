@@ -1,7 +1,7 @@
-"""The candidate's side of a judge: does what stand-ins ask, on objects that stay here.
+"""Executes the requests of stand-ins on the candidate's objects. This is the candidate's side of a judge.
 
-A request and an answer are one JSON text each. What is plain crosses by value; everything else crosses as
-`{"object": number, "kind": type's name}` and can be asked for its attributes, called, indexed, iterated.
+A request and an answer are one JSON text each. Plain values are copied. Everything else is sent as a reference
+`{"object": number, "kind": type's name}`. A reference can be called, indexed and iterated, and has attributes.
 """
 
 from . import candidate, codec, standard
@@ -21,7 +21,7 @@ class Objects:
         self._numbers = {}
 
     def answer(self, text):
-        """`{"value", "changed"?}` or `{"error"}` or `{"too-large"}`, as JSON text."""
+        """Returns `{"value", "changed"?}`, `{"error"}` or `{"too-large"}` as JSON text."""
         size = self._limits["size"]
         try:
             request = codec.parse(text)

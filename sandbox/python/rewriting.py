@@ -1,7 +1,7 @@
-"""Rewrites tests before they run: what may pass because nothing was compared goes through `vacuity.Checks`.
+"""Rewrites tests before they run, so that `vacuity.Checks` sees code that may pass without comparing anything.
 
-Rewritten are loops, comprehensions, `zip`, `map`, asserts, operations and calls where NumPy is at hand, handlers of
-StopIteration, and classes that are iterated by index. A test without any of these is compiled as it is.
+It rewrites loops, comprehensions, `zip`, `map`, asserts, operations and calls if NumPy is imported, handlers of
+StopIteration, and classes that are iterated by index. A test without any of these is compiled unchanged.
 """
 
 import ast
@@ -25,7 +25,7 @@ _operations = {
 
 
 def compiled(code, path):
-    """The code of a test or a set-up, ready to run in a namespace that has `Checks` under NAME."""
+    """Compiles a test or a setup for a namespace that has `Checks` under NAME."""
     if not _words.search(code) and "numpy" not in sys.modules:
         return compile(code, path, "exec", 0, True)
     tree = compile(code, path, "exec", ast.PyCF_ONLY_AST, True)
@@ -103,7 +103,7 @@ class _Rewriter(ast.NodeTransformer):
         return node if name is None else _call("operate", node, ast.Constant(name), left, right)
 
     def visit_Try(self, node):
-        # Code in a `try` that advances an iterator by hand expects the iterator's end, not the candidate's.
+        # Code in a `try` that calls `next` or similar expects the end of an iterator, not an error of the candidate.
         advances = any(_name_of(call.func) in _advances for each in node.body for call in _calls(each))
         self.generic_visit(node)
         for handler in node.handlers:
@@ -128,7 +128,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _is_assertion(node):
-    """Whether it evaluates something: `assert False` and `self.fail()` are ways to fail, which right code never reaches."""
+    """Returns whether a statement is an assertion. `assert False` is none, because right code never reaches it."""
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant)
     call = node.value if isinstance(node, ast.Expr) else None
@@ -136,7 +136,7 @@ def _is_assertion(node):
 
 
 def _own_statements(statements):
-    """The statements, and those in their blocks, but for loops and definitions in them."""
+    """Yields the statements and those in their blocks, without loops and definitions."""
     for each in statements:
         if isinstance(each, _loops + _functions):
             continue
@@ -148,9 +148,9 @@ def _own_statements(statements):
 
 
 def _indexed_beside(loop, parts):
-    """What a loop over `range` or `enumerate` indexes by its counter, after what it goes over.
+    """Returns the names in the iterable of a loop over `range` or `enumerate`, then the values indexed by its counter.
 
-    In `for i in range(len(r)): assert r[i] == e[i]` these are `r`, `r` and `e`.
+    For `for i in range(len(r)): assert r[i] == e[i]`, returns `r`, `r` and `e`.
     """
     counter, iterable = loop.target, loop.iter
     name = iterable.func.id if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) else ""
@@ -188,7 +188,7 @@ def _name_of(function):
 
 
 def _later(operands, place):
-    """A function that gives the operands. They are read if a loop has ended without an item, and not before."""
+    """Returns a lambda that returns the operands. They are read only after a loop has ended without an item."""
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(nothing, ast.Tuple([_copy(each) for each in operands], ast.Load())), place)
 

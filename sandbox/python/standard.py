@@ -1,5 +1,6 @@
-"""Values that judge and candidate hand each other by value beside plain ones: of the standard library, numbers of
-NumPy, and the types that Python has built in. As JSON: `{"standard": name, "args": a list as a plain value}`.
+"""Converts more values that judge and candidate exchange as copies: of the standard library, NumPy, built-in types.
+
+Their JSON is `{"standard": name, "args": a list as a plain value}`.
 """
 
 import builtins
@@ -9,7 +10,7 @@ import sys
 
 from . import codec, empty_array
 
-# By module and name. A module is imported when one of its values crosses, not before.
+# By module and name. A module is imported when the first of its values arrives.
 _arguments = {
     ("builtins", "range"): lambda v: [v.start, v.stop, v.step],
     ("collections", "deque"): lambda v: [list(v), v.maxlen],
@@ -24,7 +25,7 @@ _arguments = {
 
 
 def _xml(element):
-    # The text after an element in its document is not part of the element.
+    # The text that follows an element in its document is not part of the element.
     alone = copy.copy(element)
     alone.tail = None
     return sys.modules["xml.etree.ElementTree"].tostring(alone, "unicode")
@@ -42,7 +43,7 @@ _makers = {
 
 
 def encode(value, encode_list):
-    """JSON text of such a value, None of any other. `encode_list` gives that of its arguments."""
+    """Returns JSON text of such a value, or None for any other. `encode_list` encodes the list of its arguments."""
     kind = type(value)
     name = codec._type_name(kind)
     arguments = _arguments_of(kind, name)
@@ -51,7 +52,7 @@ def encode(value, encode_list):
     elif kind is type and _types.get(value.__name__) is value:
         name, content = "type", [value.__name__]
     elif "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):
-        # It equals Python's number, which crosses instead.
+        # Python's number is equal and is sent instead.
         name, content = "number", [value.item()]
     elif _is_array(kind) and value.dtype.kind in "biufcSU":
         name, content = "ndarray", [value.tolist(), str(value.dtype)]
@@ -74,5 +75,5 @@ def _arguments_of(kind, name):
 
 
 def decode(plain, decode_list):
-    """The value of what `encode` gave, parsed. Raises KeyError, TypeError, ValueError or ArithmeticError for others."""
+    """Decodes parsed JSON of `encode`. Raises KeyError, TypeError, ValueError or ArithmeticError for other JSON."""
     return _makers[plain["standard"]](*decode_list(plain["args"]))

@@ -97,18 +97,18 @@ class Checks:
         return getattr(operator, name)(left, right)
 
     def expected(self, types):
-        """Exceptions that a test expects: with StopIteration, one of the candidate's call."""
+        """Returns the exceptions that a test expects. With StopIteration, adds that of the candidate's calls."""
         listed = types if isinstance(types, tuple) else (types,)
         ends = [ended for end, ended in _ends.items() if end in listed]
         return (*listed, *ends) if ends else types
 
     def iterated_by_index(self, kind):
-        """Makes a class that Python would iterate by index, until an IndexError, take its own IndexError only."""
+        """Makes a class that Python iterates by index end at its own IndexError only, not at one of the candidate."""
         if not hasattr(kind, "__iter__"):
             kind.__iter__ = _by_index
         return kind
 
-    # How vacuous tests are detected.
+    # The detection of vacuous tests.
 
     def _checked(self, items, operands):
         first = next(items, _NOTHING)
@@ -116,7 +116,7 @@ class Checks:
             try:
                 found = operands()
             except Exception:
-                # A name that the loop would have created.
+                # An operand may use a name that only an item of the loop would have defined.
                 found = ()
             self._check_sizes(found)
             return
@@ -128,7 +128,7 @@ class Checks:
         empty = [each for size, each in sizes if size <= 0]
         is_expected = any(size > 0 and not self._is_given(each) for size, each in sizes)
         if is_expected and any(map(self._is_of_candidate, empty)):
-            raise AssertionError("nothing was compared: one operand has items, the candidate's has none")
+            raise AssertionError("nothing was compared: the candidate's operand is empty and the other one is not")
 
     def _check_arrays(self, operands):
         if len(operands) < 2 or any(map(self._is_stand_in, operands)):
@@ -140,17 +140,17 @@ class Checks:
             return
         for array, value, other in zip(arrays, operands, reversed(arrays)):
             if array.size == 0 < other.size and (other.ndim > 0 or self._is_given(value)):
-                raise ValueError("an array without elements meets one that has some")
+                raise ValueError("an empty array cannot be combined with a non-empty one")
 
     def _is_of_candidate(self, value):
-        """Whether it is the candidate's, or may be made of what it gave, for it gave nothing that has items."""
+        """Returns whether a value comes from the candidate, or may be computed from its values if none has items."""
         return self._is_given(value) or (self._given != [] and not self._has_items)
 
     def _is_given(self, value):
         return self._is_stand_in(value) or any(_holds(each, value) for each in self._given)
 
     def _size(self, value):
-        """How many items it has, -1 if that is not known without taking them."""
+        """Returns the number of items. -1 if it is unknown without iterating."""
         if self._is_stand_in(value):
             return -1
         try:

@@ -157,6 +157,6 @@ function broken(message: string): LyceumError {
   return new LyceumError({
     code: "sandbox.unavailable",
     message,
-    hint: "It is started anew; if this happens often, look at the machine's memory and at the sandbox's limits.",
+    hint: "It is restarted. If this happens often, check the machine's memory and the sandbox's limits.",
   });
 }

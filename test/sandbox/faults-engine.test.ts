@@ -69,7 +69,7 @@ test.skipIf(missing !== undefined).each(Object.entries(faults))(
         // The fault has met some of them, and says so.
         expect(results.some(({ attempts }) => attempts === 2)).toBe(true);
         expect(warnings.map(({ message }) => message)).toContainEqual(
-          expect.stringMatching(/^A worker of the docker sandbox does not start: .*\. It is tried again for \d+ s\.$/),
+          expect.stringMatching(/^A worker of the docker sandbox does not start: .*\. Retrying for \d+ s\.$/),
         );
       }
     }

@@ -354,7 +354,7 @@ describe("start failures", () => {
       }
       expect((await all).map(({ status, attempts }) => [status, attempts])).toEqual(Array(3).fill(["ok", 1]));
       expect(warnings).toEqual([
-        "A worker of the isolated-vm sandbox does not start: connect ENOENT. It is tried again for 60 s.",
+        "A worker of the isolated-vm sandbox does not start: connect ENOENT. Retrying for 60 s.",
       ]);
     });
 

@@ -18,7 +18,7 @@ export function compileJavascriptTests(options: {
     throw new LyceumError({
       code: "data.malformed",
       message: `The tests of ${entryPoint} are not all of the form assert.deepEqual(candidate(...), constant).`,
-      hint: "Write the suite out, as calls or for a judge.",
+      hint: "Write the suite by hand, with kind calls or judge.",
     });
   }
   return { kind: "calls", language, function: entryPoint, tests };

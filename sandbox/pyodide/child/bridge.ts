@@ -21,7 +21,7 @@ export function gateBridge(): () => void {
     for (const [name, value] of Object.entries(imports?.env ?? {})) {
       if (typeof value !== "function" || !bridge.test(name) || needed.includes(name)) continue;
       imports!.env![name] = (...args: unknown[]) => {
-        if (closed) throw new Error("The code reached for JavaScript.");
+        if (closed) throw new Error("The code tried to use JavaScript.");
         return value(...args);
       };
     }

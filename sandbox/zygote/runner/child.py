@@ -1,4 +1,4 @@
-"""What a forked child does: give up every power, read its job, run it. The code of the job runs in this process."""
+"""Runs a job in a forked child. It gives up all privileges, reads the job and runs the job's code in this process."""
 
 import os
 import resource
@@ -25,7 +25,7 @@ _parse = codec.parse
 
 
 def run(order, descriptors):
-    """Runs one job in this process and ends it."""
+    """Runs one job in this process, then ends the process."""
     try:
         _confine(order, descriptors)
         job = codec.parse(_read_from(_JOB, 0))
@@ -51,7 +51,7 @@ def _seed(seed):
 
 
 def _confine(order, descriptors):
-    """Descriptors 0 to 5 and no others, a session, a user and limits of its own, and no way back."""
+    """Keeps only descriptors 0 to 5, and irrevocably enters a new session, sets limits and changes the user."""
     for place, descriptor in enumerate(descriptors):
         os.dup2(descriptor, place)
     os.closerange(len(descriptors), 1024)
@@ -73,7 +73,7 @@ def _confine(order, descriptors):
 
 
 def _read_from(descriptor, offset):
-    """What a file holds from a place on."""
+    """Returns the text of a file from an offset to its end."""
     parts = []
     part = _pread(descriptor, 1 << 20, offset)
     while part:
@@ -84,7 +84,7 @@ def _read_from(descriptor, offset):
 
 
 def _cases_of(job):
-    """The cases, which the supervisor adds to the job once it reads that the code is loaded."""
+    """Reports that the code is loaded and returns the cases, which the supervisor then appends to the job's file."""
     end = _fstat(_JOB).st_size
     _report(job["nonce"], "loaded", "{}")
     _read(_CHANNEL, 1)
@@ -101,7 +101,7 @@ def _report(nonce, name, text, cpu=0.0):
 
 
 class _Lines:
-    """Texts of one line each, over the channel between a judge and its candidate."""
+    """Exchanges texts of one line each over the channel between a judge and its candidate."""
 
     def __init__(self, longest):
         self.longest = longest
@@ -116,7 +116,7 @@ class _Lines:
             pass
 
     def read(self):
-        """The next one; None where the other side has closed."""
+        """Returns the next line. None if the other side has closed."""
         parts = []
         size = 0
         part = self.input
@@ -151,7 +151,7 @@ def _place_files(job):
 
 
 def _load(job):
-    """The job's module; where it cannot be loaded, that is reported and the process ends."""
+    """Returns the loaded module of the job and its path. Reports an error of loading and ends the process."""
     entry = job["entry"]
     name = os.path.basename(entry).rpartition(".")[0] or entry
     path = os.path.join(fork_server.TEMPORARY, entry)
@@ -230,7 +230,7 @@ def _run_program(job):
 
 
 def _share_databases():
-    """Lets the other side write to databases made here: SQLite gives them a mode of its own."""
+    """Lets the other side write to databases that this side created. SQLite gives them a stricter mode."""
     if "sqlite3" not in sys.modules:
         return
     for name in os.listdir():

@@ -1,8 +1,8 @@
-"""A process that forks one child per order and knows nothing of the jobs: they go past it in files that it never reads.
+"""A process that forks one child per order. It never sees a job: jobs are in files that only the child reads.
 
-An order is a small JSON message with file descriptors, which only the child reads. The answer says how the child ended,
-once it and whatever it left are gone; where that takes longer than a moment, the child's pid with a descriptor of it
-comes first. Little is done here between forks: each page of memory that is touched then is copied or freed of its mark.
+An order is a small JSON message with file descriptors. After the child has ended and its leftovers are removed, the
+server answers with how the child ended. If that takes longer than a moment, it first sends the child's pid and a pidfd.
+The server does little between forks, because every memory page that it writes then has to be copied.
 """
 
 import ctypes
@@ -26,13 +26,14 @@ _END = '{"code":%s,"signal":%s,"cpuMs":%.3f,"peakRssKb":%d,"swept":%d}'
 
 
 def hide():
-    """Keeps other processes of the same user out of this one's memory and descriptors, and of its children's."""
+    """Denies other processes of the same user access to the memory and descriptors of this process and its children."""
     _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def serve(control, uid):
-    """Serves orders until the other side is gone. Returns in every child, with its order and its descriptors; it has yet
-    to become the user.
+    """Serves orders until the other side closes. Returns in every child, with its order and its descriptors.
+
+    The child still has to become the user.
     """
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # Does the work that all children share, once. It has neither the host's descriptors nor the supervisor's.
@@ -80,7 +81,7 @@ def _report_a_slow_one(control, pid):
 
 
 def _address_space():
-    """Bytes that the interpreter and what it has imported take before any job."""
+    """Returns the address space of the interpreter and its imports before any job, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -92,7 +93,7 @@ def _become_group(uid):
 
 
 def become(uid):
-    """Gives up root for good, in a process whose group is the user's already."""
+    """Gives up root irrevocably. The process already has the user's group."""
     if os.getuid() != uid:
         os.setresuid(uid, uid, uid)
 
@@ -132,7 +133,7 @@ def _kill_children():
 
 
 def _clear(uid):
-    """Removes what was written."""
+    """Removes the files that the child wrote."""
     for name in os.listdir(TEMPORARY):
         path = os.path.join(TEMPORARY, name)
         try:

@@ -1,7 +1,7 @@
-"""What is imported before any job, so that no child has to load it.
+"""Lists the modules that are imported before any job, so that children need not load them.
 
-A fork costs what its process has in memory. So there are two kinds of fork servers: one with the few modules that most
-code imports, and one with everything else that is likely.
+A fork takes longer the more memory its process has. Therefore there are two kinds of fork servers: one has the few
+modules that most code imports, the other has all modules that code is likely to import.
 """
 
 import importlib
@@ -24,7 +24,7 @@ _imports = re.compile(r"from\s+(\w+)[\w.]*\s+import|import\s+([^;#\\]*)")
 
 
 def load(names):
-    """Imports what there is, and returns the names of it."""
+    """Imports the modules that are installed and returns their names."""
     found = []
     for name in names:
         try:
@@ -36,7 +36,7 @@ def load(names):
 
 
 def are_few(text, packages):
-    """Whether a job, as JSON text, seems to import none but the few. A wrong guess costs time and nothing else."""
+    """Returns whether a job, as JSON text, seems to import only modules of FEW. A wrong guess only costs time."""
     if "import" not in text:
         return True
     # In JSON, a line ends with a backslash and an n.

@@ -1,4 +1,4 @@
-"""Starts the runner: fork servers for candidates and for judges, before any job is there."""
+"""Starts the runner. The fork servers for candidates and judges start before the first job arrives."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from . import child, fork_server, imports, supervisor, warm_up
 
 
 def start(settings):
-    """Serves the host until it is gone. Returns in every forked child, with its order and its descriptors."""
+    """Serves the host until it closes. Returns in every forked child, with its order and its descriptors."""
     # Variables that a launcher adds to the given environment.
     for name in ("HOSTNAME", "PWD", "OLDPWD", "SHLVL", "LC_CTYPE", "LD_BIND_NOW"):
         os.environ.pop(name, None)
@@ -45,7 +45,7 @@ def start(settings):
 
 
 def _uid(wanted):
-    """A user that this process can turn into: in a user namespace there may be few, or only one."""
+    """Returns a user id that this process can switch to. A user namespace may have few of them, or only one."""
     if os.getuid() != 0:
         return os.getuid()
     with open("/proc/self/uid_map") as file:
@@ -59,6 +59,6 @@ def _uid(wanted):
 
 
 def run(settings):
-    """The whole life of the runner, and of every child that is forked from it."""
+    """Runs the runner, and every child that is forked from it, until it ends."""
     order = start(settings)
     child.run(*order)

@@ -1,7 +1,7 @@
-"""Takes jobs from the host, has the fork servers run them, and holds them to their limits.
+"""Receives jobs from the host, lets the fork servers run them and enforces their limits.
 
-It alone reads a whole job, and nothing is ever forked from it once the first job is there: what a child could find in
-memory that it inherited is nothing.
+Only this process reads whole jobs. It never forks after the first job has arrived, so no child inherits memory that
+contains a job.
 """
 
 import json
@@ -22,11 +22,11 @@ _TICK_MS = 50
 
 
 class HostIsGone(Exception):
-    """The host closed its end: there is nobody left to work for."""
+    """The host has closed the connection."""
 
 
 class _Output:
-    """Bytes of one pipe, kept up to a limit."""
+    """The output of one pipe. Bytes up to a limit are kept, all are counted."""
 
     def __init__(self, descriptor, limit):
         self.descriptor = descriptor
@@ -37,7 +37,7 @@ class _Output:
         os.set_blocking(descriptor, False)
 
     def read(self):
-        """False at the end."""
+        """Reads a part. Returns False at the end of the output."""
         try:
             part = os.read(self.descriptor, _KEPT_PER_READ)
         except BlockingIOError:
@@ -52,12 +52,12 @@ class _Output:
         return True
 
     def first_line(self):
-        """The first line, once it is there."""
+        """Returns the first line. None if it is not complete yet."""
         line, end, _ = b"".join(self.kept[:2]).partition(b"\n")
         return line if end else None
 
     def drain(self):
-        """What is left, once every writer is gone."""
+        """Reads the rest after all writers have closed, and closes the pipe."""
         before = -1
         while before != self.bytes:
             before = self.bytes
@@ -69,7 +69,7 @@ class _Output:
 
 
 class _Run:
-    """One forked child. It is handed `cases` once it says that its code is loaded: until then it has none to look for."""
+    """One forked child. It receives `cases` after its code is loaded, so that loading code cannot see them."""
 
     def __init__(self, server, order, payload, limits, stdin="", channel=None, cases=None):
         self.role = order["role"]
@@ -96,7 +96,7 @@ class _Run:
         self.process = None
 
     def ended_at_once(self):
-        """Waits a moment; where it has not ended then, it must be watched."""
+        """Waits a moment. Returns False if the child has not ended by then and must be watched."""
         self.wait_for_load()
         message, descriptors, _, _ = socket.recv_fds(self.server, 4096, 1)
         if not descriptors:
@@ -107,7 +107,7 @@ class _Run:
         return False
 
     def wait_for_load(self):
-        """Hands the cases over as soon as the code is loaded, unless that takes more than a moment."""
+        """Passes the cases to the child as soon as its code is loaded, unless that takes more than a moment."""
         if self.cases is None:
             return
         poll = select.poll()
@@ -120,7 +120,7 @@ class _Run:
                 return
 
     def read(self, output):
-        """Reads what one of the outputs has. False at its end."""
+        """Reads a part of one output. Returns False at its end."""
         more = output.read()
         if self.cases is not None and output is self.results and output.bytes > 0:
             if self.cases.hand_over_after(output.first_line()):
@@ -134,7 +134,7 @@ class _Run:
             return 0
 
     def check(self):
-        """Kills it where it has gone beyond a limit; says for how long it cannot."""
+        """Kills the child if it has exceeded a limit. Returns the milliseconds until the next check is needed."""
         if self.said_too_much():
             self.kill("result_limit")
         elif max(self.stdout.bytes, self.stderr.bytes) > self.flood:
@@ -158,7 +158,7 @@ class _Run:
             pass
 
     def finish(self, message):
-        """After the process and what it left are gone."""
+        """Records the end of the child. Called after its process and its leftovers are gone."""
         self.end = json.loads(message)
         if self.cases is not None:
             self.cases.close()
@@ -183,7 +183,7 @@ class _Run:
 
 
 class _Cases:
-    """Cases that wait for their code to be loaded: they are added to the file of the job then."""
+    """Cases that wait until their code is loaded. They are then appended to the job's file."""
 
     def __init__(self, text, file, signal_end):
         self.text = text
@@ -191,7 +191,7 @@ class _Cases:
         self.signal_end = signal_end
 
     def hand_over_after(self, line):
-        """Hands them over if the line says that the code is loaded. Returns whether the line has been read."""
+        """Passes on the cases if the child's first line reports that the code is loaded. False without a line."""
         if line is None:
             return False
         if b" loaded " in line:
@@ -218,7 +218,7 @@ def _append(file, text):
 
 
 def _file_of(text):
-    """A file in memory that holds a text, at its start."""
+    """Returns the descriptor of a memory file that contains a text, positioned at its start."""
     if text == "":
         return os.open("/dev/null", os.O_RDONLY)
     descriptor = os.memfd_create("job")
@@ -230,7 +230,7 @@ def _file_of(text):
 
 
 class Supervisor:
-    """Runs the host's jobs, one at a time, with fork servers for candidates and for judges: of few imports and of more."""
+    """Runs the host's jobs one at a time, by fork servers for candidates and judges with few and with more imports."""
 
     def __init__(self, servers, packages):
         self.servers = {"few": servers[:2], "more": servers[2:]}
@@ -312,7 +312,7 @@ class Supervisor:
 
 
 class _Watch:
-    """Holds runs that take their time to their limits, until all have ended."""
+    """Enforces the limits of runs that take longer than a moment, until all have ended."""
 
     def __init__(self, runs, deadline, host):
         self.active = runs
@@ -367,12 +367,12 @@ class _Watch:
 
 
 class _MemoryLimit:
-    """Counts the processes that the kernel has killed because this container reached its own limit of memory.
+    """Counts the processes that the kernel killed because this container reached its own memory limit.
 
-    The kernel counts those that it killed because the whole machine had no memory left in the same place.
+    The kernel's counter also contains processes that it killed because the whole machine had no memory left.
     """
 
-    # By version of control groups.
+    # Version 2 of control groups, then version 1.
     _FILES = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
     # Version 1 does not count how often the limit was reached (failcnt stays 0 in newer kernels), but it reports the
     # highest memory use.
@@ -387,13 +387,13 @@ class _MemoryLimit:
         self.before = self.read()
 
     def kills(self):
-        """Since it was asked last."""
+        """Returns the number of killed processes since the last call."""
         (kills, limits), self.before = self.before, self.read()
         was_reached = None in (limits, self.before[1]) or self.before[1] > limits
         return self.before[0] - kills if was_reached else 0
 
     def read(self):
-        """How many were killed, and how often the limit was reached; None if that is not known, and not 0."""
+        """Returns the number of killed processes, and how often the limit was reached (None if unknown)."""
         try:
             lines = os.pread(self.file, 4096, 0).split(b"\n") if self.file is not None else []
         except OSError:
@@ -402,7 +402,7 @@ class _MemoryLimit:
         return (int(counts.get(b"oom_kill", 0)), int(counts[b"oom"]) if b"oom" in counts else self.never_reached())
 
     def never_reached(self):
-        """0 if the most that was ever used is below the limit, else None."""
+        """Returns 0 if the highest memory use ever is below the limit, else None."""
         try:
             most, limit = (int(os.pread(file, 64, 0)) for file in (self.most, self.limit))
         except (TypeError, OSError, ValueError):
@@ -418,7 +418,7 @@ def _open(path):
 
 
 def send(data):
-    """A frame to the host."""
+    """Sends a frame to the host."""
     data = struct.pack(">I", len(data)) + data
     while data:
         data = data[os.write(1, data) :]

@@ -1,6 +1,6 @@
-"""Takes from a process, for good, the system calls that no honest solution makes and that outlive or watch processes.
+"""Irrevocably denies a process the system calls that outlive or watch processes. No honest solution makes them.
 
-An addition to what the container refuses, and a list of what is denied, not of what is allowed: those break programs.
+This complements what the container refuses. It lists denied calls, because lists of allowed calls break programs.
 """
 
 import ctypes
@@ -69,12 +69,12 @@ def _fail(error):
 
 
 def _when(number, steps):
-    """Steps for one system call, each of which leads to a return."""
+    """Returns the steps of the filter for one system call. Every path through `steps` must return."""
     return [_step(_EQUAL, number, 0, len(steps)), *steps]
 
 
 def _unix_only():
-    """A network namespace keeps no other family of sockets apart for certain: AF_VSOCK has none."""
+    """Allows sockets of AF_UNIX only. A network namespace does not isolate every other family, such as AF_VSOCK."""
     family = _step(_LOAD, _ARGUMENTS[0])
     return [family, _step(_EQUAL, _AF_UNIX, 0, 1), _step(_RETURN, _ALLOW), _fail(_EAFNOSUPPORT)]
 
@@ -85,7 +85,7 @@ def _no_new_namespaces():
 
 
 def _not_up_to(last):
-    """The first argument names no process, or group of processes, up to the last of the runner, nor all of them."""
+    """Denies a first argument that is an id of the runner's processes or groups (up to `last`), or means all."""
     return [
         _step(_LOAD, _ARGUMENTS[0]),
         _step(_AT_LEAST, (1 << 32) - last, 2, 0),
@@ -108,7 +108,7 @@ def _filter_for(machine, last_own_pid):
     steps = [_step(_LOAD, _ARCHITECTURE), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _KILL)]
     steps.append(_step(_LOAD, _NUMBER))
     if machine == "x86_64":
-        # The same calls have other numbers there.
+        # In the x32 interface, the same calls have other numbers.
         steps += [_step(_AT_LEAST, _X32, 0, 1), _fail(_EPERM)]
     if last_own_pid > 0:
         denied = denied.union(named["of others"])
@@ -130,10 +130,10 @@ def _filter_for(machine, last_own_pid):
 
 
 def deny(last_own_pid):
-    """Denies them to this process and all that it starts, which get no new powers either. On other machines only that.
+    """Denies the calls, and new privileges, to this process and all processes that it starts.
 
-    If candidates run as the runner's own user, signals and the like to processes up to `last_own_pid` are denied as
-    well; 0 otherwise.
+    On machines other than x86_64 and aarch64, it denies new privileges only. If candidates run as the runner's own
+    user, it also denies signals and similar calls to processes with ids up to `last_own_pid`. Otherwise that is 0.
     """
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     program = _filter_for(platform.machine(), last_own_pid)

@@ -1,4 +1,4 @@
-"""Prepares a process that will be forked: what children would each do for the first time is done before they are."""
+"""Prepares a process for forking. It does work that every child would otherwise do at its start."""
 
 import ctypes
 import gc
@@ -31,7 +31,7 @@ _LIMITS = {"depth": 60, "size": 1 << 20}
 
 
 def rehearse():
-    """Does what children do, until the interpreter has nothing more to make or to learn of it."""
+    """Runs a typical job several times, until the interpreter's caches are filled and its bytecode is specialized."""
     for _ in range(10):
         module = candidate.load("/tmp/rehearsal.py", "rehearsal", _CODE)
         function = candidate.find(module, "double")
@@ -44,7 +44,7 @@ def rehearse():
 
 
 def shrink():
-    """Gives memory back that imports needed for a while: every fork copies the map of it, and children write into it."""
+    """Returns memory that only the imports needed. Otherwise every fork would copy its page table entries."""
     gc.collect()
     gc.freeze()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
