@@ -4,7 +4,7 @@ import type { BugFixTask } from "./bug-fix-task.ts";
 import type { PlantedBug } from "./plant-bug.ts";
 
 /** The answer format of a repair. */
-const answer = "Answer with one code block that holds the whole repaired program.";
+const answer = "Answer with one code block that contains the whole repaired program.";
 
 /** Returns the fixer's first prompt. `finding` is the finder's message. */
 export function fixerPrompt(options: {
@@ -16,13 +16,13 @@ export function fixerPrompt(options: {
   return [
     statement(task, bug.program),
     failures(bug),
-    ...(finding === undefined ? [] : [`Another reader of the program says:\n\n${quoted(finding)}`]),
-    `Repair it, and change no more than that takes. ${answer}`,
+    ...(finding === undefined ? [] : [`Another agent has read the program and says:\n\n${quoted(finding)}`]),
+    `Repair it with as few changes as possible. ${answer}`,
   ].join("\n\n");
 }
 
 /** The end of a fixer's later prompts. */
-export const fixerAsk: string = `Repair the program, and change no more than that takes. ${answer}`;
+export const fixerAsk: string = `Repair the program with as few changes as possible. ${answer}`;
 
 /** Returns the finder's prompt. */
 export function finderPrompt({ task, bug }: { readonly task: BugFixTask; readonly bug: PlantedBug }): string {
@@ -32,7 +32,7 @@ export function finderPrompt({ task, bug }: { readonly task: BugFixTask; readonl
     statement(task, bug.program),
     `Its lines, numbered:\n\n\`\`\`text\n${numbered}\n\`\`\``,
     failures(bug),
-    "Find the line that is wrong. Say in a few words why, for another who will repair it, and end with `Line: <number>`.",
+    "Find the wrong line. Explain the mistake in a few words to another agent that will repair it, and end with `Line: <number>`.",
   ].join("\n\n");
 }
 
@@ -44,20 +44,20 @@ export function namedLine(reply: string): number | undefined {
 
 function statement({ problem, description }: BugFixTask, program: string): string {
   const purpose = description === undefined ? "" : ` It should do this: ${description}`;
-  return `There is a bug in this Python program, which is tested by its \`${problem.entryPoint}\`.${purpose}\n\n${fenced("python", program)}`;
+  return `There is a bug in this Python program, whose tests call \`${problem.entryPoint}\`.${purpose}\n\n${fenced("python", program)}`;
 }
 
 /** Returns the visible tests, all of which fail, with their results. */
 function failures({ suite, grade }: PlantedBug): string {
   const shown = visibleTests(suite);
-  if (shown.length === 0) return "It does not pass its tests, none of which is shown.";
+  if (shown.length === 0) return "It does not pass its tests. They are not shown.";
   const lines = shown.map(({ index, text }) => {
     const { got, error } = grade.tests[index]!;
     const saw =
       error === undefined ? (got === undefined ? "" : `gave ${got}`) : `raised ${error.type}: ${error.message}`;
     return saw === "" ? text : `${text}  # ${saw.replace(/\s+/g, " ").slice(0, 300)}`;
   });
-  return `${shown.length === 1 ? "This test fails" : "These tests fail"}, and others may:\n\n${fenced("python", lines.join("\n"))}`;
+  return `${shown.length === 1 ? "This test fails" : "These tests fail"}, and others may fail too:\n\n${fenced("python", lines.join("\n"))}`;
 }
 
 /** Quotes another agent's text and cuts it at 2,000 characters. */

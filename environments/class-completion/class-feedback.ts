@@ -50,7 +50,7 @@ export function classFeedback(
       ...wrong.map((detail) => ({ name: "Bodies", ok: false, detail })),
       ...(overlap.length === 0
         ? []
-        : [{ name: "Only your methods", ok: false, detail: `Others write ${overlap.join(", ")}: leave that out.` }]),
+        : [{ name: "Only your methods", ok: false, detail: `Other agents write ${overlap.join(", ")}. Leave that out.` }]),
     ],
   });
 }
@@ -69,7 +69,7 @@ export async function unreadableFeedback(parts: Parameters<typeof mergeClass>[0]
   );
   return readable.map((isReadable) =>
     isReadable
-      ? "Syntax: ok\nThe class could not be put together because of another agent's code."
+      ? "Syntax: ok\nThe class could not be merged because of another agent's code."
       : "Syntax: not ok (the reply cannot be read as Python)",
   );
 }

@@ -21,7 +21,7 @@ export function classRevisionAsk(own: readonly string[]): string {
 }
 
 const answer =
-  "Answer with one code block that holds these methods, whole, as functions, and the imports and helper functions that they need.";
+  "Answer with one code block that contains these methods as complete functions, and the imports and helper functions that they need.";
 
 function namedMethods(names: readonly string[]): string {
   const quoted = names.map((name) => `\`${name}\``);

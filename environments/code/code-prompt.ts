@@ -6,7 +6,7 @@ import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 
 /** Returns the answer format. */
 function answerOf(name: string): string {
-  return `one code block that holds the whole function \`${name}\`, and its imports and helpers`;
+  return `one code block that contains the whole function \`${name}\`, its imports and its helpers`;
 }
 
 /** Returns the first prompt of a single agent: the task and the answer format. */
@@ -19,7 +19,7 @@ export function mainPrompt(problem: CodeProblem): string {
   const { entryPoint } = problem;
   return [
     assignment(problem),
-    `At the same time another programmer writes a function \`aux\` that is to help with this problem. You see nothing of it but its name, and it will be there when \`${entryPoint}\` runs. Call \`aux(...)\` where it may help, and do something with what it returns. Do not define \`aux\` yourself.`,
+    `At the same time, another programmer writes a helper function \`aux\` for this problem. You know only its name. It is defined when \`${entryPoint}\` runs. Call \`aux(...)\` if it may help, and use its result. Do not define \`aux\` yourself.`,
     `Answer with ${answerOf(entryPoint)}.`,
   ].join("\n\n");
 }
@@ -31,7 +31,7 @@ export function auxPrompt({ prompt, entryPoint, suite }: CodeProblem): string {
   return [
     `Another programmer solves this problem in ${languageNames[language]}, and you help:`,
     isSource ? fenced(language, prompt) : `${prompt.trim()}${examples(suite)}`,
-    `The other writes the function \`${entryPoint}\`, at the same time, and sees nothing of your code. Write a function \`aux\` that takes a part of the work off \`${entryPoint}\`, which will call \`aux(...)\` by its name alone: let it take what \`${entryPoint}\` would naturally hand on, and return what it needs. Do not write \`${entryPoint}\`.`,
+    `The other programmer writes the function \`${entryPoint}\` at the same time and does not see your code. Write a function \`aux\` that does a part of the work of \`${entryPoint}\`. \`${entryPoint}\` will call \`aux(...)\` and knows only its name, so choose the parameters that \`${entryPoint}\` would naturally pass, and return what it needs. Do not write \`${entryPoint}\`.`,
     `Answer with ${answerOf("aux")}.`,
   ].join("\n\n");
 }

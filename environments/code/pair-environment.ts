@@ -132,7 +132,7 @@ function auxCheck({ called, used, wrapper }: PairStructure, entryPoint: string) 
     : !used
       ? `\`${entryPoint}\` calls \`aux\`, but ignores what it returns.`
       : wrapper
-        ? `\`${entryPoint}\` merely wraps \`aux\`: it does nothing but hand its result on.`
+        ? `\`${entryPoint}\` only wraps \`aux\`: it returns the result of \`aux\` and does nothing else.`
         : `\`${entryPoint}\` calls \`aux\` and uses what it returns.`;
   return { name: "Use of aux", ok: used && !wrapper, detail };
 }

@@ -7,7 +7,7 @@ const textPart = z.object({ type: z.literal("text"), text: z.string() });
 const imagePart = z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() });
 const imageUrlPart = z.object({
   type: z.literal("image_url"),
-  image_url: z.object({ url: z.string().regex(/^data:[\w/+.-]+;base64,/, "an image must be within the file (data:)") }),
+  image_url: z.object({ url: z.string().regex(/^data:[\w/+.-]+;base64,/, "an image must be embedded in the file (data:)") }),
 });
 
 const toolCall = z.object({
@@ -16,7 +16,7 @@ const toolCall = z.object({
     name: z.string().min(1),
     arguments: z.union(
       [z.string(), z.record(z.string(), z.json())],
-      "arguments must be a mapping, or one as JSON text",
+      "arguments must be a mapping or its JSON text",
     ),
   }),
 });
@@ -41,12 +41,12 @@ export const chatMessageSchema: z.ZodType<Message> = z
   .transform((row, context): Message => {
     const { role, content, tool_calls: calls, tool_call_id: toolCallId, name } = row;
     if (content == null && role !== "assistant")
-      context.addIssue({ code: "custom", message: `the ${role} says nothing` });
+      context.addIssue({ code: "custom", message: `the message of the ${role} is empty` });
     const toolCalls = (calls ?? []).map((call, place): ToolCall => {
       const { name: tool, arguments: given } = call.function;
       const parsed = typeof given === "string" ? tryParseJson<Json>(given) : given;
       if (parsed === undefined) {
-        const message = `the arguments of the call of ${tool} are no JSON text`;
+        const message = `the arguments of the call of ${tool} are not JSON`;
         context.addIssue({ code: "custom", message, path: ["tool_calls", place] });
       }
       return { id: call.id ?? `call-${place + 1}`, name: tool, arguments: parsed ?? null };

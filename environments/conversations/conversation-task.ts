@@ -63,10 +63,10 @@ export const conversationRowSchema: z.ZodType<ConversationRow> = z
         "completion",
       );
     }
-    if (first === -1) return refuse("the assistant says nothing in this conversation", "messages");
+    if (first === -1) return refuse("the conversation has no message of the assistant", "messages");
     if (first === 0) return refuse("the conversation begins with the assistant: there is nothing to answer", ...at(0));
     const twice = messages.findIndex(({ role }, i) => role === "assistant" && messages[i + 1]?.role === "assistant");
-    if (twice !== -1) return refuse("the assistant speaks twice in a row: join the two messages", ...at(twice + 1));
+    if (twice !== -1) return refuse("the assistant has two messages in a row: join them", ...at(twice + 1));
     return {
       messages,
       ...(first < before.length ? { completion: before.length } : {}),

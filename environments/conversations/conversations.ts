@@ -101,11 +101,11 @@ function nothingLeft(path: string, rows: number): LyceumError {
     message:
       rows === 0
         ? `There are no conversations in ${path}.`
-        : `None of the ${rows} conversations in ${path} has the agent and the reward that are asked for.`,
+        : `None of the ${rows} conversations in ${path} has the requested agent and reward.`,
     hint:
       rows === 0
         ? 'Write one on each line: {"messages": [{"role": "user", "content": "..."}, ...]}, as lyceum collect does, or {"prompt": "...", "completion": "..."}.'
-        : "Ask for others by minReward, maxReward and agent. A row without a reward is in no range.",
+        : "Change minReward, maxReward or agent. A row without a reward is outside of every range.",
     data: { path, rows },
   });
 }

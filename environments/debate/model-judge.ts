@@ -61,7 +61,7 @@ async function askTwice(judgement: ModelJudgement, { order, seed, signal }: Aski
   const first = await ask(judgement, { messages: [question], seed, signal });
   const verdict = readVerdict(first, order.length);
   if (typeof verdict !== "string") return verdict;
-  const again = textMessage("user", `That is no verdict: ${verdict} Answer with the JSON alone.`);
+  const again = textMessage("user", `Your answer is not a verdict: ${verdict} Answer with the JSON alone.`);
   const second = await ask(judgement, {
     messages: [question, textMessage("assistant", first), again],
     seed: deriveSeed(seed, "again"),

@@ -40,7 +40,12 @@ const schema = z.strictObject({
     .describe("The hub data set, used if no path is given."),
   revision: rowOptions.revision,
   level: z
-    .union([level, z.tuple([level, level]).refine(([lowest, highest]) => lowest <= highest, "the lowest comes first")])
+    .union([
+      level,
+      z
+        .tuple([level, level])
+        .refine(([lowest, highest]) => lowest <= highest, "a range must begin with its smaller number"),
+    ])
     .optional()
     .describe("Selects problems of this level, or of a range such as [1, 3]."),
   types: z.array(z.string().min(1)).min(1).optional().describe("Selects problems of these types, such as [Algebra]."),

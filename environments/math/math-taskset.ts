@@ -66,7 +66,7 @@ function heldOutProblems({ seed, generate }: MathTasksetOptions, count: number):
   if (problems.size > 0) return [...problems.values()];
   throw new LyceumError({
     code: "data.out-of-range",
-    message: "These options of the math environment give too few problems to hold any out for a test.",
+    message: "These options of the math environment give too few problems to hold out any of them for the test split.",
     hint: "Use a higher difficulty, more digits or more operations.",
   });
 }

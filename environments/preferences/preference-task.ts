@@ -27,7 +27,7 @@ export const preferenceRowSchema: z.ZodType<PreferenceTask> = z
     const [chosen, rejected] = [asMessages(row.chosen), asMessages(row.rejected)];
     const prompt = given == null ? commonBeginning(chosen, rejected) : promptMessages(given);
     if (prompt.length === 0) return refuse("there is no prompt: neither prompt, nor messages, nor a common beginning");
-    if (prompt.at(-1)!.role === "assistant") return refuse("the last message is the assistant's", "prompt");
+    if (prompt.at(-1)!.role === "assistant") return refuse("the last message must not be the assistant's", "prompt");
     const answers = { chosen: answerTo(prompt, chosen), rejected: answerTo(prompt, rejected) };
     for (const [name, answer] of Object.entries(answers)) {
       if (answer === undefined) return refuse("must be one message of the assistant, after the prompt or alone", name);

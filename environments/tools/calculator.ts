@@ -36,12 +36,12 @@ export async function calculate(expression: string): Promise<string> {
   try {
     node = parse(expression.replaceAll("**", "^"));
   } catch (error) {
-    throw new Error(`this is no expression: ${error instanceof RangeError ? "it nests too deep" : messageOf(error)}`);
+    throw new Error(`this is not an expression: ${error instanceof RangeError ? "too many brackets" : messageOf(error)}`);
   }
   checkNode(node, 0);
   const value: unknown = node.compile().evaluate({});
   if (typeof value !== "number" || !Number.isFinite(value)) {
-    throw new Error("the result is no finite number: it is undefined, or too large.");
+    throw new Error("the result is not a finite number: it is undefined or too large.");
   }
   return showNumber(value);
 }
@@ -58,13 +58,13 @@ function checkNesting(expression: string): void {
   for (const character of expression) {
     if (character === "(") depth++;
     if (character === ")") depth--;
-    if (depth > maximumDepth) throw new Error(`brackets nest at most ${maximumDepth} deep.`);
+    if (depth > maximumDepth) throw new Error(`an expression has at most ${maximumDepth} levels of brackets.`);
   }
 }
 
 /** Throws unless an expression contains only numbers, known names, operators and calls of known functions. */
 function checkNode(node: MathNode, depth: number): void {
-  if (depth > maximumLength) throw new Error("the expression nests too deep.");
+  if (depth > maximumLength) throw new Error("the expression is nested too deeply.");
   if (!isAllowed(node)) throw new Error(refusal(node));
   const children = node.type === "FunctionNode" ? (node as unknown as { args: MathNode[] }).args : childrenOf(node);
   for (const child of children) checkNode(child, depth + 1);

@@ -18,7 +18,7 @@ export class EpisodeFolder implements AsyncDisposable {
   /** Writes a complete file and creates its parent folders. */
   async write(path: string, text: string): Promise<void> {
     const bytes = Buffer.from(text, "utf8");
-    if (bytes.length > limits.fileBytes) throw new Error(`a file holds at most ${limits.fileBytes} bytes.`);
+    if (bytes.length > limits.fileBytes) throw new Error(`a file has at most ${limits.fileBytes} bytes.`);
     const parts = splitPath(path);
     const root = await this.#open();
     const file = join(root, ...parts);
@@ -84,7 +84,7 @@ export class EpisodeFolder implements AsyncDisposable {
       if (found === undefined) return "nothing";
       const isLast = index === parts.length - 1;
       if (isLast && found.isFile() && found.nlink === 1) return "file";
-      if (!found.isDirectory()) throw new Error(`"${parts.slice(0, index + 1).join("/")}" is no plain file or folder.`);
+      if (!found.isDirectory()) throw new Error(`"${parts.slice(0, index + 1).join("/")}" is not a plain file or folder.`);
     }
     return "folder";
   }
@@ -96,7 +96,7 @@ function splitPath(path: string): readonly string[] {
   const isPlain = parts.every((part) => /^[\w-][\w.-]*$/.test(part) && part.length <= limits.nameCharacters);
   if (isPlain && parts.length <= limits.depth) return parts;
   throw new Error(
-    `"${path.slice(0, 100)}" is no path here. A path is relative, at most ${limits.depth} names deep, ` +
-      "of letters, digits, _, - and . (not in front), such as notes/data.csv.",
+    `"${path.slice(0, 100)}" is not an allowed path. A path is relative and has at most ${limits.depth} names ` +
+      "of letters, digits, _, - and . (not at the start), such as notes/data.csv.",
   );
 }

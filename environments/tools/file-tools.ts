@@ -7,7 +7,7 @@ const path = z.string().min(1).max(300).describe("A relative path, such as data.
 /** The tools that write, read and list files in the episode's folder. They cannot access files outside of it. */
 export const fileTools: ToolRecord = {
   write_file: defineTool({
-    description: "Writes a text file, in place of what it held.",
+    description: "Writes a text file. Replaces the file if it exists.",
     inputSchema: z.strictObject({ path, content: z.string() }),
     execute: async (input, { state }: ToolContext<ToolsState>) => {
       await state.folder.write(input.path, input.content);
@@ -15,13 +15,13 @@ export const fileTools: ToolRecord = {
     },
   }),
   read_file: defineTool({
-    description: "Gives the text of a file, from a character on.",
+    description: "Returns the text of a file, starting at a character.",
     inputSchema: z.strictObject({ path, offset: z.int().min(0).default(0).describe("The first character, from 0.") }),
     execute: async (input, { state }: ToolContext<ToolsState>) =>
       (await state.folder.read(input.path)).slice(input.offset),
   }),
   list_files: defineTool({
-    description: "Lists the files there are, with their sizes.",
+    description: "Lists all files with their sizes.",
     inputSchema: z.strictObject({}),
     execute: async (_, { state }: ToolContext<ToolsState>) => {
       const files = await state.folder.list();

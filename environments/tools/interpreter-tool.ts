@@ -26,7 +26,7 @@ export function interpreterTool(options: {
   const earlier = new WeakMap<ToolsState, string[]>();
   return defineTool({
     description:
-      `Runs ${languageNames[language]} code and gives what it prints and, as an interactive session does, the value ` +
+      `Runs ${languageNames[language]} code and returns its output and, like an interactive session, the value ` +
       "of its last expression. Names stay defined for later calls.",
     inputSchema: z.strictObject({ code: z.string().min(1).max(20_000) }),
     execute: async ({ code }, { state, signal }: ToolContext<ToolsState>) => {

@@ -29,7 +29,7 @@ const [attemptMs, pauseMs] = [10_000, 500];
  */
 export function searchTool(engine: SearchEngine): Tool {
   return defineTool({
-    description: "Searches for texts on a subject and gives the three best.",
+    description: "Searches for texts on a subject and returns the three best.",
     inputSchema: z.strictObject({ query: z.string().min(1).max(300) }),
     asksService: true,
     execute: async ({ query }, { signal }) => {

@@ -114,17 +114,17 @@ async function ask<Schema extends z.ZodType>(
   } catch (error) {
     init.signal.throwIfAborted();
     throw unavailable(
-      `${service} cannot be reached, or its answer is no JSON: ${reasonOf(error)}`,
+      `${service} cannot be reached, or its answer is not JSON: ${reasonOf(error)}`,
       "Check its address.",
     );
   }
   if (!response.ok) {
-    const hint = [401, 403].includes(response.status) ? "Check the key." : "Ask more slowly, or later.";
+    const hint = [401, 403].includes(response.status) ? "Check the key." : "Send requests more slowly, or retry later.";
     throw unavailable(`${service} answered with status ${response.status}.`, hint);
   }
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw unavailable(`${service} answered with something else than results.`, "Check its address.");
+  throw unavailable(`${service} did not answer with search results.`, "Check its address.");
 }
 
 /** Returns the text of an answer. Stops reading and throws if the answer is longer than any page of results. */

@@ -47,7 +47,7 @@ export async function expertEdits(expert: Policy, request: EditRequest): Promise
       signal,
     });
     const code = replyCode(textOf(action.message), language);
-    if (code.trim() === "") return { text: "The expert gave no edit.", failed: true };
+    if (code.trim() === "") return { text: "The expert returned no edit.", failed: true };
     return { text: `An expert edited your code:\n\n${fenced(language, code)}`, failed: false };
   } catch (error) {
     signal?.throwIfAborted();
@@ -62,7 +62,7 @@ function editPrompt({ language, problem, tests, code, names, others = [] }: Edit
     ...(tests.length === 0 ? [] : [`It should pass tests such as these:\n\n${fenced(language, tests.join("\n"))}`]),
     ...others.map((other) => `It runs with this code for ${quoted(other.names)}:\n\n${fenced(language, other.code)}`),
     `The code to edit:\n\n${fenced(language, code)}`,
-    `Put ${quoted(names)} right with as few changes as you can. Answer with one code block that holds the edited code.`,
+    `Correct ${quoted(names)} with as few changes as possible. Answer with one code block that contains the edited code.`,
   ].join("\n\n");
 }
 

@@ -258,7 +258,7 @@ describe("several turns", () => {
     expect(first).toContain("Definition of put: ok");
     expect(first).toContain("Definition of scaled: not ok");
     expect(first).toContain("`scaled` is left out: SyntaxError: 'break' outside loop");
-    expect(first).toContain("Others write total: leave that out.");
+    expect(first).toContain("Other agents write total. Leave that out.");
     expect(first).not.toContain("-1\n");
     expect(second).toContain("self.assertEqual(Box().total(), 0)");
     expect(second).toContain("-1 != 0");

@@ -252,7 +252,7 @@ describe("what the agents read", () => {
   it.each<[string, Answer, { main: string[]; aux: string[]; never?: string[] }]>([
     ["missing", { aux, main: alone }, { main: ["`squares` does not call `aux`"], aux: ["Definition of aux: ok"] }],
     ["ignored", { aux, main: ignoring }, { main: ["calls `aux`, but ignores what it returns"], aux: [] }],
-    ["wrapped", wrapping, { main: ["merely wraps `aux`"], aux: [] }],
+    ["wrapped", wrapping, { main: ["only wraps `aux`"], aux: [] }],
     [
       "used",
       { aux, main: half },

@@ -132,7 +132,7 @@ describe("the conversations environment", () => {
       { code: "data.malformed" },
       /chat\.jsonl:3: .*neither messages nor a prompt/,
     ],
-    ["no answer", [{ messages: [user("x")] }], { code: "data.malformed" }, /:1: .*assistant says nothing/],
+    ["no answer", [{ messages: [user("x")] }], { code: "data.malformed" }, /:1: .*no message of the assistant/],
     ["no question", [{ messages: [assistant("x")] }], { code: "data.malformed" }, /begins with the assistant/],
     ["two answers", [{ messages: [user("x"), assistant("a"), assistant("b")] }], {}, /messages\.2: .*twice in a row/],
     ["a strange role", [{ messages: [{ role: "god", content: "x" }] }], {}, /messages\.0\.role/],
@@ -160,7 +160,7 @@ describe("the conversations environment", () => {
       "a prompt that ends with the assistant",
       [{ prompt: [user("x"), assistant("a")], completion: "b" }],
       {},
-      /:1: completion\.0: the assistant speaks twice/,
+      /:1: completion\.0: the assistant has two messages/,
     ],
     ["nothing", [], { code: "data.out-of-range", hint: expect.stringContaining('{"messages"') }, /no conversations in/],
   ])("refuses %s before anything is played", async (_, lines, error, message) => {

@@ -29,8 +29,8 @@ test.each([
   "1/0",
   "0/0",
   "sqrt(-1)",
-])("%s ends at once, as no finite number", async (expression) => {
-  await expect(calculate(expression)).rejects.toThrow(/no finite number/);
+])("%s ends immediately, because its result is not a finite number", async (expression) => {
+  await expect(calculate(expression)).rejects.toThrow(/not a finite number/);
 });
 
 test.each([

@@ -128,5 +128,5 @@ test("an episode's folder is its own and gone at its end, at the next reset, and
   await instance.close();
   expect(await folders()).toEqual([]);
   const [result] = await play(environment, task, [callText("read_file", { path: `${dirname(outside)}/passwd` })]);
-  expect(replyOf(result)).toMatch(/Error: .* is no path here/);
+  expect(replyOf(result)).toMatch(/Error: .* is not an allowed path/);
 });

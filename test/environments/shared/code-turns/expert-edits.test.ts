@@ -29,7 +29,7 @@ describe("an expert's edits", () => {
 
   it("that are none, or that fail, are said to be so", async () => {
     const none = await expertEdits(scriptedPolicy(["  "]), request);
-    expect(none).toEqual({ text: "The expert gave no edit.", failed: true });
+    expect(none).toEqual({ text: "The expert returned no edit.", failed: true });
     const broken = scriptedPolicy(() => {
       throw new Error("quota used up");
     });
