@@ -25,7 +25,7 @@ export const algorithm: AlgorithmDefinition = defineAlgorithm({
   description: "Learns the best answers of each group.",
   settings: z.strictObject({
     groupSize: z.int().min(1).default(8).describe("Answers to each task."),
-    leastReward: z.number().default(0).describe("What an answer must earn to be learned."),
+    leastReward: z.number().default(0).describe("The lowest reward of an answer that is learned."),
   }),
   create: ({ groupSize, leastReward }) => ({
     rollout: { actor: "policy", groupSize, dropGroupsWithoutSignal: true, resampleRounds: 0 },

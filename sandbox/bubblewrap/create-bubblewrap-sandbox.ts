@@ -54,9 +54,9 @@ async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
     detached: true,
   });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  let complaints = "";
+  let stderrText = "";
   child.stderr.on("data", (chunk: Buffer) => {
-    complaints = (complaints + chunk.toString()).slice(-2_000);
+    stderrText = (stderrText + chunk.toString()).slice(-2_000);
   });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
@@ -69,7 +69,7 @@ async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
     if (child.exitCode === null && child.signalCode === null) killGroup(child.pid!);
     await ended;
   };
-  return { input: child.stdin, output: child.stdout, complaints: () => complaints, kill };
+  return { input: child.stdin, output: child.stdout, stderrText: () => stderrText, kill };
 }
 
 function killGroup(pid: number): void {

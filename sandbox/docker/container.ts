@@ -64,9 +64,9 @@ export async function startContainer(options: ContainerOptions): Promise<Running
     const output = new PassThrough();
     const errors = new PassThrough();
     docker.modem.demuxStream(stream, output, errors);
-    let complaints = "";
+    let stderrText = "";
     errors.on("data", (chunk: Buffer) => {
-      complaints = (complaints + chunk.toString()).slice(-2_000);
+      stderrText = (stderrText + chunk.toString()).slice(-2_000);
     });
     for (const event of ["end", "close"] as const) stream.on(event, () => output.end());
     stream.on("error", (error) => output.destroy(error));
@@ -82,7 +82,7 @@ export async function startContainer(options: ContainerOptions): Promise<Running
       await remove();
     };
     const outOfMemory = (): Promise<boolean> => hasRunOutOfMemory(docker, container.id);
-    return { input: stream, output, complaints: () => complaints, kill, exited, outOfMemory };
+    return { input: stream, output, stderrText: () => stderrText, kill, exited, outOfMemory };
   } catch (error) {
     await remove().catch(() => undefined);
     throw error;

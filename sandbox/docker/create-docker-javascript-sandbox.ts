@@ -81,10 +81,10 @@ export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSan
   });
 }
 
-function connectionOf({ input, output, complaints, kill, exited, outOfMemory }: RunningContainer): ChildConnection {
+function connectionOf({ input, output, stderrText, kill, exited, outOfMemory }: RunningContainer): ChildConnection {
   const ended = exited.then((code) => {
     const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
     return signal ?? `code ${code}`;
   });
-  return { input, output, complaints, kill, ended, outOfMemory };
+  return { input, output, stderrText, kill, ended, outOfMemory };
 }

@@ -15,7 +15,7 @@ export interface ChildConnection {
   /** True if it was killed because its memory was used up. Called after a kill. */
   readonly outOfMemory?: () => Promise<boolean>;
   /** Returns its stderr output so far. */
-  readonly complaints: () => string;
+  readonly stderrText: () => string;
   /** Called when it is ready. Removes permissions that only its start needed. */
   readonly limit?: () => Promise<void>;
   /** Kills it and resolves after it has ended. May be called several times. */
@@ -64,7 +64,7 @@ export function startChildProcess(): ChildConnection {
     input: child.stdin,
     output: child.stdout,
     ended,
-    complaints: () => stderr,
+    stderrText: () => stderr,
     limit: () => limitProcess(child),
     kill: async () => {
       child.kill("SIGKILL");

@@ -141,7 +141,7 @@ export class IsolatedVmWorker implements Worker {
   }
 
   #stderr(): string {
-    return this.#connection.complaints();
+    return this.#connection.stderrText();
   }
 
   #accept(

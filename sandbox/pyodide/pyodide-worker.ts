@@ -112,7 +112,7 @@ export class PyodideWorker implements Worker {
     const judge = { child: options.judge, nonce, maxBytes };
     const { files, entry } = request;
     child.send({ kind: "serve", nonce, files, entry, exports: task.exports, limits, seed } satisfies ToChild);
-    const loaded = await hear(party);
+    const loaded = await receive(party);
     if (loaded.kind === "end") return loaded;
     if (loaded.kind !== "loaded") return violation;
     using watch = new CpuWatch(judge.child, limits, signal);
@@ -123,7 +123,7 @@ export class PyodideWorker implements Worker {
     while (judgeEnd === undefined) {
       let message: FromJob;
       try {
-        message = await hear(judge);
+        message = await receive(judge);
       } catch (error) {
         // The tests are trusted, but their input may still have kept the judge busy for too long.
         this.#judge = undefined;
@@ -134,7 +134,7 @@ export class PyodideWorker implements Worker {
       }
       if (message.kind === "ask") {
         child.send({ text: message.text } satisfies Relay);
-        const answer = await hear(party);
+        const answer = await receive(party);
         if (answer.kind === "answer") judge.child.send({ text: answer.text } satisfies Relay);
         else if (answer.kind === "end") {
           candidateEnd = answer;
@@ -150,7 +150,7 @@ export class PyodideWorker implements Worker {
     }
     if (candidateEnd === undefined) {
       child.send({ finish: true } satisfies Relay);
-      const last = await hear(party);
+      const last = await receive(party);
       if (last.kind !== "end") return violation;
       candidateEnd = last;
     }
@@ -216,7 +216,7 @@ async function startChild(
  * Returns the next message of a job. Rejects if the process has ended. Throws if the nonce is wrong or the message too
  * long.
  */
-async function hear({ child, nonce, maxBytes }: Party): Promise<FromJob> {
+async function receive({ child, nonce, maxBytes }: Party): Promise<FromJob> {
   const message = JSON.parse((await child.receive(maxBytes)).toString()) as FromJob;
   return message.nonce === nonce ? message : { ...violation, kind: "end", nonce };
 }
@@ -229,7 +229,7 @@ async function collect(
   onCase: () => void,
 ): Promise<JobEnd | Violation> {
   for (;;) {
-    const message = await hear(party);
+    const message = await receive(party);
     if (message.kind === "end") return message;
     if (message.kind !== "case") return violation;
     const { index, text, cpuMs } = message;

@@ -11,7 +11,7 @@ export interface RunnerProcess {
   readonly input: Writable;
   readonly output: Readable;
   /** Returns its stderr output so far, which explains why it ended. */
-  readonly complaints: () => string;
+  readonly stderrText: () => string;
   /** Kills the runner and all its processes. Resolves when they have ended. May be called several times. */
   readonly kill: () => Promise<void>;
 }
@@ -60,7 +60,7 @@ export class ZygoteWorker implements Worker {
     } catch (error) {
       await runner.kill();
       if (signal.aborted || LyceumError.isInstance(error)) throw error;
-      throw broken(`A runner does not start. ${runner.complaints()}`.trim());
+      throw broken(`A runner does not start. ${runner.stderrText()}`.trim());
     }
   }
 
@@ -116,7 +116,7 @@ class FrameQueue {
   constructor(runner: RunnerProcess) {
     const end = (failure?: unknown): void => {
       this.ended = true;
-      this.#failure ??= failure ?? broken(`A runner ended. ${runner.complaints()}`.trim());
+      this.#failure ??= failure ?? broken(`A runner ended. ${runner.stderrText()}`.trim());
       this.#wake();
     };
     runner.output.on("data", (chunk: Buffer) => {

@@ -7,19 +7,19 @@ import { repository } from "../examples/run-program.ts";
 export interface CodeBlock {
   /** The document, relative to the repository. */
   readonly document: string;
-  /** The text of the heading that it stands under, of any level. */
+  /** The text of the heading above it, of any level. */
   readonly heading: string;
   /** The line of the opening fence, from 1. */
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** The file that it says it is: `// name.ts` or `# name.yaml` in its first line. */
+  /** The file name in its first line: `// name.ts` or `# name.yaml`. */
   readonly file: string | undefined;
   /** Why no test runs it: the comment `<!-- not run: REASON -->` in the line above. */
   readonly notRun: string | undefined;
 }
 
-/** The documents whose blocks are run. Environments' READMEs have tests of their own. */
+/** The documents whose blocks are run. The READMEs of environments have their own tests. */
 export const documents: readonly string[] = [
   "README.md",
   "CONTRIBUTING.md",
@@ -29,13 +29,13 @@ export const documents: readonly string[] = [
     .toSorted(),
 ];
 
-/** The blocks of a document, in order. A fence without a language is an error. */
+/** Returns the blocks of a document, in order. A fence without a language is an error. */
 export async function codeBlocks(document: string): Promise<CodeBlock[]> {
   const text = await readFile(join(repository, document), "utf8");
   return [...text.matchAll(/^```(\S*)[^\n]*\n([\s\S]*?)^```$/gm)].map(({ index, 1: language = "", 2: code = "" }) => {
     const before = text.slice(0, index);
     const line = before.split("\n").length;
-    // A comment in a block before is no heading.
+    // A comment in an earlier block is not a heading.
     const prose = before.replaceAll(/^```[\s\S]*?^```$/gm, "").split("\n");
     const heading = prose.findLast((row) => /^#+ /.test(row))?.replace(/^#+ /, "") ?? "";
     if (language === "") throw new Error(`${document}:${line}: a code block without a language`);
@@ -45,7 +45,7 @@ export async function codeBlocks(document: string): Promise<CodeBlock[]> {
   });
 }
 
-/** The blocks of one language in all documents. */
+/** Returns the blocks of one language in all documents. */
 export async function blocksOf(language: string): Promise<CodeBlock[]> {
   const blocks = await Promise.all(documents.map(codeBlocks));
   return blocks.flat().filter((block) => block.language === language);

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { repository } from "../examples/run-program.ts";
 import { documents } from "./code-blocks.ts";
 
-it.each(documents)("%s links to what is there", async (document) => {
+it.each(documents)("%s links to existing targets", async (document) => {
   const text = await readFile(join(repository, document), "utf8");
   const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
   const local = targets.filter((target) => !/^https?:/.test(target));

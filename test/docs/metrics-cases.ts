@@ -24,7 +24,7 @@ interface MetricsCase {
 const letters = letterEnvironment() as EnvironmentDefinition;
 const prompts = (split: string): string[] => [..."abcd"].map((letter) => `${split} ${letter}`);
 
-/** Two turns, two reward components, and a metric of the environment's own in each turn. */
+/** Two turns, two reward components, and a custom metric in each turn. */
 const components = defineEnvironment<string>({
   id: "components",
   tasks: prompts,

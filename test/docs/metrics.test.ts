@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from "vitest";
 import { repository } from "../examples/run-program.ts";
 import { metricsCases, writtenMetrics } from "./metrics-cases.ts";
 
-/** What the placeholders of the document stand for in the trainings of this test. */
+/** The values of the document's placeholders in the trainings of this test. */
 const placeholders: Readonly<Record<string, string>> = {
   NAME: "(correct|form|level)",
   AGENT: "(left|right)",

@@ -6,7 +6,7 @@ import { repository } from "../examples/run-program.ts";
 
 const pages = await referencePages();
 
-it.each(Object.entries(pages))("%s is what the sources say (npm run docs writes it anew)", async (path, text) => {
+it.each(Object.entries(pages))("%s equals its sources (npm run docs writes it)", async (path, text) => {
   expect(await readFile(join(repository, path), "utf8")).toBe(text);
 });
 

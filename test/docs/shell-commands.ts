@@ -10,18 +10,18 @@ export interface ShellCommand {
   /** `DOCUMENT:LINE` of the block. */
   readonly place: string;
   readonly text: string;
-  /** The words of the line, quotes taken off; nothing is expanded. */
+  /** The words of the line without quotes. Nothing is expanded. */
   readonly words: readonly string[];
-  /** The arguments of `lyceum`, however it is started; undefined for another program. */
+  /** The arguments of `lyceum`, however it is started. Undefined for another program. */
   readonly lyceum: readonly string[] | undefined;
 }
 
-/** Every command of the documents, in order. */
+/** Returns every command of the documents, in order. */
 export async function shellCommands(): Promise<readonly ShellCommand[]> {
   return (await blocksOf("sh")).flatMap(commandsOf);
 }
 
-/** The commands of a shell block, in order. */
+/** Returns the commands of a shell block, in order. */
 export function commandsOf(block: CodeBlock): ShellCommand[] {
   const lines = block.code.trim().split(/\n| && /);
   return lines.map((text) => {

@@ -12,7 +12,7 @@ const blocks = await blocksOf("ts");
 let project: string;
 let hub: TinyHub;
 
-/** Blocks of one document share a folder, so that one may import another. */
+/** Blocks of one document share a folder, so that one can import another. */
 function pathOf({ document, file, line }: CodeBlock): string {
   return join(project, document.replace(/\W/g, "-"), file ?? `line-${line}.ts`);
 }
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await writeFile(join(project, "package.json"), '{ "type": "module" }');
   const tsconfig = {
     extends: join(repository, "tsconfig.json"),
-    // What is not exported from a package needs no types written out.
+    // Examples are not a package, so their exports need no explicit types.
     compilerOptions: { isolatedDeclarations: false, declaration: false },
     include: ["."],
   };
@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 describe("the TypeScript of the documents", () => {
-  it("is there", () => {
+  it("exists", () => {
     expect(blocks.length).toBeGreaterThan(10);
     const inReadme = blocks.filter(({ document }) => document === "README.md");
     expect(inReadme.map(({ file }) => file)).toEqual(["backwards.ts", "train.ts"]);

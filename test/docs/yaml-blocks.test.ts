@@ -18,7 +18,7 @@ import { blocksOf } from "./code-blocks.ts";
 const blocks = await blocksOf("yaml");
 let hub: TinyHub;
 let backend: TrainingBackend;
-/** What the documents call runs/grpo/model. */
+/** The model that the documents call runs/grpo/model. */
 let adapter: string;
 
 type Keys = Readonly<Record<string, unknown>>;
@@ -39,19 +39,19 @@ afterAll(async () => {
   await rm(adapter, { recursive: true });
 });
 
-/** What a part of a config is completed by. */
+/** The keys that complete a part of a config. */
 const base = {
   environment: { id: "math", tasks: "arithmetic", answerOnly: true },
   algorithm: { id: "sft" },
   model: { scratch: {} },
 };
 
-/** What a judge of two debaters answers; as the answer of a partner it is a text like any other. */
+/** The answer of a judge of two debaters. As the answer of a partner, it is an ordinary text. */
 const verdict = JSON.stringify({
   speakers: [1, 2].map((speaker) => ({ speaker, evidence: 5, reasoning: 5, consistency: 5, answering: 5 })),
 });
 
-/** The keys that a run of one short step needs otherwise. */
+/** The keys that are changed to make a run one short step. */
 function shortened({ rewards = [], training, ...rest }: Keys): object {
   const { epochs: _, ...steps } = (training ?? {}) as Keys;
   const short = (rewards as readonly Keys[]).map((link) => (link.cache === undefined ? link : { ...link, cache: 4 }));
@@ -62,7 +62,7 @@ function shortened({ rewards = [], training, ...rest }: Keys): object {
   };
 }
 
-/** The config with a server and an adapter that are there in the place of those that are not. */
+/** Replaces the server and the adapter of a config by existing ones. */
 function served(config: object, baseUrl: string): object {
   const text = JSON.stringify(config)
     .replaceAll(/"(?:openai|anthropic):([^"]+)"/g, `"${baseUrl}#$1"`)
@@ -72,14 +72,14 @@ function served(config: object, baseUrl: string): object {
 }
 
 describe("the configs of the documents", () => {
-  it("are there, one of them whole", () => {
+  it("exist, and one of them is complete", () => {
     const whole = blocks.filter(({ code }) => Object.keys(base).every((key) => key in (parse(code) as object)));
     expect(whole.length).toBeGreaterThan(0);
     expect(blocks.length).toBeGreaterThan(5);
   });
 
   const all = blocks.map((block) => [`${block.document}:${block.line}`, parse(block.code) as Keys] as const);
-  // A config's model is a mapping, a policy file's a name; a config's agents are no agents' names.
+  // `model` is a mapping in a config and a text in a policy file. The agents of a config are not names of agents.
   const isPolicyFile = ({ model, agents }: Keys): boolean =>
     typeof model === "string" ||
     (agents !== undefined && !/^(policies|weights|models)$/.test(Object.keys(agents!)[0]!));

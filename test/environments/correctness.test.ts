@@ -72,17 +72,17 @@ const methods = {
 };
 const total = "def total(self):\n    return sum(self.items)\n";
 
-/** An environment with what may be answered in it; whether the answers of one turn are right follows from `isRight`. */
+/** An environment with its possible answers. `isRight` decides if the answers of one turn are right. */
 interface Case {
   readonly id: string;
   readonly row?: object;
   readonly options: object;
-  /** Options that change rewards alone. */
+  /** Options that change only rewards. */
   readonly rewards: readonly object[];
-  /** By agent, the answers that it may give, by name. */
+  /** The possible answers of each agent, by name. */
   readonly answers: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly isRight: (names: Readonly<Record<string, string>>) => boolean;
-  /** Right answers; what they earn depends on the options. */
+  /** Right answers whose rewards depend on the options. */
   readonly right: Readonly<Record<string, string>>;
   readonly runs: number;
 }
@@ -156,7 +156,7 @@ async function play(
   return rolloutEpisode({ environment, task, policies, seed: 1 });
 }
 
-describe.each(cases)("whether an answer is right in $id $options", (given) => {
+describe.each(cases)("correctness of an answer in $id $options", (given) => {
   const { rewards, answers, isRight, right, runs } = given;
   const turn = fc.record(
     Object.fromEntries(Object.entries(answers).map(([agent, own]) => [agent, fc.constantFrom(...Object.keys(own))])),

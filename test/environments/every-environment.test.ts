@@ -25,7 +25,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const greetings = ["Good morning", "Good evening", "Good night"];
 
-/** The rows of environments that read a file of any. */
+/** The rows of environments that read a file. */
 const written: Readonly<Record<string, readonly object[]>> = {
   "math-problems": [
     { problem: "Write 1/4 + 1/4 as one fraction.", solution: "Together \\boxed{\\frac{1}{2}}." },
@@ -38,7 +38,7 @@ const written: Readonly<Record<string, readonly object[]>> = {
   preferences: greetings.map((prompt) => ({ prompt, chosen: prompt, rejected: "Go away" })),
 };
 
-/** The files of environments that read one; the others bring their own tasks. */
+/** The files of environments that need one. The others have built-in tasks. */
 const files: Readonly<Record<string, string>> = {
   gsm8k: "gsm8k-train.jsonl",
   code: "HumanEval.jsonl.gz",
@@ -46,7 +46,7 @@ const files: Readonly<Record<string, string>> = {
   "class-completion": "ClassEval_data.json",
 };
 
-/** Where the best reward is that of a first guess. */
+/** If a right first guess is required for the maximum reward. */
 const topTakesLuck: readonly string[] = ["word-guessing"];
 
 const fool = scriptedPolicy(() => "I do not know.", { name: "fool" });
@@ -60,19 +60,19 @@ describe.each(environments.list().map(({ id }) => id))("%s", (id) => {
     return environments.create(id, path === undefined ? {} : { path });
   };
 
-  test.skipIf(missing !== "")(`keeps the laws ${missing}`, async () => {
+  test.skipIf(missing !== "")(`passes the conformance suite ${missing}`, async () => {
     const skip = topTakesLuck.includes(id) ? ["demonstrations-reach-the-top"] : [];
     const { problems } = await checkEnvironment(make(), { tasks: 1, episodes: 2, skip });
     expect(problems).toEqual([]);
   });
 
-  test.skipIf(missing !== "")(`pays an expert more than a fool ${missing}`, async () => {
+  test.skipIf(missing !== "")(`rewards an expert more than a random policy ${missing}`, async () => {
     const environment = make();
     const [minimum, maximum] = environment.spec.rewardRange;
     const foolish = await mean(environment, fool);
     expect(foolish).toBeGreaterThanOrEqual(minimum);
     expect(foolish).toBeLessThanOrEqual(minimum + 0.5 * (maximum - minimum));
-    // In a zero-sum game experts among themselves earn what fools among themselves earn: its own tests play one side.
+    // In a zero-sum game, experts get the same total as random players. The environment's own tests play one side.
     if (environment.demonstrate === undefined || minimum === -maximum) return;
     const expert = await mean(environment, demonstrationPolicy({ environment }));
     expect(expert).toBeGreaterThan(foolish);

@@ -5,7 +5,7 @@ import type { LeakAttack } from "./hidden-test-leaks.ts";
 
 export type ArenaOptions = Pick<CodeTurnOptions, "mode" | "maxTurns" | "sandboxSlice" | "sandbox" | "shareTests">;
 
-/** An environment, and what its agents answer with an attack. */
+/** An environment, and the agents' answers for an attack. */
 export interface Arena {
   readonly name: string;
   /** Its tasks; `test` by default. */
@@ -14,10 +14,10 @@ export interface Arena {
   readonly answers: (attack: LeakAttack) => Readonly<Record<string, string>>;
 }
 
-/** The modes in which something is said after a turn. */
+/** The modes with feedback after a turn. */
 export const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;
 
-/** A hidden test of every arena has such a text. */
+/** Each arena has a hidden test with such a text. */
 const secret = /hidden[\W_]{0,3}\d\d/i;
 
 /** What the agents and the expert read of hidden tests while agents answer with each of some attacks. */
@@ -36,7 +36,7 @@ export async function leakedHiddenTests(options: {
     return "```\npass\n```";
   });
   const environment = arena.open(options.options, expert);
-  // As long as one instance is open, so is the sandbox.
+  // The sandbox stays open as long as an instance is open.
   const instance = await environment.create();
   const task = await (await environment.tasks(arena.split ?? "test")).get(0);
   const play = async (attack: LeakAttack): Promise<void> => {

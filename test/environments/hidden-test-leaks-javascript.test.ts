@@ -64,7 +64,7 @@ describe.each(backends)("$sandbox", ({ sandbox, missing }) => {
       expect(await leakedHiddenTests({ arena, options: { ...options, mode }, attacks })).toEqual([]);
     });
 
-    it("level_feedback shows tests that are shared, so that a leak would be seen", async () => {
+    it("level_feedback shows tests with shareTests, so a leak would be detected", async () => {
       const shared = { ...options, mode: "level_feedback", shareTests: true } as const;
       const read = await leakedHiddenTests({ arena, options: shared, attacks });
       // Those that put what they were called with into an answer or an error.

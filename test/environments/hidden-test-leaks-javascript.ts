@@ -1,6 +1,9 @@
 import type { LeakAttack } from "./hidden-test-leaks.ts";
 
-/** What attacks use: all that code can look at, the parts of it that look like a test, and what it was called with. */
+/**
+ * Helpers of attacks: everything that code can inspect, the parts of it that look like a test, and the arguments so
+ * far.
+ */
 const look = `const noted = [];
 let busy = false;
 const note = (value) => { if (busy) return; busy = true; try { noted.push(typeof value === "string" ? value : JSON.stringify(value) ?? String(value)); } catch {} busy = false; };
@@ -28,7 +31,7 @@ function everything() {
 function leak(seen) {}
 `;
 
-/** Notes what built-ins are called with and called on. */
+/** Records the arguments and receivers of built-ins. */
 const patch = `for (const object of [Reflect, JSON, Object, Array, Array.prototype, Map.prototype, Set.prototype, String.prototype, Function.prototype, Promise.prototype])
   for (const key of Object.getOwnPropertyNames(object)) {
     const { value } = Object.getOwnPropertyDescriptor(object, key);
@@ -37,7 +40,7 @@ const patch = `for (const object of [Reflect, JSON, Object, Array, Array.prototy
   }
 `;
 
-/** Getters and setters of prototypes that note what they are asked about. */
+/** Getters and setters of prototypes that record their receivers. */
 const spy = `for (const { prototype } of [Object, Array])
   for (const name of "args value self property kind target float list dict outcome reference cases next then toJSON get message stack".split(" ").concat(0, 1, 2))
     try { Object.defineProperty(prototype, name, { __proto__: null, configurable: true, get() { note(this); }, set(value) { note(value); } }); } catch {}

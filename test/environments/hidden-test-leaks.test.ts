@@ -82,7 +82,7 @@ const shouting = ({ before, after = "" }: LeakAttack): string =>
   block(`${before}\ndef shout(text):\n    made = leak(text)\n    return "wrong" if made is None else made\n${after}`);
 const helping = ({ before, after = "" }: LeakAttack): string =>
   block(`${before}\ndef aux(text):\n    made = leak(text)\n    return "wrong" if made is None else made\n${after}`);
-/** Of a class only functions are taken, so that what runs at load is in their default values. */
+/** Only functions of a class are used, so code that runs at load is in their default values. */
 const put = ({ before }: LeakAttack): string =>
   `def put(self, item, _=exec(${JSON.stringify(before)}, globals())):\n    self.items.append(item)\n    return leak(item)\n`;
 const last = ({ after = "" }: LeakAttack): string =>
@@ -156,7 +156,7 @@ describe.each(backends)("$name", ({ sandbox, missing }) => {
       expect(read).toEqual([]);
     });
 
-    it("level_feedback shows tests that are shared, so that a leak would be seen", async () => {
+    it("level_feedback shows tests with shareTests, so a leak would be detected", async () => {
       const attacks = leakAttacks.filter(({ name }) => name === "raises what it was called with");
       const shared = { ...options, mode: "level_feedback", shareTests: true } as const;
       expect(await leakedHiddenTests({ arena, options: shared, attacks })).not.toEqual([]);

@@ -1,12 +1,13 @@
 /**
- * Code that carries what it sees of the tests into feedback. Each attack is a piece of Python that defines `leak(seen)`,
- * which the functions under test call, and may do something while it is loaded. `{name}` stands for what it must define.
+ * Code that carries what it sees of the tests into feedback. Each attack is a piece of Python that defines
+ * `leak(seen)`. The functions under test call it. An attack may also run code while it is loaded. `{name}` is replaced
+ * by the required name.
  */
 export interface LeakAttack {
   readonly name: string;
-  /** Source that stands before the functions. */
+  /** Source code before the functions. */
   readonly before: string;
-  /** Source that stands after the functions, and ends the load. */
+  /** Source code after the functions, at the end of the load. */
   readonly after?: string;
 }
 

@@ -5,29 +5,29 @@ import { createRandom, deriveSeed, type Random } from "../../src/core/random/ran
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 
-/** Episodes of a climb: 2,000 with every change, 10,000 before a release (see CONTRIBUTING.md). */
+/** The number of episodes of a climb: 2,000 for each change, 10,000 before a release (see CONTRIBUTING.md). */
 const defaultEpisodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 2_000);
 
-/** What an answer-blind climb came to. */
+/** The result of a blind climb. */
 export interface Climb {
-  /** The highest total reward that any episode gave an agent. */
+  /** The highest total reward of an agent in any episode. */
   readonly best: number;
-  /** The text of that episode, the same for each turn and agent. */
+  /** The text of that episode. It is the same for each turn and agent. */
   readonly text: string;
   readonly episodes: number;
 }
 
 /**
- * Climbs one task's reward without knowing its answer: a text made of `words` is changed at random, and a change is
- * kept where no episode before earned more. What it reaches is what an agent can have without solving the task. Every
- * episode plays the same text in each turn and for each agent, in one instance of the environment: a new one for each
- * would start its threads anew.
+ * Climbs the reward of one task without knowing its answer. A text of `words` is changed at random, and a change is
+ * kept if its reward is higher than all earlier ones. The result is the reward that is possible without solving the
+ * task. Every episode plays the same text in each turn and for each agent, in one instance of the environment, because
+ * a new instance for each would start its threads again.
  */
 export async function climb<Task>(options: {
   readonly environment: EnvironmentDefinition<Task>;
   readonly task: TaskEntry<Task>;
   readonly words: readonly string[];
-  /** Texts to begin from, such as what the prompt itself says. */
+  /** Initial texts, such as sentences of the prompt. */
   readonly starts?: readonly string[];
   /** {@link defaultEpisodes} by default. */
   readonly episodes?: number;
@@ -64,7 +64,7 @@ async function rewardOf<Task>(options: {
   return Math.max(...rewards);
 }
 
-/** One word added, taken away, changed or moved; now and then the whole text is doubled or begun anew. */
+/** Adds, removes, changes or moves one word. Sometimes doubles or restarts the text. */
 function change(random: Random, text: string, words: readonly string[]): string {
   const parts = text === "" ? [] : text.split(" ").slice(0, 400);
   const at = random.integer(0, Math.max(0, parts.length - 1));

@@ -1,6 +1,6 @@
 /**
- * The sandbox of tests that are not about sandboxes: the one that starts soonest of those that
- * `LYCEUM_TEST_SANDBOXES` says are there, else the one that is always there.
+ * The sandbox of tests that are not about sandboxes: the fastest one to start of `LYCEUM_TEST_SANDBOXES`, otherwise the
+ * one that always works.
  */
 export const pythonSandbox: "bubblewrap" | "pyodide" = (process.env.LYCEUM_TEST_SANDBOXES ?? "")
   .split(",")

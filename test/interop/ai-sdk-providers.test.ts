@@ -8,7 +8,7 @@ import { providePackage } from "./serving-packages.ts";
 
 const { environment } = inject("interop");
 
-/** `@ai-sdk/openai-compatible`, as far as it is used. */
+/** The part of `@ai-sdk/openai-compatible` that is used. */
 interface Providers {
   createOpenAICompatible(options: { readonly name: string; readonly baseURL: string; readonly apiKey: string }): {
     chatModel(modelId: string): AiSdkModel;
@@ -39,7 +39,7 @@ async function ask(answers: readonly [ChatAnswer, ...ChatAnswer[]], asked: ActRe
 }
 
 describe("a model of @ai-sdk/openai-compatible", () => {
-  test("is sent every setting, tool and key, and its calls come back", async () => {
+  test("receives every setting, tool and key, and its calls are returned", async () => {
     const call = { id: "c", type: "function", function: { name: "add", arguments: '{"a":2}' } };
     const choice = { finish_reason: "tool_calls" };
     const parameters = { type: "object", properties: { a: { type: "number" } } };
@@ -62,7 +62,7 @@ describe("a model of @ai-sdk/openai-compatible", () => {
     });
   });
 
-  /** What this provider reads as an answer, so that it cannot be seen behind it. */
+  /** Responses that this provider accepts as an answer, so its caller cannot detect them. */
   const unseen: readonly string[] = [
     "two choices",
     "log-probabilities above 0",
@@ -73,7 +73,7 @@ describe("a model of @ai-sdk/openai-compatible", () => {
   ];
   const faults = Object.entries({ ...transientFaults, ...stallingFaults }).filter(([name]) => !unseen.includes(name));
 
-  test.each(faults)("is asked again after: %s", async (_, fault) => {
+  test.each(faults)("is retried after: %s", async (_, fault) => {
     const { result } = await ask([fault, completion("4")]);
     expect(result).toMatchObject({ action: { finish: "stop", message: textMessage("assistant", "4") }, retries: 1 });
     await expect(ask([fault])).rejects.toMatchObject({ code: "policy.unavailable" });
@@ -83,7 +83,7 @@ describe("a model of @ai-sdk/openai-compatible", () => {
     [401, "policy.unauthorized"],
     [400, "policy.rejected"],
     [404, "policy.rejected"],
-  ])("is not asked again after a status of %s", async (status, code) => {
+  ])("is not retried after a status of %s", async (status, code) => {
     await expect(ask([{ status, body: { error: { message: "no" } } }])).rejects.toMatchObject({ code });
   });
 });

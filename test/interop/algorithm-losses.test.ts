@@ -14,7 +14,7 @@ import type { TokenInput, TokenLoss } from "../trainers/reference-losses/token-l
 import { valueLoss } from "../trainers/reference-losses/value-loss.ts";
 import { runPython } from "./python.ts";
 
-/** Values and derivatives agree to this. */
+/** The tolerance of values and derivatives. */
 const tolerance = 1e-5;
 const range = { clipLow: 0.2, clipHigh: 0.28 };
 
@@ -112,7 +112,7 @@ function expectSame(ours: readonly { readonly value: number; readonly derivative
   expectClose([ours.reduce((sum, { value }) => sum + value, 0)], [theirs.value]);
 }
 
-/** A datum whose targets all count. */
+/** A datum in which all targets count. */
 function datum(fields: {
   readonly behaviour?: readonly number[];
   readonly reference?: readonly number[];
@@ -196,7 +196,7 @@ describe("equal PyTorch's autograd, to 1e-5", () => {
   });
 });
 
-test("generalized advantages and value targets equal an independent statement of the sum", () => {
+test("generalized advantages and value targets equal a direct evaluation of the sum", () => {
   for (const [i, job] of advantageJobs.entries()) {
     const ours = generalizedAdvantages(job);
     expectClose(ours.advantages, estimates[i]!.advantages);

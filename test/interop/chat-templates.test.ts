@@ -23,9 +23,9 @@ const conversations = templates.map(({ features }) =>
 
 interface Case {
   readonly conversation: Conversation;
-  /** Whether a text has control tokens. */
+  /** True if a text has control tokens. */
   readonly isHostile: boolean;
-  /** What transformers makes of the conversation without the control tokens in its texts. */
+  /** The rendering by transformers of the conversation without the control tokens in its texts. */
   readonly expected: Rendered;
 }
 
@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 
 describe.each(templates.map((template, index) => ({ ...template, index })))("the $name template", (template) => {
-  test("renders prompts to the ids that transformers gives", async () => {
+  test("renders prompts to the ids of transformers", async () => {
     await expectNone(
       template,
       ({ isHostile }) => !isHostile,
@@ -65,12 +65,12 @@ describe.each(templates.map((template, index) => ({ ...template, index })))("the
     );
   });
 
-  test("writes the control tokens that transformers writes if the texts have none", async () => {
+  test("writes the control tokens of transformers if the texts have none", async () => {
     await expectNone(template, ({ isHostile }) => isHostile, all[template.index]!.controlsIn);
   });
 });
 
-/** Fails with the number of disagreements about some conversations and the first few. */
+/** Fails with the number of disagreements about some conversations, and the first few. */
 async function expectNone(
   template: { readonly folder: string; readonly index: number },
   isChosen: (chosen: Case) => boolean,

@@ -3,7 +3,7 @@ import type { Json } from "../../src/contract/json.ts";
 /** The small tokenizers of python/make_tokenizers.py. */
 export const tokenizerKinds = ["smollm", "llama3", "qwen", "sentencepiece", "metaspace"] as const;
 
-/** What a tiny random checkpoint is made from (python/make_checkpoints.py). */
+/** The settings of a tiny random checkpoint (python/make_checkpoints.py). */
 export interface TinyCheckpoint {
   readonly name: string;
   readonly tokenizer: (typeof tokenizerKinds)[number];
@@ -14,7 +14,7 @@ export interface TinyCheckpoint {
   readonly configForm: "current" | "legacy";
 }
 
-/** At least as many as each tokenizer has ids; some checkpoints are padded beyond it, as Qwen's are. */
+/** At least as many as each tokenizer has ids. Some checkpoints are padded beyond it, like those of Qwen. */
 export const tinyVocabularySize = 640;
 
 const shape = {
@@ -28,7 +28,7 @@ const shape = {
   rms_norm_eps: 1e-5,
 };
 
-/** With 16 dimensions a head and these bounds, some rotary frequencies are kept, some blended, some divided. */
+/** With 16 dimensions per head and these bounds, some rotary frequencies are kept, some blended, some divided. */
 const llama3Rope = {
   rope_type: "llama3",
   rope_theta: 10_000,
@@ -38,7 +38,7 @@ const llama3Rope = {
   original_max_position_embeddings: 64,
 };
 
-/** For families whose defaults lie beyond a tiny vocabulary. */
+/** For families whose defaults are outside of a tiny vocabulary. */
 const specialIds = { bos_token_id: 1, eos_token_id: 2, pad_token_id: null };
 
 const gpt2Shape = {
@@ -70,7 +70,7 @@ export function adapterTargets({ config }: Pick<TinyCheckpoint, "config">): {
   }
 }
 
-/** One checkpoint of each family: between them every storage type, tied and not, sharded and not. */
+/** One checkpoint of each family. Together they have every storage type, tied or untied weights, sharded or not. */
 const quickNames = [
   "llama-llama3-rope",
   "smollm2-bf16",
@@ -212,7 +212,7 @@ const allCheckpoints: readonly TinyCheckpoint[] = [
       rope_parameters: plainRope(2_000_000),
       tie_word_embeddings: true,
       use_sliding_window: false,
-      // Its defaults lie beyond a tiny vocabulary.
+      // Its defaults are outside of a tiny vocabulary.
       bos_token_id: 1,
       eos_token_id: 2,
       pad_token_id: null,
@@ -233,7 +233,7 @@ const allCheckpoints: readonly TinyCheckpoint[] = [
     config: {
       ...gpt2Shape,
       ...specialIds,
-      // Odd heads, which no rotary family can have.
+      // An odd number of head dimensions, which no rotary family supports.
       n_embd: 60,
       n_inner: 100,
       activation_function: "gelu",

@@ -1,16 +1,16 @@
 import { expect } from "vitest";
 import type { Tensor } from "./tensor-file.ts";
 
-/** The limit on logits: the largest absolute difference, in float32. */
+/** The required limit on logits: the largest absolute difference, in float32. */
 export const logitTolerance = 1e-4;
 
-/** A log-probability differs by at most the difference of its logit and that of the normaliser. */
+/** A log-probability differs by at most the differences of its logit and of the normalizer. */
 export const logprobTolerance: number = 2 * logitTolerance;
 
-/** The limit on gradients, relative, norm by norm: see {@link gradientErrors}. */
+/** The required limit on gradients, relative to their norms: see {@link gradientErrors}. */
 export const gradientTolerance = 1e-3;
 
-/** The largest absolute difference; infinite where the lengths differ or a number is not finite. */
+/** The largest absolute difference. Infinite if the lengths differ or a number is not finite. */
 export function largestDifference(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   if (actual.length !== expected.length) return Number.POSITIVE_INFINITY;
   let largest = 0;
@@ -23,9 +23,9 @@ export function largestDifference(actual: ArrayLike<number>, expected: ArrayLike
 }
 
 /**
- * For each tensor, the norm of the difference over the norm of the reference: |actual - expected| / |expected|. A
- * tensor whose gradient is nothing but rounding noise (a millionth of the norm of the whole gradient) is measured
- * against that millionth instead.
+ * For each tensor, the norm of the difference divided by the norm of the reference: |actual - expected| / |expected|. A
+ * tensor whose gradient is only rounding noise (a millionth of the norm of the whole gradient) is divided by that
+ * millionth instead.
  */
 export function gradientErrors(
   actual: ReadonlyMap<string, Tensor>,

@@ -8,12 +8,12 @@ import { pythonOf } from "./python-environment.ts";
 
 const bubblewrap = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"].find((file) => existsSync(file));
 
-/** Whether {@link checkContained} can run here. */
+/** True if {@link checkContained} can run here. */
 export const canContain: boolean = bubblewrap !== undefined;
 
 /**
- * What the original HumanEval harness says of each completion, as `checkByHumanEval`, in namespaces of its own: it may be
- * given code that kills whatever it sees. Undefined where the harness came to an end before it gave its answer.
+ * Returns the verdict of the original HumanEval harness on each completion, like `checkByHumanEval`, in separate
+ * namespaces. The code may kill every process that it sees. Undefined if the harness ended before its answer.
  */
 export async function checkContained(options: {
   readonly environment: string;
@@ -31,7 +31,7 @@ export async function checkContained(options: {
     const walls = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/"];
     const places = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--bind", folder, folder, "--chdir", folder];
     const program = [pythonOf(environment), "-B", script, requestFile, responseFile];
-    // What it waits for may have been stopped.
+    // The process may have been stopped by the code.
     const timeoutMs = 30_000 + options.checks.length * options.timeout * 3_000;
     await execute(bubblewrap!, [...walls, ...places, "--", ...program], { timeoutMs }).catch(() => undefined);
     const answer = await readFile(responseFile, "utf8").catch(() => "null");

@@ -9,7 +9,7 @@ export interface Conversation {
   readonly tools?: readonly ToolSpec[];
 }
 
-/** What a template can express beside text. */
+/** The features of a template beside text. */
 export interface ConversationFeatures {
   readonly reasoning: boolean;
   readonly tools: boolean;
@@ -36,7 +36,7 @@ const tools: readonly ToolSpec[] = [
   { name: "roll", description: "Rolls a die.\nTwice.", parameters: { type: "object", properties: {} } },
 ];
 
-/** Conversations over odd texts, the same for the same seed. */
+/** Conversations with odd texts, the same for the same seed. */
 export function makeConversations(options: {
   readonly count: number;
   readonly seed: number;
@@ -77,7 +77,7 @@ function assistantParts(random: Random, texts: readonly string[], features: Conv
   return [{ type: "reasoning", text: random.pick(texts) }, text];
 }
 
-/** A conversation in the form that transformers' apply_chat_template takes. */
+/** A conversation in the form of transformers' apply_chat_template. */
 export function toTransformers(conversation: Conversation): { messages: Json; tools: Json } {
   return {
     messages: conversation.messages.map((message) => {

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 
-/** How much of a failed program's error output goes into the error. */
+/** The maximum length of a failed program's error output in the error. */
 const keptErrorCharacters = 4_000;
 
 /**
- * Runs a program to its end and gives its standard output. After `timeoutMs`, or when the signal aborts, it is killed
- * and the call rejects; a failure rejects with the end of what it wrote to standard error.
+ * Runs a program to its end and returns its standard output. After `timeoutMs`, or if the signal aborts, the program is
+ * killed and the call rejects. A failure rejects with the end of its standard error output.
  */
 export async function execute(
   program: string,
@@ -14,7 +14,7 @@ export async function execute(
     readonly timeoutMs: number;
     readonly signal?: AbortSignal;
     readonly environment?: Readonly<Record<string, string>>;
-    /** Where it runs; the current folder by default. */
+    /** The working folder. The current folder by default. */
     readonly folder?: string;
   },
 ): Promise<string> {

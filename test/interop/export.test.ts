@@ -17,7 +17,7 @@ const data = makeData({ sequences: ids, seed: 15 }).map(toDatum);
 const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 };
 const lora: TrainableSpec = { type: "lora", lora: { rank: 3, alpha: 7, seed: 1 } };
 
-/** Each checkpoint trained for two steps, fully and by LoRA, and exported; an adapter also merged into its model. */
+/** Each checkpoint trained for two steps, fully and by LoRA, and exported. An adapter is also merged into its model. */
 const cases = tiny.flatMap(({ name }) => [
   { name, format: "huggingface" as const, trainable: { type: "full" } as TrainableSpec },
   { name, format: "peft" as const, trainable: lora },

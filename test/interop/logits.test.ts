@@ -11,7 +11,7 @@ import { makeData, randomIds, toDatum } from "./sequences.ts";
 const { checkpoints, quick } = inject("interop");
 const tiny = tinyCheckpoints(quick);
 const folders = tiny.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
-/** Lengths of one token and of any, beyond what the Llama 3 checkpoints were scaled from. */
+/** Lengths of one token and more, also beyond the original context of the scaled Llama 3 checkpoints. */
 const ids = randomIds({ lengths: [1, 2, 17, 200], vocabularySize: tinyVocabularySize, seed: 5 });
 const data = [
   ...makeData({ sequences: ids.slice(1), seed: 6 }),

@@ -38,9 +38,9 @@ const cases = tiny.flatMap((checkpoint) =>
 const ids = randomIds({ lengths: [1, 30, 90], vocabularySize: tinyVocabularySize, seed: 12 });
 const data = makeData({ sequences: ids.slice(1), seed: 13 });
 const terms = [{ type: "crossEntropy" }, { type: "policyGradient", weight: 0.5 }] as const;
-/** peft drops in training only, so the adapters that it wrote for this rate serve the other tests as well. */
+/** peft applies dropout only in training, so the adapters with this rate serve the other tests as well. */
 const dropout = 0.3;
-/** The loss that is learnt with dropout. */
+/** The loss for training with dropout. */
 const imitation = [{ type: "crossEntropy" }] as const;
 const seed = 5;
 
@@ -120,7 +120,7 @@ describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name", ({ na
     await model.close();
   });
 
-  test("is a model by the folder that peft wrote, and continues", async () => {
+  test("is opened by its adapter folder, and continues", async () => {
     const source = { type: "pretrained", path: join(adapters.path, name) } as const;
     for (const trainable of [{ type: "frozen" }, { type: "lora", lora: {} }] as const) {
       const model = await backend.openModel({ source, trainable });

@@ -40,7 +40,7 @@ test("there are 2,000 different pairs of every kind, equal and unequal ones in e
   }
 });
 
-test("ours is right about 98 % of them, and calls no wrong answer right", () => {
+test("we are right about 98 % of them, and never accept a wrong answer", () => {
   const table = Object.entries(Object.groupBy(judged, ({ pair }) => pair.kind)).map(([kind, rows]) => ({
     kind,
     pairs: rows!.length,
@@ -71,7 +71,7 @@ test("every disagreement is adjudicated, and each class of them occurs", () => {
   expect([...found.keys()].sort()).toEqual(disagreements.map((row) => row.class).sort());
 });
 
-test("both err together on few pairs", () => {
+test("both are wrong on few pairs", () => {
   const shared = judged.filter(({ pair, ours, theirs }) => ours === theirs && ours !== pair.equal);
   expect(shared.length).toBeLessThanOrEqual(0.01 * count);
 });

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A tracking server of PyPI's `mlflow` on this machine, with its database in `folder`. Closing it ends the process. */
+/** A local tracking server of PyPI's `mlflow`, with its database in `folder`. Closing it ends the process. */
 export async function startRealMlflowServer(options: {
   /** The folder of the Python environment. */
   readonly environment: string;
@@ -19,7 +19,7 @@ export async function startRealMlflowServer(options: {
       ...["--backend-store-uri", `sqlite:///${join(folder, "mlflow.db")}`],
       ...["--default-artifact-root", join(folder, "artifacts")],
     ],
-    // A group of its own, for the server has children.
+    // A separate process group, because the server has child processes.
     { detached: true, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, MLFLOW_DISABLE_TELEMETRY: "true" } },
   );
   let said = "";
@@ -46,7 +46,7 @@ export async function startRealMlflowServer(options: {
   }
 }
 
-/** A port that nothing listens on at this moment. */
+/** A port that is currently free. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

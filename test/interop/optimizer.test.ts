@@ -14,7 +14,7 @@ const ids = randomIds({ lengths: [6, 25, 60], vocabularySize: tinyVocabularySize
 const data = makeData({ sequences: ids, seed: 19 });
 const terms = [{ type: "crossEntropy", weight: 0.02 }] as const;
 const steps = 5;
-/** Norms of these gradients lie above the clip norm at first. The epsilon keeps Adam from amplifying rounding. */
+/** The norms of these gradients are above the clip norm at first. The epsilon keeps Adam from amplifying rounding. */
 const adam = { learningRate: 2e-3, beta1: 0.9, beta2: 0.95, epsilon: 1e-4, weightDecay: 0.1, clipNorm: 0.5 };
 
 let references: Map<string, TrainingReference>;
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 describe.each(folders)("$name", ({ name, checkpoint }) => {
-  test("trains as PyTorch's AdamW does: losses, gradient norms, and logits at the end", async () => {
+  test("trains like PyTorch's AdamW: losses, gradient norms, and logits at the end", async () => {
     const reference = references.get(name)!;
     const model = await backend.openModel({
       source: { type: "pretrained", path: checkpoint },

@@ -8,9 +8,9 @@ import { execute } from "./execute.ts";
 import { pythonOf } from "./python-environment.ts";
 
 /**
- * Runs what stands under a heading of a document, in order: writes its configs, runs each `lyceum` command and each
- * Python block, in `folder` and where `cd` leads from there. It skips `npm install` alone: the sources of this repository
- * stand for the package. Returns the folder that it ended in, and what each command printed.
+ * Runs the blocks under a heading of a document, in order: writes its configs, runs each `lyceum` command and each
+ * Python block, in `folder` and where `cd` leads. Skips only `npm install`, because the sources of this repository
+ * replace the package. Returns the last folder, and the output of each command.
  */
 export async function runSection(options: {
   readonly document: string;

@@ -6,15 +6,15 @@ import { execute } from "./execute.ts";
 
 /** A Python virtual environment that tests need. */
 export interface WantedEnvironment {
-  /** What its folder's name begins with. */
+  /** The prefix of its folder's name. */
   readonly name: string;
   /** The file of this folder that lists its packages. */
   readonly requirements: string;
-  /** In words, such as "2.6 GB". */
+  /** A text such as "2.6 GB". */
   readonly download: string;
 }
 
-/** What the interop suite needs beside the harnesses that have an environment of their own. */
+/** The needs of the interop suite, without the harnesses that have their own environment. */
 export const interopEnvironment: WantedEnvironment = {
   name: "interop",
   requirements: "requirements.txt",
@@ -22,8 +22,9 @@ export const interopEnvironment: WantedEnvironment = {
 };
 
 /**
- * The folder of a Python virtual environment with everything in its list of requirements, under the user's cache folder
- * and named after the requirements and the interpreter. It is made where it is missing and is complete if it exists.
+ * Returns the folder of a Python virtual environment with everything in its list of requirements. It is in the user's
+ * cache folder and named after the requirements and the interpreter. It is created if it is missing, and complete if it
+ * exists.
  */
 export async function providePythonEnvironment(wanted: WantedEnvironment): Promise<string> {
   const requirements = join(import.meta.dirname, wanted.requirements);
@@ -40,12 +41,14 @@ export async function providePythonEnvironment(wanted: WantedEnvironment): Promi
   return folder;
 }
 
-/** The interpreter of a virtual environment. */
+/** Returns the interpreter of a virtual environment. */
 export function pythonOf(environment: string): string {
   return join(environment, "bin", "python");
 }
 
-/** Makes a folder by `make`, which gets a partial folder beside it; nothing half-made ever has the final name. */
+/**
+ * Creates a folder by `make`, which gets a temporary folder next to it. An incomplete folder never has the final name.
+ */
 export async function provideFolder(folder: string, make: (partial: string) => Promise<void>): Promise<void> {
   if (await exists(folder)) return;
   await mkdir(dirname(folder), { recursive: true });
@@ -54,7 +57,7 @@ export async function provideFolder(folder: string, make: (partial: string) => P
     await make(partial);
     await rename(partial, folder);
   } catch (error) {
-    // Another run that made the same folder in the meantime is as good.
+    // Another run may have created the same folder in the meantime.
     if (!(await exists(folder))) throw error;
   } finally {
     await rm(partial, { recursive: true, force: true });

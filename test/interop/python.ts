@@ -6,8 +6,8 @@ import { execute } from "./execute.ts";
 import { pythonOf } from "./python-environment.ts";
 
 /**
- * Runs a script of test/interop/python on a request and gives its response (see python/contract.py). Killed after
- * `timeoutMs`, 10 minutes by default, or when the signal aborts.
+ * Runs a script of test/interop/python with a request and returns its response (see python/contract.py). Killed after
+ * `timeoutMs`, 10 minutes by default, or if the signal aborts.
  */
 export async function runPython<Response>(options: {
   /** The folder of the virtual environment. */
@@ -15,7 +15,7 @@ export async function runPython<Response>(options: {
   /** File name without `.py`. */
   readonly script: string;
   readonly request: Json;
-  /** A folder of further packages. */
+  /** A folder of additional packages. */
   readonly packages?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -30,7 +30,7 @@ export async function runPython<Response>(options: {
     await execute(pythonOf(environment), [scriptFile, requestFile, responseFile], {
       timeoutMs,
       environment: {
-        // Compiled files go to the environment, not beside the scripts.
+        // Compiled files go to the environment, not next to the scripts.
         PYTHONPYCACHEPREFIX: join(environment, "pycache"),
         PYTHONDONTWRITEBYTECODE: "",
         PYTHONWARNINGS: "ignore",

@@ -30,7 +30,7 @@ const targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
 const lora = { rank: 8, alpha: 16, targets };
 const terms = [{ type: "crossEntropy" }, { type: "policyGradient", weight: 0.5 }] as const;
 
-describe.skipIf(quick)("SmolLM2-135M-Instruct (left out of the quick run)", () => {
+describe.skipIf(quick)("SmolLM2-135M-Instruct (skipped in the quick run)", () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
   let backend: TrainingBackend;
   let prompts: number[][];
@@ -66,9 +66,9 @@ describe.skipIf(quick)("SmolLM2-135M-Instruct (left out of the quick run)", () =
   }
 
   /**
-   * Expects the logits of transformers, to 1e-4. Through 30 layers float32 itself is not always that exact: where
-   * transformers' own logits are further than half of that from its logits in float64, twice their distance is
-   * allowed, since Lyceum's rounding is another of the same size.
+   * Expects the logits of transformers, to 1e-4. Over 30 layers, float32 is not always that exact. If transformers' own
+   * logits differ by more than half of that from its logits in float64, twice their difference is allowed, because
+   * Lyceum's rounding has the same size.
    */
   async function expectLogits(model: Model, sequences: number[][], folders: ModelFolders): Promise<void> {
     const [reference] = await forwardReference([{ ...folders, ids: sequences, measureRounding: true }]);
@@ -111,7 +111,7 @@ describe.skipIf(quick)("SmolLM2-135M-Instruct (left out of the quick run)", () =
     });
   });
 
-  test("continues greedily as transformers does", async () => {
+  test("continues greedily like transformers", async () => {
     const [reference] = await greedyReference([{ checkpoint: smollm2, prompts, tokens: 64 }]);
     await withModel({ type: "frozen" }, async (model) => {
       const sampler = await model.snapshot();

@@ -14,14 +14,14 @@ export interface ModelFolders {
   readonly adapter?: string;
 }
 
-/** What transformers makes of one model. */
+/** The results of transformers for one model. */
 export interface ForwardReference {
-  /** One for each sequence, (tokens, vocabulary) row by row. */
+  /** One per sequence, (tokens, vocabulary) row by row. */
   readonly logits: readonly Float32Array[];
   /** For each datum, over all of its targets. */
   readonly logprobs: readonly number[][];
   readonly entropy: readonly number[][];
-  /** For each sequence, where asked for: how far rounding has taken these float32 logits from the exact ones. */
+  /** For each sequence, if requested: the rounding error of these float32 logits. */
   readonly rounding: readonly number[];
 }
 
@@ -50,14 +50,16 @@ export async function forwardReference(
   );
 }
 
-/** Dropout of an adapter by masks that are given. */
+/** Dropout of an adapter with given masks. */
 export interface FixedDropout {
   readonly rate: number;
   /** By module and datum: for each token the inputs that are kept, 0 or 1. */
   readonly masks: Readonly<Record<string, readonly (readonly number[])[][]>>;
 }
 
-/** Gradients of all parameters, or of the adapter's and a value head's, by PyTorch autograd; and each loss term's sum. */
+/**
+ * Gradients of all parameters, or of the adapter and a value head, by PyTorch autograd, and the sum of each loss term.
+ */
 export async function gradientReference(
   jobs: readonly (ModelFolders & {
     readonly valueHead?: { readonly weight: readonly number[]; readonly bias: number };
@@ -77,13 +79,13 @@ export async function gradientReference(
   );
 }
 
-/** What PyTorch's AdamW makes of one model. */
+/** The results of PyTorch's AdamW for one model. */
 export interface TrainingReference {
   /** Before each step. */
   readonly losses: readonly number[];
   /** Before clipping. */
   readonly gradientNorms: readonly number[];
-  /** After the last step, one for each sequence. */
+  /** After the last step, one per sequence. */
   readonly logits: readonly Float32Array[];
 }
 
@@ -108,7 +110,7 @@ export async function trainingReference(
   );
 }
 
-/** A greedy continuation, and what the top two logits differed by at each of its steps. */
+/** A greedy continuation, and the difference of the top two logits at each of its steps. */
 export interface GreedyReference {
   readonly ids: readonly number[];
   readonly gaps: readonly number[];
@@ -122,7 +124,7 @@ export async function greedyReference(
   return continuations;
 }
 
-/** A LoRA adapter to be written by peft, with both halves random and not zero. */
+/** A LoRA adapter that peft writes, with random halves that are not zero. */
 export interface AdapterToMake {
   readonly checkpoint: string;
   readonly folder: string;
@@ -139,20 +141,23 @@ export async function makeAdapters(adapters: readonly AdapterToMake[]): Promise<
   await call("make_adapters", { adapters });
 }
 
-/** What transformers loads a folder as by itself, and whether its weights are those of another, rounded to that type. */
+/**
+ * The type as which transformers loads a folder by itself, and whether its weights are those of another folder, rounded
+ * to that type.
+ */
 export async function loadedTypes(
   folders: readonly { readonly folder: string; readonly exact: string }[],
 ): Promise<{ readonly dtype: string; readonly equal: boolean }[]> {
   return call<{ dtype: string; equal: boolean }[]>("loaded_types", { folders });
 }
 
-/** A new folder, removed with what is in it when disposed. */
+/** A new folder that is removed with its content when it is disposed. */
 export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), "lyceum-interop-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
 function call<Response>(script: string, request: object): Promise<Response> {
-  // Interfaces are not assignable to Json, which has an index signature; everything here is plain data.
+  // Interfaces are not assignable to Json, which has an index signature. Everything here is plain data.
   return runPython<Response>({ environment: inject("interop").environment, script, request: request as never });
 }

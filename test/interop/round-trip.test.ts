@@ -30,7 +30,7 @@ describe("the round trip of one agent", () => {
     expect((await readFile(join(folder, "good.jsonl"), "utf8")).split("\n").length).toBeGreaterThan(20);
   });
 
-  test("each training changed the model that it began with", async () => {
+  test("each training changed its initial model", async () => {
     const weights = (run: string): Promise<Buffer> =>
       readFile(join(folder, "runs", run, "model", "adapter_model.safetensors"));
     expect((await weights("again")).equals(await weights("grpo"))).toBe(false);

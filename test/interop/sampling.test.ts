@@ -14,13 +14,13 @@ const tiny = tinyCheckpoints(quick);
 
 const folders = tiny.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
 const tokens = 64;
-/** Prompts of unequal length, decoded in one batch; with their continuations they cross several cache sizes. */
+/** Prompts of unequal length, decoded in one batch. With their continuations they have several cache sizes. */
 const prompts = randomIds({ lengths: [1, 5, 40, 150], vocabularySize: tinyVocabularySize, seed: 16 });
 const temperature = 0.8;
 
 let greedy: Map<string, GreedyReference[]>;
 let backend: TrainingBackend;
-/** Drawn by Lyceum at a temperature, and what transformers says of the drawn tokens. */
+/** Samples of Lyceum at a temperature, and transformers' log-probabilities of these tokens. */
 let drawn: Map<string, { readonly samples: readonly Sample[]; readonly logprobs: readonly number[][] }>;
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function withModel<T>(checkpoint: string, use: (model: Model) => Promise<T
   return result;
 }
 
-/** One completion for each prompt, in the order of the prompts. */
+/** One completion per prompt, in the order of the prompts. */
 async function sampleAll(model: Model, at: number): Promise<Sample[]> {
   const requests = prompts.map(
     (promptIds, seed): SampleRequest => ({
@@ -74,14 +74,14 @@ async function sampleAll(model: Model, at: number): Promise<Sample[]> {
 }
 
 describe.each(folders)("$name", ({ name, checkpoint }) => {
-  test("continues greedily as transformers does", async () => {
+  test("continues greedily like transformers", async () => {
     const samples = await withModel(checkpoint, (model) => sampleAll(model, 0));
     for (const [request, reference] of greedy.get(name)!.entries()) {
       expectGreedy(samples[request]!.ids, reference);
     }
   });
 
-  test("draws with the log-probabilities of transformers", () => {
+  test("samples with the log-probabilities of transformers", () => {
     const { samples, logprobs } = drawn.get(name)!;
     for (const [request, sample] of samples.entries()) {
       expect(sample.ids).toHaveLength(tokens);

@@ -1,7 +1,7 @@
 import { createRandom } from "../../src/core/random/random.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 
-/** A datum in plain arrays, as it crosses to Python. Its numbers are float32, so that both sides see the same. */
+/** A datum in plain arrays, as Python receives it. Its numbers are float32, so that both sides see the same. */
 export interface PlainDatum {
   readonly tokens: number[];
   readonly targets: number[];
@@ -12,7 +12,7 @@ export interface PlainDatum {
   readonly returns?: number[];
   readonly oldValues?: number[];
   readonly temperature?: number;
-  /** The ids that each target was drawn from; null where any. */
+  /** The ids that each target was sampled from. Null if all. */
   readonly supports?: (number[] | null)[];
 }
 
@@ -26,7 +26,7 @@ export function randomIds(options: {
   return options.lengths.map((length) => Array.from({ length }, () => random.integer(0, options.vocabularySize - 1)));
 }
 
-/** Data over ids: masks with zeros, ones and weights between, and normal advantages. */
+/** Data over ids: masks with zeros, ones and weights between, and normally distributed advantages. */
 export function makeData(options: {
   readonly sequences: readonly (readonly number[])[];
   readonly seed: number;
@@ -44,8 +44,8 @@ export function makeData(options: {
 }
 
 /**
- * The data with behaviour and reference log-probabilities near the current ones. The ratios are well inside or well
- * outside a clip range of 0.2, where rounding cannot decide.
+ * The data with behaviour and reference log-probabilities near the current ones. The ratios are clearly inside or
+ * outside a clip range of 0.2, so that rounding does not matter.
  */
 export function withOldLogprobs(data: readonly PlainDatum[], current: readonly number[][], seed: number): PlainDatum[] {
   const random = createRandom(seed);
@@ -56,7 +56,7 @@ export function withOldLogprobs(data: readonly PlainDatum[], current: readonly n
   }));
 }
 
-/** The data with returns, and old values on all sides of what a value head near 0 predicts. */
+/** The data with returns, and old values above, below and near the predictions of a value head near 0. */
 export function withReturns(data: readonly PlainDatum[], seed: number): PlainDatum[] {
   const random = createRandom(seed);
   return data.map((datum) => ({
@@ -66,7 +66,7 @@ export function withReturns(data: readonly PlainDatum[], seed: number): PlainDat
   }));
 }
 
-/** The data with supports: a third of them every token, the others the target and up to nearly all of the others. */
+/** The data with supports: for a third every token, for the others the target and up to nearly all other tokens. */
 export function withSupports(
   data: readonly PlainDatum[],
   { vocabularySize, seed }: { readonly vocabularySize: number; readonly seed: number },
@@ -80,7 +80,7 @@ export function withSupports(
   return data.map((datum) => ({ ...datum, supports: datum.targets.map(support) }));
 }
 
-/** The same datum as a backend takes it. */
+/** The same datum in the form of a backend. */
 export function toDatum(plain: PlainDatum): Datum {
   const { tokens, targets, lossMask, advantages, temperature } = plain;
   const { behaviourLogprobs, referenceLogprobs, returns, oldValues, supports } = plain;

@@ -14,7 +14,7 @@ const { smollm2, environment, quick } = inject("interop");
 const questions = ["What is the capital of France?", "Write one sentence about the sea.", "What is 12 + 7?"];
 const maxTokens = 16;
 
-describe.skipIf(quick)("SmolLM2-135M-Instruct behind transformers serve (left out of the quick run)", () => {
+describe.skipIf(quick)("SmolLM2-135M-Instruct behind transformers serve (skipped in the quick run)", () => {
   let server: TransformersServer;
   let policy: Policy;
 
@@ -33,7 +33,7 @@ describe.skipIf(quick)("SmolLM2-135M-Instruct behind transformers serve (left ou
       seed: 1,
     });
 
-  test("answers greedily as transformers' generate does, and counts as it does", async () => {
+  test("answers greedily like transformers' generate, and counts the same tokens", async () => {
     const renderer = await loadRenderer(smollm2);
     const prompts = questions.map((question) => renderer.start({ messages: [textMessage("user", question)] }));
     const [reference] = await greedyReference([{ checkpoint: smollm2, prompts, tokens: maxTokens }]);
@@ -48,7 +48,7 @@ describe.skipIf(quick)("SmolLM2-135M-Instruct behind transformers serve (left ou
     }
   });
 
-  test("goes on with a text at its completions endpoint as transformers' generate does", async () => {
+  test("continues a text at its completions endpoint like transformers' generate", async () => {
     const { baseUrl } = server;
     const continuing = openAICompatiblePolicy({ baseUrl, model: smollm2, endpoint: "completions", maxRetries: 0 });
     const renderer = createTextRenderer(await loadTokenizer(smollm2));
@@ -72,13 +72,13 @@ describe.skipIf(quick)("SmolLM2-135M-Instruct behind transformers serve (left ou
     }
   });
 
-  test("ends before a stop string, which this server keeps", async () => {
+  test("ends before a stop sequence, which this server keeps", async () => {
     const { action } = await ask(questions[0]!, ["capital"]);
     expect(textOf(action.message)).toBe("The ");
     expect(action.finish).toBe("stop");
   });
 
-  test("refuses a field that it does not know, with its own words", async () => {
+  test("reports the server's error for an unknown field", async () => {
     const asking = openAICompatiblePolicy({ baseUrl: server.baseUrl, model: smollm2, extraBody: { nonsense: 1 } });
     const request = {
       agent: "a",

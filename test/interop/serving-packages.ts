@@ -6,7 +6,10 @@ import type { TransformersLibrary } from "../../src/core/policy/transformers-js/
 import { execute } from "./execute.ts";
 import { provideFolder, pythonOf } from "./python-environment.ts";
 
-/** The folder of what `transformers serve` and an ONNX export need beside the interop environment; made where missing. */
+/**
+ * The folder of the packages that `transformers serve` and an ONNX export need in addition to the interop environment.
+ * Created if missing.
+ */
 export async function provideServingPackages(environment: string): Promise<string> {
   const requirements = join(import.meta.dirname, "serving-requirements.txt");
   const hash = createHash("sha256")
@@ -36,10 +39,10 @@ export async function provideServingPackages(environment: string): Promise<strin
   return folder;
 }
 
-/** The version of transformers.js that is tried, which is the newest that uses the same onnxruntime-node. */
+/** The tested version of transformers.js, the newest one with the same onnxruntime-node. */
 const libraryVersion = "4.3.1";
 
-/** transformers.js, installed beside the interop environment where it is missing. */
+/** transformers.js, installed next to the interop environment if it is missing. */
 export async function provideTransformersLibrary(environment: string): Promise<TransformersLibrary> {
   const library = await providePackage({
     environment,
@@ -51,14 +54,14 @@ export async function provideTransformersLibrary(environment: string): Promise<T
   return library as TransformersLibrary;
 }
 
-/** A package from npm with what it depends on, installed beside the interop environment where it is missing. */
+/** A package of npm with its dependencies, installed next to the interop environment if it is missing. */
 export async function providePackage(options: {
   readonly environment: string;
   readonly name: string;
   readonly version: string;
   /** The file to import. */
   readonly main: string;
-  /** In words, such as "1 MB". */
+  /** A text such as "1 MB". */
   readonly download: string;
 }): Promise<unknown> {
   const { environment, name, version, main, download } = options;

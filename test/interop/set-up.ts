@@ -12,7 +12,7 @@ import { makeCorpus } from "./texts.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** What the whole interop suite shares. */
+    /** The shared data of the interop suite. */
     readonly interop: {
       /** The folder of the Python virtual environment. */
       readonly environment: string;
@@ -28,7 +28,7 @@ declare module "vitest" {
   }
 }
 
-/** Vitest's global set-up of the interop project: makes what every file needs, once, before any test runs. */
+/** Vitest's global setup of the interop project. Creates what every file needs, once, before any test runs. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const quick = process.env.LYCEUM_INTEROP === "quick";
   const environment = process.env.LYCEUM_INTEROP_VENV || (await providePythonEnvironment(interopEnvironment));
@@ -59,7 +59,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   }
 }
 
-/** The folder of the real checkpoint, converted once and kept beside the Python environment's packages. */
+/** The folder of the real checkpoint, converted once and stored next to the Python environment's packages. */
 async function provideSmolLM2(environment: string): Promise<string> {
   const script = join(import.meta.dirname, "python", "convert_gguf.py");
   const hash = createHash("sha256").update(await readFile(script));

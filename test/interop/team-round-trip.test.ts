@@ -14,7 +14,7 @@ const { environment: python, smollm2, quick } = inject("interop");
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data");
 const problems = join(data, "coop-humaneval.json");
 
-/** A cache of the hub with the model and the data set that the page names. */
+/** A hub cache with the model and the data set of the page. */
 async function hubCache(folder: string): Promise<string> {
   const commit = "0".repeat(40);
   const snapshots: string[] = [];
@@ -79,7 +79,7 @@ describe.skipIf(quick || !existsSync(problems))("the round trip of a team of two
     expect(new Set(rows.map((row) => (JSON.parse(row) as { agent: string }).agent))).toEqual(new Set(["aux", "main"]));
   });
 
-  test("goes on training, alone, as a team, and beside a frozen partner", async () => {
+  test("continues training, as a single agent, as a team, and with a frozen partner", async () => {
     for (const agent of ["aux", "main"]) {
       const before = await weights(`runs/team/model/${agent}`);
       expect((await weights(`runs/again/${agent}/model`)).equals(before)).toBe(false);
@@ -103,7 +103,7 @@ describe.skipIf(quick || !existsSync(problems))("the round trip of a team of two
         { checkpoint: smollm2, adapter, ids: [ids], measureRounding: true },
         { checkpoint: smollm2, ids: [ids] },
       ]);
-      // float32 itself is at the limit in so deep a model: see the README.
+      // float32 is at its limit in such a deep model: see the README.
       const tolerance = Math.max(logitTolerance, 2 * theirs[1]!.rounding[0]!);
       for (const { logits } of theirs.slice(0, 2)) {
         expect(largestDifference(ours, logits[0]!), agent).toBeLessThanOrEqual(tolerance);

@@ -7,8 +7,8 @@ export interface Tensor {
 }
 
 /**
- * Reads a safetensors file of float32 tensors. Lyceum's own reader is among what this suite checks, so it is not used
- * for what the reference programs wrote.
+ * Reads a safetensors file of float32 tensors. Lyceum's own reader is under test here, so it is not used for the files
+ * of the reference programs.
  */
 export async function readTensorFile(path: string): Promise<Map<string, Tensor>> {
   const file = await readFile(path);

@@ -64,8 +64,8 @@ const code = [
 const emoji = ["🙂", "👩‍🔬", "👍🏽", "🇬🇷", "🏳️‍🌈", "❤️", "☃", "🧮", "✌🏿", "👨‍👩‍👧‍👦", "1️⃣", "™"];
 
 /**
- * Ranges of code points whose properties have not changed since Unicode 10, unassigned and private ones among them:
- * Node and the libraries under `tokenizers` follow different versions, which differ on what was added later.
+ * Ranges of code points whose properties have not changed since Unicode 10, including unassigned and private ones. Node
+ * and the libraries of `tokenizers` implement different versions, which differ in later additions.
  */
 const stableRanges: readonly (readonly [first: number, last: number])[] = [
   [0x00a0, 0x024f],
@@ -114,7 +114,7 @@ const makers: readonly ((random: Random) => string)[] = [
     repeat(random, 6, () => random.pick([random.pick(specials), random.pick(words), random.pick(spaces)])).join(""),
   (random) => repeat(random, 20, () => String.fromCharCode(random.integer(0, 0x9f))).join(""),
   (random) => repeat(random, 12, () => character(random)).join(""),
-  // Letters with stacked combining marks in any order, and decomposed Hangul: what NFC reorders and joins.
+  // Letters with stacked combining marks in any order, and decomposed Hangul, which NFC reorders and composes.
   (random) =>
     repeat(
       random,
@@ -130,7 +130,7 @@ const makers: readonly ((random: Random) => string)[] = [
   (random) => random.pick(["a", " ", "\n", "9", "🙂", "é", "'", "."]).repeat(random.integer(1, 300)),
 ];
 
-/** Short texts meant to trip a tokenizer, the same for the same seed; the first ones are fixed edge cases. */
+/** Short texts that are hard for a tokenizer, the same for the same seed. The first ones are fixed edge cases. */
 export function makeTexts(options: { readonly count: number; readonly seed: number }): string[] {
   const random = createRandom(options.seed);
   const texts = [

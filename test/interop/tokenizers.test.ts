@@ -13,12 +13,12 @@ const folders: Readonly<Record<string, string>> = { ...tokenizers, "smollm2-135m
 const kinds = [...tokenizerKinds, "smollm2-135m-instruct"];
 const byteFallback = new Set(["sentencepiece", "metaspace"]);
 
-/** A thousand generated texts (200 in the quick run), and lines of GSM8K where the data is at hand. */
+/** A thousand generated texts (200 in the quick run), and lines of GSM8K if the data exists. */
 const texts = [...makeTexts({ count: quick ? 200 : 1_000, seed: 7 }), ...questions(quick ? 20 : 200)];
 
 interface Case {
   readonly tokenizer: Tokenizer;
-  /** Lists of ids that no text has given. */
+  /** Lists of ids that are not the encoding of a text. */
   readonly ids: readonly number[][];
   readonly theirs: {
     readonly encoded: readonly (readonly number[])[];
@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 
 describe.each(kinds)("the %s tokenizer", (kind) => {
-  test("gives the ids that transformers gives", () => {
+  test("gives the ids of transformers", () => {
     const { tokenizer, theirs } = cases.get(kind)!;
     const wrong = texts.flatMap((text, index) => {
       const expected = theirs.encoded[index]!;
@@ -59,13 +59,13 @@ describe.each(kinds)("the %s tokenizer", (kind) => {
     expectNone(wrong);
   });
 
-  test("decodes to the texts that transformers gives", () => {
+  test("decodes to the texts of transformers", () => {
     const { tokenizer, ids, theirs } = cases.get(kind)!;
     const lists = [...theirs.encoded, ...ids];
     const expectedTexts = [...theirs.decodedTexts, ...theirs.decodedIds];
     const wrong = lists.flatMap((list, index) => {
       const expected = expectedTexts[index]!;
-      // Of broken UTF-8 in byte tokens, transformers loses the whole characters beside it too; Lyceum does not.
+      // For broken UTF-8 in byte tokens, transformers also loses neighbouring whole characters. Lyceum does not.
       if (byteFallback.has(kind) && expected.includes("\ufffd")) return [];
       const actual = tokenizer.decode(list);
       return actual === expected ? [] : [JSON.stringify({ ids: list, actual, expected })];
@@ -79,7 +79,7 @@ function expectNone(disagreements: readonly string[]): void {
   expect({ count: disagreements.length, first: disagreements.slice(0, 5) }).toEqual({ count: 0, first: [] });
 }
 
-/** Questions and answers of GSM8K, or none where the data folder is missing: they add to the generated texts. */
+/** Questions and answers of GSM8K, in addition to the generated texts. None if the data folder is missing. */
 function questions(count: number): string[] {
   const folder = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data");
   const file = join(folder, "gsm8k-test.jsonl");

@@ -30,7 +30,7 @@ async function record(events: readonly TrainingEvent[], tracker: Tracker): Promi
   for await (const event of run) if (event.type === "warning") throw new Error(event.message);
 }
 
-/** The points that events make, by name, each value as the reader gives it. */
+/** The points of events, by name, with each value as the reader returns it. */
 function pointsOf(events: readonly TrainingEvent[], stored: (value: number) => number): Points {
   const points: Points = {};
   for (const event of events) {
@@ -44,7 +44,7 @@ function pointsOf(events: readonly TrainingEvent[], stored: (value: number) => n
   return points;
 }
 
-/** A run with what JSON and float32 lack. */
+/** A run with values that JSON and float32 cannot represent. */
 function oddRun(): TrainingEvent[] {
   const [start, ...rest] = sampleRun({ steps: 60 });
   const metrics = { a: Number.NaN, b: Number.POSITIVE_INFINITY, c: Number.NEGATIVE_INFINITY, d: 1e-300, e: 0.1, f: -7 };
@@ -59,7 +59,7 @@ describe("TensorBoard", () => {
       request: { folder: join(folder, "tensorboard") },
     });
 
-  test("reads every value at its step, as float32, and every text; every checksum holds", async () => {
+  test("reads every value at its step, as float32, and every text, with correct checksums", async () => {
     const events = oddRun();
     await record(events, tensorboardTracker());
     const { scalars, texts, records } = await read();
@@ -73,7 +73,7 @@ describe("TensorBoard", () => {
     expect(records).toBe(told.length + 3);
   });
 
-  test("drops what a resumed run takes again", async () => {
+  test("drops the steps that a resumed run repeats", async () => {
     await record(sampleRun({ steps: 60, stopAt: 30 }), tensorboardTracker());
     const resumed = sampleRun({ steps: 60, resumedFrom: 20, seed: 2 });
     await record(resumed, tensorboardTracker());
@@ -117,8 +117,8 @@ describe("MLflow", () => {
     runPython<Run[]>({ environment, script: "mlflow_run", request: { url: server.url, experiment } });
   const tracker = (experiment: string) => mlflowTracker({ url: server.url, experiment, runName: "a run" });
 
-  test("has every value at its step to the last bit, the config, and how the run ended", async () => {
-    // Its database has one value for what no number holds: NaN is kept as such, infinities as the greatest float64.
+  test("has every value at its step to the last bit, the config, and the status of the run", async () => {
+    // Its database keeps NaN, and stores infinities as the largest float64.
     const events = oddRun().map((event) => {
       if (event.type !== "step" || event.metrics.b === undefined) return event;
       const { b: _, c: __, ...metrics } = event.metrics;
@@ -132,7 +132,7 @@ describe("MLflow", () => {
     expect(run!.tags).toMatchObject({ "lyceum.algorithm": "grpo", "lyceum.environment": "math" });
   });
 
-  test("takes names and values of any kind", async () => {
+  test("accepts names and values of any kind", async () => {
     const [start, ...rest] = sampleRun({ steps: 1 });
     const metrics = { "reward/component/größe [%]: ../x": 1, "a//b": 2, "/": 3, "..": 4, "": 5, ["x".repeat(400)]: 6 };
     await record(
@@ -145,7 +145,7 @@ describe("MLflow", () => {
     for (const value of Object.values(metrics)) expect(values).toContain(value);
   });
 
-  test("goes on in the same run where the training is resumed; a stopped one is killed, a failed one failed", async () => {
+  test("continues the same run if the training is resumed, a stopped one is killed, and a failed one failed", async () => {
     await record(sampleRun({ steps: 60, stopAt: 30 }), tracker("resumed"));
     expect((await read("resumed")).map(({ status }) => status)).toEqual(["KILLED"]);
     await record(sampleRun({ steps: 60, resumedFrom: 30 }), tracker("resumed"));

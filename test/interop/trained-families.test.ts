@@ -28,7 +28,7 @@ beforeAll(async () => {
   return () => backend.close();
 });
 
-describe.each(["gpt2", "starcoder2-window"])("%s, as transformers wrote it", (name) => {
+describe.each(["gpt2", "starcoder2-window"])("%s, as written by transformers", (name) => {
   const checkpoint = join(checkpoints, name);
   const [ids] = randomIds({ lengths: [60], vocabularySize: tinyVocabularySize, seed: 31 }) as [number[]];
   let folder: string;
@@ -52,7 +52,7 @@ describe.each(["gpt2", "starcoder2-window"])("%s, as transformers wrote it", (na
     return logits;
   }
 
-  test("trains an adapter, which is evaluated, exported, and loaded by transformers and peft again", async () => {
+  test("trains an adapter that is evaluated, exported, and loaded by transformers and peft", async () => {
     await run("train", "--config", "train.yaml", "--output", "run");
     const few = ["--split", "test[:3]", "--max-tokens", "4", "--seed", "1"];
     await run("eval", "--env", "math", ...environment, ...few, "--model", "run/model", "--output", "evaluation");

@@ -51,7 +51,7 @@ function sampleAll(sampler: Sampler, at: number): Promise<Sample[]> {
 }
 
 describe.each(names)("%s by transformers.js", (name) => {
-  test("is continued greedily as transformers does", async () => {
+  test("is continued greedily like by transformers", async () => {
     const [reference] = await greedyReference([{ checkpoint: join(checkpoints, name), prompts, tokens }]);
     const sampler = await openSampler(name);
     const samples = await sampleAll(sampler, 0);
@@ -59,7 +59,7 @@ describe.each(names)("%s by transformers.js", (name) => {
     for (const [request, expected] of reference!.entries()) expectGreedy(samples[request]!.ids, expected);
   });
 
-  test("gives transformers' log-probabilities of what it draws, and draws the same again", async () => {
+  test("returns transformers' log-probabilities of its samples, and samples the same again", async () => {
     const sampler = await openSampler(name);
     const samples = await sampleAll(sampler, temperature);
     expect(await sampleAll(sampler, temperature)).toEqual(samples);
@@ -76,7 +76,7 @@ describe.each(names)("%s by transformers.js", (name) => {
   });
 });
 
-test("a policy of a folder answers with tokens, within its length, and the same for the same seed", async () => {
+test("a policy of a folder returns tokens, within its length, and the same for the same seed", async () => {
   const policy = await transformersPolicy({ model: exported(names[0]!), library });
   const act = (seed: number) =>
     policy.act({
@@ -92,7 +92,7 @@ test("a policy of a folder answers with tokens, within its length, and the same 
   expect(other.tokens!.completionIds).not.toEqual(first.tokens!.completionIds);
 });
 
-test("a precision that a folder lacks is refused with those that it has", async () => {
+test("a precision that a folder lacks is rejected, with the available ones", async () => {
   await expect(transformersPolicy({ model: exported(names[0]!), dtype: "q4", library })).rejects.toMatchObject({
     code: "model.missing",
     hint: expect.stringContaining("fp32"),

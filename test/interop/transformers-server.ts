@@ -5,12 +5,12 @@ import { createServer } from "node:net";
 import { pythonOf } from "./python-environment.ts";
 import { cacheFolder } from "./serving-packages.ts";
 
-/** How long a server may take to load its model. */
+/** The timeout of loading a model. */
 const startMs = 600_000;
 
 /** A running `transformers serve`. */
 export interface TransformersServer extends AsyncDisposable {
-  /** Where its API begins. */
+  /** The address of its API. */
   readonly baseUrl: string;
 }
 

@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 
 describe.each(cases.map((entry, index) => ({ ...entry, index })))("$checkpoint, $kind", (entry) => {
-  test(`has PyTorch's gradients of ${entry.name}, of the head and of what is under it`, async () => {
+  test(`has PyTorch's gradients of ${entry.name}, of the head and of the layers below it`, async () => {
     const reference = references[entry.index]!;
     const model = await openWithHead(entry);
     const first = await model.forwardBackward(data.slice(0, 3).map(toDatum), entry.terms);
@@ -84,7 +84,7 @@ function findCheckpoint(checkpoint: string): TinyCheckpoint {
   return tinyCheckpoints(quick).find(({ name }) => name === checkpoint)!;
 }
 
-/** A value head that is not the zeros that it starts at. */
+/** A value head that is not zero, unlike a new one. */
 function headOf(checkpoint: string): { readonly weight: readonly number[]; readonly bias: number } {
   const { config } = findCheckpoint(checkpoint);
   const random = createRandom(25);
@@ -94,7 +94,7 @@ function headOf(checkpoint: string): { readonly weight: readonly number[]; reado
   return { weight, bias: 0.25 };
 }
 
-/** The checkpoint, or the adapter that peft wrote over it, with the head that PyTorch has. */
+/** The checkpoint, or peft's adapter on it, with PyTorch's head. */
 async function openWithHead({ checkpoint, kind }: (typeof cases)[number]): Promise<Model> {
   const { weight, bias } = headOf(checkpoint);
   const parameters = new Map<string, InspectedArray>([

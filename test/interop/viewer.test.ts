@@ -41,7 +41,10 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
     };
   });
 
-  /** A page that fails the test where a script of it throws or is refused. `LYCEUM_SCREENSHOTS` keeps what it showed. */
+  /**
+   * A page that fails the test if one of its scripts throws or is blocked. `LYCEUM_SCREENSHOTS` is a folder for
+   * screenshots.
+   */
   async function opened(
     hash: string,
     test: (page: Page) => Promise<void>,
@@ -49,7 +52,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       readonly url?: string;
       readonly width?: number;
       readonly dark?: boolean;
-      /** The problem that the test is about. */
+      /** The problem of the test. */
       readonly problem?: string;
     } = {},
   ): Promise<void> {
@@ -76,7 +79,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
   }
   const rowsOf = (page: Page) => page.locator("table.episodes tbody tr");
 
-  it("lists the runs, and compares two that are chosen", () =>
+  it("lists the runs, and compares two selected ones", () =>
     opened("", async (page) => {
       await page.getByRole("link", { name: "first", exact: true }).waitFor();
       expect(await page.locator("table.runs tbody tr").count()).toBe(5);
@@ -84,14 +87,14 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       await page.getByRole("checkbox", { name: "Choose second" }).check();
       await page.getByRole("link", { name: "Compare the two" }).click();
       await page.getByText("40 tasks in both").waitFor();
-      // The earlier run is the one that is compared with.
+      // The earlier run is the baseline.
       expect(page.url()).toContain("#/compare/first/second");
       expect(await page.locator("tbody tr", { hasText: "accuracy" }).first().innerText()).toContain("+19.4 points");
       await page.getByLabel("tasks").selectOption("worse");
       expect(await page.getByText("3 tasks by accuracy").count()).toBe(1);
     }));
 
-  it("sorts and filters the runs, all of it in the address, and overlays trainings", () =>
+  it("sorts and filters the runs with the state in the address, and overlays trainings", () =>
     opened("", async (page) => {
       const paths = () => page.locator("table.runs tbody td.name a").allInnerTexts();
       await page.getByRole("link", { name: "first", exact: true }).waitFor();
@@ -116,7 +119,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       expect(await page.locator("table.metrics tbody tr", { hasText: "train" }).first().innerText()).toContain("grpo");
     }));
 
-  it("filters, searches and pages through episodes, all of it in the address", () =>
+  it("filters, searches and pages through episodes with the state in the address", () =>
     opened("#/run/first", async (page) => {
       await page.getByText("120 episodes").waitFor();
       expect(await rowsOf(page).count()).toBe(100);
@@ -135,7 +138,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       expect(await page.getByLabel("search the transcripts").inputValue()).toBe("add_17 ...");
     }));
 
-  it("goes from transcript to transcript by keys, within the filter", () =>
+  it("moves between transcripts by keys, within the filter", () =>
     opened("#/run/first?outcome=correct&order=task", async (page) => {
       await rowsOf(page).first().getByRole("link").click();
       await page.getByText("1 of 60").waitFor();
@@ -157,7 +160,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
     opened("#/run/first?outcome=correct&order=task", async (page) => {
       await rowsOf(page).first().getByRole("link").click();
       await page.locator(".message").first().waitFor();
-      // All agents turn by turn, and then one of them.
+      // All agents by turn, and then one of them.
       expect(await page.locator(".message.assistant header").allInnerTexts()).toEqual([
         ...["coder", "reviewer", "coder", "reviewer"],
       ]);
@@ -195,7 +198,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       expect(await page.locator("main img, main script").count()).toBe(0);
     }));
 
-  it("draws the curves of a training, and goes on with it", () =>
+  it("draws the curves of a training and updates them", () =>
     opened("#/run/train", async (page) => {
       await page.getByText("step 60 of 200").waitFor();
       expect(await page.locator(".uplot canvas").count()).toBeGreaterThan(5);
@@ -222,7 +225,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       await page.getByText("3 of 120 episodes").waitFor();
       expect(await rowsOf(page).first().innerText()).toMatch(/^2\s+12\s/);
       await rowsOf(page).first().getByRole("link").click();
-      // The agent that was filtered by is the one that is shown.
+      // The selected agent is shown.
       await page.getByText("Review a function that adds 12.").waitFor();
       expect(await page.locator("aside").innerText()).toMatch(/step\s+2[\s\S]*Ran 3 tests/);
       await page.getByRole("link", { name: /coder/ }).click();
@@ -256,7 +259,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       await page.locator(".status.completed").waitFor();
     }));
 
-  it("leads back to the page of the list that the transcript is on", () =>
+  it("leads back to the list page of the transcript", () =>
     opened("#/run/first?offset=100", async (page) => {
       await page.getByText("101 – 120").waitFor();
       await rowsOf(page).first().getByRole("link").click();
@@ -265,7 +268,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       await page.getByText("101 – 120").waitFor();
     }));
 
-  it("fits a telephone and the dark", async () => {
+  it("fits a phone and dark mode", async () => {
     const pages = ["#/run/first", "#/run/train", "#/compare/first/second", "#/run/stages%2F1-sft/episodes"];
     for (const hash of ["", ...pages, "#/run/first?task=%3D0", "#/run/stages%2F1-sft/episodes?task=%3D0"]) {
       await opened(
@@ -285,7 +288,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
     }
   });
 
-  it("says what went wrong, and goes on", () =>
+  it("reports an error and continues", () =>
     opened(
       "#/run/first/episode/nothing",
       async (page) => {
@@ -294,7 +297,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
         await page.getByRole("link", { name: "Lyceum" }).click();
         await page.getByRole("link", { name: "first", exact: true }).waitFor();
       },
-      // So the browser tells of the answer.
+      // So the browser reports the answer.
       { problem: "404 (Not Found)" },
     ));
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const folder = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data");
 
-/** Why tests on published benchmarks are skipped, or nothing where their files are there. */
+/** The reason why tests on published benchmarks are skipped. Undefined if their files are present. */
 export const noBenchmarkData: string | undefined = existsSync(join(folder, "HumanEval.jsonl.gz"))
   ? undefined
   : `there is no HumanEval.jsonl.gz in ${folder}: set LYCEUM_TEST_DATA`;

@@ -1,6 +1,6 @@
 import type { Language } from "../../sandbox/execution.ts";
 
-/** Code that does the same in each language, by what it does. */
+/** Programs with the same behaviour in each language. The names describe the behaviour. */
 export interface ConformancePrograms {
   /** `f(x)` returns twice x, a number or a string. */
   readonly double: string;
@@ -14,7 +14,7 @@ export interface ConformancePrograms {
   readonly unsupported: string;
   /** `f()` never returns. */
   readonly spin: string;
-  /** `f()` takes memory until there is none. */
+  /** `f()` allocates memory until none is left. */
   readonly fill: string;
   /** `f()` prints 200,000 times x and returns true. */
   readonly flood: string;
@@ -24,13 +24,13 @@ export interface ConformancePrograms {
   readonly deep: string;
   /** `f()` returns how often it was called in this process. */
   readonly count: string;
-  /** `f()` spoils whatever it can reach: builtins, modules, prototypes. */
+  /** `f()` changes everything that it can reach: builtins, modules, prototypes. */
   readonly pollute: string;
-  /** `f()` returns true where it finds nothing spoilt. */
+  /** `f()` returns true if it finds nothing changed. */
   readonly isClean: string;
   /** `f()` returns three random numbers. */
   readonly random: string;
-  /** A program that prints its input backwards. */
+  /** A program that prints its input in reverse. */
   readonly reverse: string;
   /** Prints something and then fails. */
   readonly failingScript: string;
@@ -39,11 +39,11 @@ export interface ConformancePrograms {
   /** A class `Counter` with `add(n)`, which returns itself, and an attribute `total`. */
   readonly counter: string;
   readonly judge: {
-    /** Of `f`, which doubles: passes, fails, and fails because `f` raises. */
+    /** Tests of `f`, which doubles. They pass, fail, and fail because `f` raises. */
     readonly setup: string;
     readonly passes: string;
     readonly fails: string;
-    /** Of `Counter`. */
+    /** Tests of `Counter`. */
     readonly ofCounter: string;
   };
 }

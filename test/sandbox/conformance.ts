@@ -7,12 +7,12 @@ import { toPlainValue } from "../../sandbox/plain-value-conversion.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { conformancePrograms } from "./conformance-programs.ts";
 
-/** A kind of sandbox, and what it is good for. */
+/** A kind of sandbox and its languages. */
 export interface ConformanceOptions {
   readonly name: string;
   readonly open: (options: { readonly workers: number }) => Promise<Sandbox> | Sandbox;
   readonly languages: readonly Language[];
-  /** Why this machine has none; its tests are then skipped. */
+  /** The reason why this machine does not have it. Its tests are then skipped. */
   readonly missing?: string | undefined;
 }
 
@@ -28,12 +28,12 @@ export function describeConformance({ name, open, languages, missing }: Conforma
     });
     afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-    it("says what it is", () => {
+    it("describes itself", () => {
       expect(sandbox.info.languages).toEqual(expect.arrayContaining([...languages]));
       expect(sandbox.info.version).not.toBe("");
     });
 
-    it.each(languages)("%s: requests that make no sense are refused", async (language) => {
+    it.each(languages)("%s: invalid requests are rejected", async (language) => {
       const request = requestOf(language, "", calls("f", []));
       const others = (["python", "javascript", "typescript"] as const).filter(
         (l) => !sandbox.info.languages.includes(l),
@@ -81,11 +81,11 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     expect(result.worker.jobs).toBeGreaterThan(0);
   });
 
-  it("runs no case at all where there is none", async () => {
+  it("runs no case if there are none", async () => {
     expect(await run(programs.double, calls("f"))).toMatchObject({ status: "ok", cases: [] });
   });
 
-  it("says what a case raised, and goes on", async () => {
+  it("reports the error of a case and continues", async () => {
     const { status, cases } = await run(programs.raise, calls("f", [plain(1)], [plain(0)], [plain(2)]));
     expect(status).toBe("ok");
     expect(cases).toMatchObject([
@@ -95,25 +95,25 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     ]);
   });
 
-  it.each(["syntaxError", "raiseAtLoad"] as const)("says what kept code from loading: %s", async (program) => {
+  it.each(["syntaxError", "raiseAtLoad"] as const)("reports the load error: %s", async (program) => {
     const result = await run(programs[program], calls("f", [], []));
     expect(result).toMatchObject({ status: "load_error", cases: [{ outcome: "missing" }, { outcome: "missing" }] });
     expect(result.error!.type).not.toBe("");
   });
 
-  it("says that a function is missing", async () => {
+  it("reports a missing function", async () => {
     const result = await run(programs.double, calls("g", []));
     expect(result).toMatchObject({ status: "load_error", cases: [{ outcome: "missing" }] });
   });
 
-  it("does not hand over what is no plain value", async () => {
+  it("reports values that are not plain as unsupported", async () => {
     const { status, cases } = await run(programs.unsupported, calls("f", []));
     expect(status).toBe("ok");
     expect(cases).toMatchObject([{ index: 0, outcome: "unsupported" }]);
     expect(cases[0]).not.toHaveProperty("value");
   });
 
-  it("keeps state between the cases of a job, and not where each is on its own", async () => {
+  it("keeps state between the cases of a job, but not if each case has its own process", async () => {
     const task = calls("f", [], [], []);
     const together = await run(programs.count, task);
     expect(together.cases.map(({ value }) => value)).toEqual([1, 2, 3].map(plain));
@@ -122,19 +122,19 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     expect(apart.cases.map(({ index, value }) => [index, value])).toEqual([0, 1, 2].map((i) => [i, plain(1)]));
   });
 
-  it("is clean after code that spoils what it reaches", async () => {
+  it("is clean after code that changes everything it reaches", async () => {
     await Promise.all(Array.from({ length: 4 }, () => run(programs.pollute, calls("f", []))));
     for (let i = 0; i < 4; i++) await expectClean();
   });
 
-  it("ends what never returns", async () => {
+  it("ends code that never returns", async () => {
     const result = await run(programs.spin, calls("f", []), { limits: { cpuMs: 300, wallMs: 3_000 } });
     expect(result.status).toMatch(/^timeout_(cpu|wall)$/);
     expect(result.cases).toMatchObject([{ index: 0, outcome: "missing" }]);
     await expectClean();
   });
 
-  it("ends what fills the memory", async () => {
+  it("ends code that fills the memory", async () => {
     const result = await run(programs.fill, calls("f", []), {
       limits: { memoryMb: 128, cpuMs: 8_000, wallMs: 30_000 },
     });
@@ -143,7 +143,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     await expectClean();
   });
 
-  it("cuts output to its limit, and goes on", async () => {
+  it("truncates output at its limit and continues", async () => {
     const result = await run(programs.flood, calls("f", []), { limits: { outputBytes: 1_000 } });
     expect(result).toMatchObject({ status: "ok", cases: [{ outcome: "returned", value: true }] });
     expect(result.stdout.truncated).toBe(true);
@@ -151,7 +151,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     expect(result.stdout.bytes).toBeGreaterThanOrEqual(1_000);
   });
 
-  it.each(["huge", "deep"] as const)("does not hand over what is too large: %s", async (program) => {
+  it.each(["huge", "deep"] as const)("does not return values that are too large: %s", async (program) => {
     const { status, cases } = await run(programs[program], calls("f", []));
     expect(status).not.toBe("infra_error");
     expect(cases).toHaveLength(1);
@@ -159,7 +159,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     await expectClean();
   });
 
-  it("repeats itself for the same seed", async () => {
+  it("gives the same result for the same seed", async () => {
     const draw = async (seed: number): Promise<unknown> =>
       (await run(programs.random, calls("f", []), { seed })).cases[0]!.value;
     const [first, again, other] = [await draw(1), await draw(1), await draw(2)];
@@ -168,7 +168,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     expect(other).not.toEqual(first);
   });
 
-  it("runs a program once for each input", async () => {
+  it("runs a program once per input", async () => {
     const result = await run(programs.reverse, { kind: "program", stdin: ["abc\n", "xy\n"] });
     expect(result.status).toBe("ok");
     expect(result.cases).toMatchObject([
@@ -177,13 +177,13 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     ]);
   });
 
-  it("runs a script as an agent does", async () => {
+  it("runs a script", async () => {
     const result = await run(programs.failingScript, { kind: "script", integrity: "inline" });
     expect(result.stdout.text).toBe("here\n");
     expect(result.cases).toMatchObject([{ outcome: "raised", error: { message: expect.stringContaining("why") } }]);
   });
 
-  it("judges functions by tests that run apart", async () => {
+  it("judges functions by tests in a separate process", async () => {
     const { setup, passes, fails } = programs.judge;
     const result = await run(programs.double, { kind: "judge", setup, tests: [fails, passes], exports: ["f"] });
     expect(result.status).toBe("ok");
@@ -193,7 +193,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     ]);
   });
 
-  it("fails code that raises while the judge sets up, and does not call that its own failure", async () => {
+  it("fails code that raises during the judge's setup, without a load error", async () => {
     const setup = language === "python" ? "f(0)" : "f(0);";
     const { passes } = programs.judge;
     const result = await run(programs.raise, { kind: "judge", setup, tests: [passes, passes], exports: ["f"] });
@@ -202,12 +202,12 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     expect(result.cases.map(({ outcome }) => outcome)).not.toContain("returned");
   });
 
-  it("judges classes by their objects", async () => {
+  it("judges classes by their instances", async () => {
     const task = { kind: "judge", tests: [programs.judge.ofCounter], exports: ["Counter"] } as const;
     expect(await run(programs.counter, task)).toMatchObject({ status: "ok", cases: [{ outcome: "returned" }] });
   });
 
-  it("grades right code and wrong code, by calls and by a judge", async () => {
+  it("grades right and wrong code, by calls and by a judge", async () => {
     const tests = [1, 2, 3, 4].map((n) => ({ args: [plain(n)], expected: plain(2 * n) }));
     const { setup, passes } = programs.judge;
     const suites: (CallSuite | JudgeSuite)[] = [
@@ -223,7 +223,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     }
   });
 
-  it("gives each of many jobs its own answer", async () => {
+  it("gives each of many jobs its own result", async () => {
     const results = await Promise.all(
       Array.from({ length: 24 }, (_, i) => run(programs.double, calls("f", [plain(i)]), { id: `job ${i}` })),
     );
@@ -234,7 +234,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     expect(current().stats()).toMatchObject({ waiting: 0, running: 0 });
   });
 
-  it("aborts one job, before and while it runs, and no other", async () => {
+  it("aborts one job, before it starts and while it runs, and no other", async () => {
     const aborted = await run(programs.double, calls("f", [plain(1)]), { signal: AbortSignal.abort() });
     expect(aborted).toMatchObject({ status: "aborted", cases: [{ outcome: "missing" }] });
     const controller = new AbortController();
@@ -248,7 +248,7 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     await expectClean();
   });
 
-  it("ends what runs when it is closed, and then takes nothing", async () => {
+  it("ends running jobs when it is closed, and then rejects requests", async () => {
     const sandbox = await open({ workers: 1 });
     const request = requestOf(language, programs.spin, calls("f", []));
     const running = sandbox.execute({ ...request, limits: { cpuMs: 60_000, wallMs: 60_000 } });

@@ -11,15 +11,18 @@ import { processes } from "./processes.ts";
 export interface DedicatedEngine extends AsyncDisposable {
   readonly docker: Docker;
   readonly connection: Docker.DockerOptions;
-  /** Starts it, for the first time or again; resolves once it answers. */
+  /** Starts or restarts it. Resolves when it answers. */
   readonly start: () => Promise<void>;
-  /** Sends a signal to its process. Resolves once that has ended, unless the signal is to pause it or to go on. */
+  /**
+   * Sends a signal to its process. Resolves after the process has ended, or immediately if the signal pauses or
+   * continues it.
+   */
   readonly signal: (signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT") => Promise<void>;
-  /** The processes that it has started, by number: containerd, its helpers, and what runs in containers. */
+  /** Returns the ids of its processes: containerd, its helpers, and the processes in containers. */
   readonly running: () => Promise<readonly number[]>;
 }
 
-/** How long it may take until it answers: the machine may be busy with other things. */
+/** The timeout of a start. The machine may be busy. */
 const startMs = 120_000;
 
 /** Why this machine cannot have an engine of a test's own with that image; undefined if it can. */

@@ -19,7 +19,7 @@ describeAdversaries({ name, open, pids: async () => (await containers()).map(({ 
 describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
   const same = "function f(x) { return x; }";
 
-  test("are what createSandbox takes for both languages, where it may choose", async () => {
+  test("are the choice of createSandbox with auto for both languages", async () => {
     for (const language of ["javascript", "typescript"] as const) {
       await using sandbox = await createSandbox({ language, workers: 1 });
       expect(sandbox.info).toMatchObject({ backend: "docker", languages: ["javascript", "typescript"] });
@@ -27,7 +27,7 @@ describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
     }
   });
 
-  test("have no network, no root, no powers and nothing to write to", async () => {
+  test("have no network, root, capabilities or writable files", async () => {
     await using sandbox = await open({ workers: 1 });
     await sandbox.warmUp();
     const docker = new Docker();
@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
     expect(HostConfig.SecurityOpt).toContain("no-new-privileges");
   });
 
-  test("are replaced where one is removed while idle, and end with the sandbox", async () => {
+  test("are replaced if they are removed while idle, and end with the sandbox", async () => {
     const docker = new Docker();
     {
       await using sandbox = await open({ workers: 1 });
@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
     expect(await containers()).toEqual([]);
   });
 
-  test("that use up their memory fail the job, not the sandbox", async () => {
+  test("fail the job if they run out of memory, not the sandbox", async () => {
     await using sandbox = await open({ workers: 1, container: { memoryMb: 128 } });
     const code = "function f() { for (const all = []; ; ) all.push(new Uint8Array(2 ** 24).fill(1)); }";
     const limits = { memoryMb: 4_000 };
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
     expect((await runJavaScript(sandbox, same, callsOf("f", [float(1)]))).status).toBe("ok");
   });
 
-  test("an image that is not there: sandbox.unavailable, and how to get it", async () => {
+  test("rejects with sandbox.unavailable and instructions if the image is missing", async () => {
     await expect(open({ image: "lyceum-no-such-image" })).rejects.toMatchObject({
       code: "sandbox.unavailable",
       hint: expect.stringContaining("docker build -t lyceum-no-such-image sandbox/docker/javascript"),
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
   });
 });
 
-/** The containers that this process has started. */
+/** The containers that this process started. */
 async function containers(): Promise<{ readonly id: string; readonly pid: number }[]> {
   const docker = new Docker();
   const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`], status: ["running"] };

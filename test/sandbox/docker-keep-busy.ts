@@ -1,9 +1,9 @@
 import { createBubblewrapSandbox } from "../../sandbox/bubblewrap/create-bubblewrap-sandbox.ts";
 import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
 
-/*
- * Run as a program, to be killed: opens the sandbox of its argument and keeps it busy, with processes that ignore what
- * they can. Says "started" once it has asked for everything.
+/**
+ * A program for a test that kills it. It opens the sandbox of its argument and keeps it busy with processes that ignore
+ * signals. It prints "started" after it has sent all requests.
  */
 const open = process.argv[2] === "docker" ? createDockerSandbox : createBubblewrapSandbox;
 const sandbox = await open({ workers: 4 });

@@ -11,7 +11,7 @@ const { missing } = zygoteBackends[0]!;
 const slow = "import time\ndef f():\n    time.sleep(60)\n    return 1";
 const quick = "def f(): return 1";
 
-test("without an engine: sandbox.unavailable, and what to do", async () => {
+test("rejects with sandbox.unavailable and instructions without an engine", async () => {
   const opening = createDockerSandbox({ connection: { socketPath: "/nowhere/docker.sock" } });
   await expect(opening).rejects.toMatchObject({
     code: "sandbox.unavailable",
@@ -21,7 +21,7 @@ test("without an engine: sandbox.unavailable, and what to do", async () => {
 
 describe("an owner", () => {
   const self = currentOwner();
-  test("that is this process is alive", () => expect(isDead(self)).toBe(false));
+  test("is alive if it is this process", () => expect(isDead(self)).toBe(false));
   test.each<[string, Partial<Owner>, boolean]>([
     ["has no process", { pid: 2 ** 22 - 1 }, true],
     ["has a process that began at another time", { started: "1" }, true],
@@ -41,14 +41,14 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     return (await docker.listContainers({ all: true, filters })).map(({ Id }) => Id);
   };
 
-  test("an image that is not there: sandbox.unavailable, and how to get it", async () => {
+  test("rejects with sandbox.unavailable and instructions if the image is missing", async () => {
     await expect(createDockerSandbox({ image: "lyceum-no-such-image" })).rejects.toMatchObject({
       code: "sandbox.unavailable",
       hint: expect.stringContaining("docker build -t lyceum-no-such-image sandbox/docker"),
     });
   });
 
-  test("closing removes the containers, and aborts what runs", async () => {
+  test("closing removes the containers and aborts running jobs", async () => {
     const others = new Set(await containersOf(currentOwner()));
     let running: Promise<unknown>;
     {
@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     await expect.poll(left).toEqual([]);
   });
 
-  test("containers of dead owners are removed at the start, those of others stay", async () => {
+  test("removes the containers of dead owners at the start, and no others", async () => {
     const self = currentOwner();
     const dead = { ...self, pid: 2 ** 22 - 1 };
     const foreign = { ...dead, boot: "another machine" };
@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     }
   });
 
-  test("a container can write nothing of its image, and the engine removes it when its input ends", async () => {
+  test("a container cannot write to its image, and the engine removes it when its input ends", async () => {
     const owner = { ...currentOwner(), started: "this test" };
     const program = { command: await runnerCommand(), environment: {}, user: "0:0", capabilities: [] };
     const limits = { memoryMb: 256, processes: 16, temporaryMb: 16 };
@@ -108,9 +108,9 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     });
     afterAll(() => sandbox[Symbol.asyncDispose]());
 
-    test("that is killed in the middle of a job is replaced, and the job is run again", async () => {
+    test("is replaced if it is killed during a job, and the job is retried", async () => {
       await runPython(sandbox, { code: quick, task: calls("f", []) });
-      // No attempt ends before that moment, however late the kill comes; the second one ends soon after it.
+      // No attempt ends before that moment, even if the kill is late. The second one ends soon after it.
       const end = Date.now() / 1000 + 5;
       const code = `import time\ndef f():\n    while time.time() < ${end}: time.sleep(.1)\n    return 1`;
       const running = runPython(sandbox, { code, task: calls("f", []), limits: { wallMs: 60_000 } });
@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     });
   });
 
-  test("a container that is out of memory ends the job with `memory`, not the runner", async () => {
+  test("a container without free memory ends the job with `memory`, not the runner", async () => {
     await using sandbox = await createDockerSandbox({ workers: 1, container: { memoryMb: 128 } });
     const code = "def f():\n    b = bytearray(400 << 20)\n    for i in range(0, len(b), 4096): b[i] = 1\n    return 1";
     const result = await runPython(sandbox, { code, task: calls("f", []), limits: { memoryMb: 600 } });

@@ -9,7 +9,7 @@ const backends: readonly ZygoteBackend[] = [
   { name: "pyodide", open: createPyodideSandbox, missing: undefined },
 ];
 
-test("there are many cheats, each with a name of its own", () => {
+test("there are many cheats, each with its own name", () => {
   expect(new Set(pythonCheats.map(({ name }) => name)).size).toBe(pythonCheats.length);
   expect(new Set(pythonCheats.map(({ code }) => code)).size).toBe(pythonCheats.length);
   expect(pythonCheats.length).toBeGreaterThanOrEqual(40);
@@ -22,7 +22,7 @@ describe.each(backends)("$name", ({ open, missing }) => {
   });
   afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-  test.skipIf(missing !== undefined)("no cheat passes, and the honest solution does", async () => {
+  test.skipIf(missing !== undefined)("no cheat passes, and the honest solution passes", async () => {
     const passed = await Promise.all(pythonCheats.map((cheat) => passedTests({ sandbox, cheat })));
     expect(pythonCheats.flatMap(({ name }, i) => (passed[i]!.length > 0 ? [name, passed[i]] : []))).toEqual([]);
     expect(await passedTests({ sandbox, cheat: honestPython })).toEqual(cheatedTests.map(({ task_id }) => task_id));

@@ -1,24 +1,24 @@
 import { expect } from "vitest";
 import type { ExecuteResult, Language, Sandbox } from "../../sandbox/index.ts";
 
-/** What samples are written in. */
+/** The languages of the samples. */
 export type SampleLanguage = Exclude<Language, "typescript">;
 
-/** How many right samples a fault has to leave right. */
+/** The number of right samples that must stay right during a fault. */
 const samples = 40;
 
-/** Programs that take a moment, asleep or in a loop, and give twice their argument. */
+/** Programs that sleep or loop for a moment and return twice their argument. */
 const right: Readonly<Record<SampleLanguage, (ms: number) => string>> = {
   python: (ms) => `import time\ndef f(x):\n    time.sleep(${ms / 1000})\n    return x + x`,
   javascript: (ms) => `function f(x) { const end = Date.now() + ${ms}; while (Date.now() < end); return x + x; }`,
 };
 
-/** Runs all samples at once, each of which has the right answer; `onResult` sees them as they end. */
+/** Runs all samples concurrently. Each has the right answer. `onResult` is called as they end. */
 export async function runSamples(
   sandbox: Sandbox,
   options: {
     readonly language: SampleLanguage;
-    /** How long each takes. */
+    /** The duration of each sample. */
     readonly ms?: number;
     readonly wallMs?: number;
   },
@@ -40,7 +40,7 @@ export async function runSamples(
   );
 }
 
-/** Every sample once, and each of them right. */
+/** Every sample is present once, and each is right. */
 export function expectAllRight(results: readonly ExecuteResult[]): void {
   const found = results.map(({ id, status, cases, error }) => [id, status, cases[0]?.value ?? error?.message]);
   expect(found.toSorted((a, b) => Number(a[0]) - Number(b[0]))).toEqual(

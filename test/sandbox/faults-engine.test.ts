@@ -22,7 +22,7 @@ afterAll(async () => {
   if (missing === undefined) await engine[Symbol.asyncDispose]();
 });
 
-/** How long the engine is away. */
+/** How long the engine is down. */
 const outageMs = 4_000;
 
 const faults = {
@@ -44,7 +44,7 @@ const faults = {
 } as const;
 
 test.skipIf(missing !== undefined).each(Object.entries(faults))(
-  `the engine %s during 40 right samples: all are right, nothing is left${title}`,
+  `the engine %s during 40 right samples: all stay right and nothing is left${title}`,
   async (name, bringAbout) => {
     const { connection, docker } = engine;
     const warnings: Error[] = [];
@@ -57,7 +57,7 @@ test.skipIf(missing !== undefined).each(Object.entries(faults))(
       await sandbox.warmUp();
       expect((await engine.running()).length).toBeGreaterThan(idle);
       const results: ExecuteResult[] = [];
-      // An engine that is stopped waits for its containers for ten seconds.
+      // A stopped engine waits ten seconds for its containers.
       const asked = { language: "python", ms: 1_000, wallMs: 30_000 } as const;
       const samples = runSamples(sandbox, asked, (result) => results.push(result));
       await expect.poll(() => results.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
@@ -66,7 +66,7 @@ test.skipIf(missing !== undefined).each(Object.entries(faults))(
       await samples;
       expectAllRight(results);
       if (!name.startsWith("is paused")) {
-        // The fault has met some of them, and says so.
+        // The fault has affected some samples, and the sandbox reports it.
         expect(results.some(({ attempts }) => attempts === 2)).toBe(true);
         expect(warnings.map(({ message }) => message)).toContainEqual(
           expect.stringMatching(/^A worker of the docker sandbox does not start: .*\. Retrying for \d+ s\.$/),
@@ -78,19 +78,19 @@ test.skipIf(missing !== undefined).each(Object.entries(faults))(
   },
 );
 
-/** Control groups of the first version: one folder each for memory, processors and the like. */
+/** Version 1 of control groups: one folder each for memory, processors and others. */
 const groups = "/sys/fs/cgroup";
 const hasGroups = existsSync(`${groups}/memory/memory.limit_in_bytes`);
 
 test.skipIf(missing !== undefined || !hasGroups)(
-  `a container's own limit of memory is told from one above it${hasGroups ? title : " (skipped: no control groups of the first version)"}`,
+  `a container's own memory limit is distinguished from a limit above it${hasGroups ? title : " (skipped: no control groups of version 1)"}`,
   async () => {
     const above = `lyceum-test-${process.pid}`;
     await mkdir(`${groups}/memory/${above}`);
     onTestFinished(async () => {
       for (const group of await readdir(groups)) await rmdir(`${groups}/${group}/${above}`).catch(() => undefined);
     });
-    // Memory that runs out above the container stands for a machine that has none left.
+    // A memory limit above the container simulates a machine without free memory.
     await writeFile(`${groups}/memory/${above}/memory.limit_in_bytes`, `${160 << 20}`);
     await using own = await ownEngine(image, [`--cgroup-parent=/${above}`]);
     const code = "def f():\n    b = bytearray(400 << 20)\n    for i in range(0, len(b), 4096): b[i] = 1\n    return 1";

@@ -2,9 +2,9 @@ import type { ExecuteResult } from "../../sandbox/index.ts";
 import { runSamples } from "./fault-samples.ts";
 import { type FaultySandbox, faultySandboxes, type SandboxName } from "./faulty-sandboxes.ts";
 
-/*
- * Run as a program, which may be killed or paused: opens the sandbox that its argument names, runs all samples, sends
- * each result to its parent, and closes the sandbox.
+/**
+ * A program that a test kills or pauses. It opens the sandbox of its argument, runs all samples, sends each result to
+ * its parent and closes the sandbox.
  */
 const { open, language }: FaultySandbox = faultySandboxes[process.argv[2] as SandboxName];
 {

@@ -10,7 +10,7 @@ import { expectAllRight } from "./fault-samples.ts";
 import { faultySandboxes, missingRequirement, type SandboxName } from "./faulty-sandboxes.ts";
 import { descendants, processes } from "./processes.ts";
 
-/** A process that has a sandbox, and the results that it has sent. */
+/** A process with a sandbox, and the results that it has sent. */
 interface Host {
   readonly process: ChildProcess;
   readonly results: ExecuteResult[];
@@ -25,13 +25,13 @@ function startHost(name: SandboxName): Host {
   return { process: child, results, ended: once(child, "close") };
 }
 
-/** Containers that a process has started, by number. */
+/** The ids of the containers that a process started. */
 async function containersOf(pid: number): Promise<readonly string[]> {
   const found = await new Docker().listContainers({ all: true, filters: { label: [ownerLabel] } });
   return found.filter(({ Labels }) => Labels[ownerLabel]?.includes(`"pid":${pid},`) === true).map(({ Id }) => Id);
 }
 
-/** Waits until nothing is there of what a host has started: `started` are its processes. */
+/** Waits until nothing is left that a host started. `started` are its processes. */
 async function expectNothingLeft(name: SandboxName, { pid }: ChildProcess, started: readonly number[]): Promise<void> {
   const left = async (): Promise<unknown> => {
     const alive = new Set(processes().map((each) => each.pid));
@@ -41,7 +41,7 @@ async function expectNothingLeft(name: SandboxName, { pid }: ChildProcess, start
   await expect.poll(left, { timeout: 60_000 }).toEqual([]);
 }
 
-/** Longer than the samples' limit of time. */
+/** Longer than the time limit of the samples. */
 const pauseMs = 7_000;
 
 const sandboxes = await Promise.all(
@@ -55,7 +55,7 @@ describe.each(sandboxes)("the host of $name", ({ name, missing }) => {
   const title = missing === undefined ? "" : ` (skipped: ${missing})`;
 
   test.skipIf(missing !== undefined)(
-    `is paused during 40 right samples: all are right, nothing is left${title}`,
+    `is paused during 40 right samples: all stay right and nothing is left${title}`,
     async () => {
       const host = startHost(name);
       await expect.poll(() => host.results.length, { timeout: 120_000 }).toBeGreaterThanOrEqual(4);
@@ -71,7 +71,7 @@ describe.each(sandboxes)("the host of $name", ({ name, missing }) => {
   );
 
   test.skipIf(missing !== undefined).each(["SIGKILL", "SIGTERM"] as const)(
-    `is ended by %s during 40 right samples: nothing is left, and the next host has them all right${title}`,
+    `is ended by %s during 40 right samples: nothing is left, and the next host gets all right${title}`,
     async (signal) => {
       const host = startHost(name);
       await expect.poll(() => host.results.length, { timeout: 120_000 }).toBeGreaterThanOrEqual(4);

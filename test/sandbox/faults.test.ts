@@ -9,10 +9,10 @@ import { expectAllRight, runSamples } from "./fault-samples.ts";
 import { type FaultySandbox, faultySandboxes, missingRequirement, type SandboxName } from "./faulty-sandboxes.ts";
 import { descendants, type ProcessEntry } from "./processes.ts";
 
-/** A sandbox, and where its processes are. */
+/** A sandbox, and how to find its processes. */
 interface WatchedSandbox extends FaultySandbox {
   readonly name: SandboxName;
-  /** Processes that run jobs, or start those that do. */
+  /** The processes that run jobs, or that start such processes. */
   readonly workers: () => Promise<readonly ProcessEntry[]>;
   readonly faults: readonly string[];
 }
@@ -67,11 +67,11 @@ const watched: readonly Pick<WatchedSandbox, "name" | "workers" | "faults">[] = 
 
 const firstCandidate = slotUid(0);
 
-/** Brings one fault about; false if there was nothing to bring it to. */
+/** Causes one fault. Returns false if there was no process to affect. */
 async function bringAbout(fault: string, { workers }: Pick<WatchedSandbox, "workers">): Promise<boolean> {
   const [, what, deed] = /^(?:the |its )(\w+) is (\w+)$/.exec(fault)!;
   if (what === "container") {
-    // One that waits already would be met again with the same sample, which then fails twice.
+    // A process that already waits would be affected again with the same sample, which then fails twice.
     const container = (await containers(["running"]))[0];
     if (container === undefined) return false;
     if (deed === "killed") await container.kill();
@@ -82,7 +82,7 @@ async function bringAbout(fault: string, { workers }: Pick<WatchedSandbox, "work
   }
   const all = await workers();
   const candidate = all.find(({ uid }) => uid >= firstCandidate);
-  // Of bubblewrap, what it runs: nothing waits for the outer process.
+  // For bubblewrap, the inner process, because nothing waits for the outer one.
   const worker = all.find(({ pid }) => !commandOf(pid).startsWith("bwrap"));
   const pid = what === "worker" ? worker?.pid : what === "candidate" ? candidate?.pid : candidate?.parent;
   if (pid === undefined) return false;
@@ -107,21 +107,21 @@ describe.each(
   const title = missing === undefined ? "" : ` (${name} skipped: ${missing})`;
 
   test.skipIf(missing !== undefined).each(faults)(
-    `%s during 40 right samples: all are right, nothing is left${title}`,
+    `%s during 40 right samples: all stay right and nothing is left${title}`,
     async (fault) => {
       {
         await using sandbox = await open({ workers: 2 });
         await sandbox.warmUp();
         const results: ExecuteResult[] = [];
         const samples = runSamples(sandbox, { language }, (result) => results.push(result));
-        // Once near the beginning, and once later.
+        // Once near the beginning and once later.
         for (const count of [1, 12]) {
           await expect.poll(() => results.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(count);
           await expect.poll(() => bringAbout(fault, faulty), { timeout: 60_000 }).toBe(true);
         }
         await samples;
         expectAllRight(results);
-        // The fault has met some of them.
+        // The fault has affected some samples.
         expect(results.filter(({ attempts }) => attempts === 2).length).toBeGreaterThan(0);
       }
       await expect.poll(workers, { timeout: 30_000 }).toEqual([]);

@@ -6,7 +6,7 @@ import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-s
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { SampleLanguage } from "./fault-samples.ts";
 
-/** A sandbox that faults are brought to. */
+/** A sandbox for fault tests. */
 export interface FaultySandbox {
   readonly language: SampleLanguage;
   readonly open: (options: { readonly workers: number }) => Promise<Sandbox> | Sandbox;

@@ -40,7 +40,7 @@ describe("every comparator", () => {
     );
   });
 
-  it("takes a value for itself where it holds no nan and is of the right kind", () => {
+  it("accepts equal values that have no nan and the right kind", () => {
     fc.assert(
       fc.property(pythonValue, (value) => {
         if (JSON.stringify(value).includes("nan")) return;
@@ -76,14 +76,14 @@ describe("unordered", () => {
     expect(javascript([[1], [2]], [[2], [1]], { kind })).toBe(true);
     expect(javascript([[1], [1]], [[2], [1]], { kind })).toBe(false);
   });
-  it("keeps the order of what is inside the items", () => {
+  it("respects the order within the items", () => {
     const pair = (a: string, b: string): PlainValue => ({ list: [a, b] });
     expect(python({ list: [pair("b", "a")] }, { list: [pair("a", "b")] }, { kind })).toBe(false);
   });
 });
 
 describe("close", () => {
-  it("is math.isclose on numbers, wherever they stand", () => {
+  it("is math.isclose on numbers at any depth", () => {
     const near: Comparator = { kind: "close", absolute: 1e-6 };
     expect(python(float("1.0000001"), int("1"), near)).toBe(true);
     expect(python(float("1.00001"), int("1"), near)).toBe(false);
@@ -118,7 +118,7 @@ describe("close", () => {
     expect(python(int("112"), int("100"), tenth)).toBe(false);
     expect(python(int("0"), float("1e-300"), tenth)).toBe(false);
   });
-  it("takes an infinity for itself alone, and nan for nothing", () => {
+  it("accepts an infinity only for itself, and never accepts nan", () => {
     const wide: Comparator = { kind: "close", absolute: 1e308, relative: 1 };
     expect(python(float("inf"), float("inf"), wide)).toBe(true);
     expect(python(float("inf"), float("-inf"), wide)).toBe(false);
@@ -129,7 +129,7 @@ describe("close", () => {
 });
 
 describe("text", () => {
-  it("forgives white space at the ends only", () => {
+  it("ignores only white space at the ends", () => {
     const kind = "text";
     expect(python("a \r\nb\t\n\n", "a\nb", { kind })).toBe(true);
     expect(python("a\n\nb", "a\nb", { kind })).toBe(false);
@@ -159,7 +159,7 @@ describe("truthy and falsy", () => {
     [{ complex: ["0.0", "-0.0"] }, false, true],
     [{ complex: ["0.0", "1.0"] }, true, true],
     [{ undefined: true }, false, false],
-  ])("take %j as each language does", (got, inPython, inJavascript) => {
+  ])("treat %j as each language does", (got, inPython, inJavascript) => {
     for (const [language, truth] of [
       ["python", inPython],
       ["javascript", inJavascript],
@@ -171,7 +171,7 @@ describe("truthy and falsy", () => {
 });
 
 describe("custom", () => {
-  it("asks the function", () => {
+  it("calls the function", () => {
     const comparator: Comparator = { kind: "custom", compare: (got, expected) => got === "a" && expected === "b" };
     expect(python("a", "b", comparator)).toBe(true);
     expect(python("b", "a", comparator)).toBe(false);

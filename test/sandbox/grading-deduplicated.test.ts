@@ -11,7 +11,7 @@ const request: ExecuteRequest = {
 };
 
 describe("deduplicated", () => {
-  it("runs identical requests once, at once or one after another, and keeps their ids", async () => {
+  it("runs identical requests once, whether concurrent or consecutive, and keeps their ids", async () => {
     const inner = scriptedSandbox(() => ({}));
     await using sandbox = deduplicated(inner);
     const reordered = { ...request, files: { "b.py": "", "a.py": "def f(): pass" } };
@@ -24,7 +24,7 @@ describe("deduplicated", () => {
     expect(inner.requests).toHaveLength(1);
   });
 
-  it("tells requests apart by all that matters", async () => {
+  it("distinguishes requests by everything that affects the result", async () => {
     const inner = scriptedSandbox(() => ({}));
     await using sandbox = deduplicated(inner);
     const others: ExecuteRequest[] = [
@@ -42,7 +42,7 @@ describe("deduplicated", () => {
     expect(inner.requests).toHaveLength(others.length);
   });
 
-  it("does not keep a failure of the sandbox", async () => {
+  it("does not cache a failure of the sandbox", async () => {
     const statuses: ExecuteResult["status"][] = ["infra_error", "aborted", "ok"];
     const inner = scriptedSandbox(() => ({ status: statuses.shift()! }));
     await using sandbox = deduplicated(inner);
@@ -51,7 +51,7 @@ describe("deduplicated", () => {
     expect(seen).toEqual(["infra_error", "aborted", "ok", "ok"]);
   });
 
-  it("rejects as the sandbox does, each time", async () => {
+  it("rejects like the sandbox, each time", async () => {
     const inner = scriptedSandbox(() => {
       throw new Error(`refused ${inner.requests.length}`);
     });
@@ -60,7 +60,7 @@ describe("deduplicated", () => {
     await expect(sandbox.execute(request)).rejects.toThrow("refused 2");
   });
 
-  it("keeps the results that were used last", async () => {
+  it("keeps the most recently used results", async () => {
     const inner = scriptedSandbox(() => ({}));
     await using sandbox = deduplicated(inner, { entries: 2 });
     const seeds = [1, 2, 1, 3, 1, 2];
@@ -68,7 +68,7 @@ describe("deduplicated", () => {
     expect(inner.requests.map(({ seed }) => seed)).toEqual([1, 2, 3, 2]);
   });
 
-  it("ends an execution once nobody waits for it, and not before", async () => {
+  it("ends an execution only when no caller waits for it any more", async () => {
     const inner = scriptedSandbox(async ({ signal }) => {
       await new Promise((resolve) => signal!.addEventListener("abort", resolve));
       return { status: "aborted" };
@@ -90,7 +90,7 @@ describe("deduplicated", () => {
     await three;
   });
 
-  it("passes on what was aborted before", async () => {
+  it("passes on a signal that is already aborted", async () => {
     const inner = scriptedSandbox(({ signal }) => ({ status: signal?.aborted === true ? "aborted" : "ok" }));
     await using sandbox = deduplicated(inner);
     expect((await sandbox.execute({ ...request, signal: AbortSignal.abort() })).status).toBe("aborted");

@@ -8,14 +8,14 @@ import { deepEqual } from "../../sandbox/plain-value-deep-equality.ts";
 import { showPlainValue } from "../../sandbox/plain-value-text.ts";
 import { javascriptValue } from "./plain-value-arbitraries.ts";
 
-/** What a whole source is read as; undefined where it is no constant. */
+/** Returns the value of a whole source. Undefined if it is not a constant. */
 function constantOf(source: string): ReturnType<typeof toPlainValue> | undefined {
   const read = readJavascriptConstant(source, 0);
   return read?.end === source.trimEnd().length ? read.value : undefined;
 }
 
 describe("constants of JavaScript", () => {
-  it("are what JavaScript evaluates them to, for any value of literals", () => {
+  it("have the value that JavaScript gives them, for any literal", () => {
     let read = 0;
     fc.assert(
       fc.property(javascriptValue, (value) => {
@@ -117,7 +117,7 @@ describe("constants of JavaScript", () => {
     "1e",
     "08",
     "-'1'",
-  ])("%j means what it means to JavaScript, or is left alone", (source) => {
+  ])("%j has its JavaScript meaning or is undefined", (source) => {
     const constant = constantOf(source);
     if (constant === undefined) return;
     const evaluated: unknown = structuredClone(runInNewContext(`(${source}\n)`));
@@ -127,7 +127,7 @@ describe("constants of JavaScript", () => {
     );
   });
 
-  it("that matter are read", () => {
+  it("in common use are parsed", () => {
     for (const source of ["-0", "1.", ".5", "0xff", "-10n", "NaN", "[1,]", "{'a b':1,}", "'\\u{1F600}'", "undefined"]) {
       expect(constantOf(source), source).toBeDefined();
     }
@@ -142,7 +142,7 @@ describe("compileJavascriptTests", () => {
   const compile = (test: string): ReturnType<typeof compileJavascriptTests> =>
     compileJavascriptTests({ test, language: "javascript", entryPoint: "f" });
 
-  it("makes calls, compared as assert.deepEqual does", () => {
+  it("compiles calls, compared like assert.deepEqual", () => {
     const suite = compile(
       file("  assert.deepEqual(candidate(),0);", '  assert.deepEqual(candidate("a)", [1]), {a: [","]});'),
     );
@@ -174,12 +174,12 @@ describe("compileJavascriptTests", () => {
     "  assert.deepEqual(candidate(1)(2),1);",
     "  assert.deepEqual(candidate(1 2),1);",
     "  if (0) { assert.deepEqual(candidate(1),1); }",
-  ])("refuses %j", (line) => {
+  ])("rejects %j", (line) => {
     const test = file("  assert.deepEqual(candidate(1),1);".repeat(Number(line !== "")), line);
     expect(() => compile(test)).toThrow(expect.objectContaining({ code: "data.malformed" }));
   });
 
-  it("does not take another function's tests for its own", () => {
+  it("rejects tests of another function", () => {
     const test = file("  assert.deepEqual(candidate(1),1);").replace("candidate = f", "candidate = g");
     expect(() => compile(test)).toThrow("constant");
     expect(() => compile(`${file("  assert.deepEqual(candidate(1),1);")}\nmore();`)).toThrow("constant");

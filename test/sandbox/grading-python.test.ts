@@ -22,7 +22,7 @@ beforeAll(async () => {
   python = await startPythonOracle();
 });
 
-/** The constant that a whole source is; undefined where it is none. */
+/** Returns the constant of a whole source. Undefined if it is not a constant. */
 function constantOf(source: string): PlainValue | undefined {
   const lines = readLogicalLines(source);
   if (lines?.length !== 1) return undefined;
@@ -30,7 +30,7 @@ function constantOf(source: string): PlainValue | undefined {
   return parsed?.length === lines[0]!.tokens.length ? pythonConstant(parsed.expression) : undefined;
 }
 
-/** What Python makes of each source: its value, or null where it raises or gives no plain value. */
+/** Returns Python's value of each source. Null if it raises or the value is not plain. */
 function evaluated(sources: readonly string[]): ({ readonly value: PlainValue } | null)[] {
   const program = `
 import warnings
@@ -58,14 +58,14 @@ function expectAgreement(sources: readonly string[]): { readonly read: number } 
 }
 
 describe("constants", () => {
-  it("are what Python says they are, for any value", () => {
+  it("have the value that Python gives them, for any value", () => {
     const values = fc.sample(pythonValue, { numRuns: 3_000, seed: 1 });
     const sources = values.map((value) => showPlainValue(value, { language: "python", maxLength: 1e9 }));
     const { read } = expectAgreement(sources);
     expect(read).toBeGreaterThan(1_000);
   });
 
-  it("are what Python says they are, for any arithmetic", () => {
+  it("have the value that Python gives them, for any arithmetic", () => {
     const leaf = fc.constantFrom(
       "0",
       "1",
@@ -272,14 +272,14 @@ describe("constants", () => {
     "inf",
     "[1,,2]",
   ];
-  it.each(literals)("agree with Python on %j, or are left to it", (source) => {
+  it.each(literals)("agree with Python on %j, or are undefined", (source) => {
     expectAgreement([source]);
   });
 
-  it("that matter are read", () => {
+  it("in common use are parsed", () => {
     const unread = literals.slice(0, 60).filter((source) => constantOf(source) === undefined);
     const inPython = evaluated(unread);
-    // What Python can evaluate and we leave to it, for a reason each.
+    // Expressions that Python can evaluate and that we do not, each for a reason.
     expect(unread.filter((_, i) => inPython[i] !== null)).toEqual([
       "1e400",
       "-1e400",
@@ -296,7 +296,7 @@ describe("constants", () => {
     ]);
   });
 
-  it("of great depth or size are left alone", () => {
+  it("of great depth or size are undefined", () => {
     expect(constantOf("[".repeat(100_000))).toBeUndefined();
     expect(constantOf(`${"[".repeat(5_000)}${"]".repeat(5_000)}`)).toBeUndefined();
     expect(constantOf(`${"-".repeat(50_000)}1`)).toBeUndefined();
@@ -359,11 +359,11 @@ def answer(pairs): return [one(*pair) for pair in pairs]`;
     "x = 1\n\f\ny = 2",
     "if a:\n    b\n    if c:\n        d\n    else:\n        e\nf",
     "x = 1 if 2else 3",
-  ])("are taken apart as Python does: %j", (source) => {
+  ])("are split like Python does: %j", (source) => {
     expectSameTree([source]);
   });
 
-  it.skipIf(noBenchmarkData)("of every benchmark are taken apart as Python does", async () => {
+  it.skipIf(noBenchmarkData)("of every benchmark are split like Python does", async () => {
     const rows = await Promise.all(
       ["HumanEval.jsonl.gz", "mbpp.jsonl", "ClassEval_data.json"].map((name) => readBenchmarkRows(benchmarkFile(name))),
     );
@@ -384,7 +384,7 @@ describe("asserts", () => {
     return read?.kind === "call" ? { name: read.function, test: read.test } : undefined;
   };
 
-  /** Runs each assert in Python on a function that returns each value, and compares with our verdict. */
+  /** Runs each assert in Python on a function that returns each value, and compares the verdict with ours. */
   const expectSameVerdicts = (
     sources: readonly string[],
     values: (test: CallTest) => readonly PlainValue[],
@@ -487,8 +487,8 @@ def answer(questions): return [one(*question) for question in questions]`;
     "assert f({1: 2}, {1, 2}, None) == 2",
   ];
 
-  it.each(forms)("%j has the verdicts that Python gives", (source) => {
-    // A distance takes complex numbers, and `close` does not.
+  it.each(forms)("%j has Python's verdicts", (source) => {
+    // A distance accepts complex numbers, and `close` does not.
     const isDistance = source.includes("abs(");
     const values = probes.filter((value) => !(isDistance && JSON.stringify(value).includes("complex")));
     expect(expectSameVerdicts([source], () => values)).toBe(1);
@@ -543,11 +543,11 @@ def answer(questions): return [one(*question) for question in questions]`;
     "assert f(a := 1) == 1",
     "assert f(1 if x else 2) == 2",
     "assert f(a=1, 2) == 2",
-  ])("%j is left to the judge", (source) => {
+  ])("%j goes to the judge", (source) => {
     expect(testOf(source)).toBeUndefined();
   });
 
-  it.skipIf(noBenchmarkData)("of MBPP have the verdicts that Python gives", async () => {
+  it.skipIf(noBenchmarkData)("of MBPP have Python's verdicts", async () => {
     const rows = (await readBenchmarkRows(benchmarkFile("mbpp.jsonl"))) as { readonly test_list: string[] }[];
     const sources = rows.flatMap(({ test_list }) => test_list);
     const read = expectSameVerdicts(sources, ({ expected }) => [
@@ -563,7 +563,7 @@ def answer(questions): return [one(*question) for question in questions]`;
 });
 
 describe("compilePythonAsserts", () => {
-  it("makes calls of asserts about one function", () => {
+  it("compiles asserts about one function to calls", () => {
     expect(compilePythonAsserts({ tests: ["assert f(1) == 2\nassert f(2) == 3", "assert not f(0)"] })).toMatchObject({
       kind: "calls",
       function: "f",
@@ -571,7 +571,7 @@ describe("compilePythonAsserts", () => {
     });
   });
 
-  it("leaves two functions, set-up objects and whatever else to the judge, with what it needs", () => {
+  it("sends two functions, setup objects and everything else to the judge, with what they need", () => {
     expect(compilePythonAsserts({ tests: ["assert f(1) == 2", "assert g(1) == 2"] })).toMatchObject({
       kind: "judge",
       exports: ["f", "g"],
@@ -588,7 +588,7 @@ describe("compilePythonAsserts", () => {
     });
   });
 
-  it("takes a builtin's name for the function under test only where a solution defines it", () => {
+  it("treats a builtin's name as the function under test only if a solution defines it", () => {
     expect(compilePythonAsserts({ tests: ["assert sum(1, 2) == 3"] }).kind).toBe("judge");
     expect(compilePythonAsserts({ tests: ["assert sum(1, 2) == 3"], defined: ["sum"] })).toMatchObject({
       kind: "calls",
@@ -596,7 +596,7 @@ describe("compilePythonAsserts", () => {
     });
   });
 
-  it("hands text that is no Python to the judge as it is", () => {
+  it("sends text that is not Python to the judge unchanged", () => {
     expect(compilePythonAsserts({ tests: ["assert f(1 == 2"] })).toMatchObject({
       kind: "judge",
       tests: [{ code: "assert f(1 == 2" }],
@@ -607,7 +607,7 @@ describe("compilePythonAsserts", () => {
 describe("compilePythonCheck", () => {
   const compile = (test: string, helpers = ""): unknown => compilePythonCheck({ test, entryPoint: "f", helpers });
 
-  it("makes calls of simple asserts, leaving out those that say nothing", () => {
+  it("compiles simple asserts to calls, without asserts that always pass", () => {
     const body =
       "  '''doc'''\n  import math\n  assert True, 'x'\n  assert candidate(1) == 2\n  assert f(2) == 3\n  pass\n";
     expect(compile(`METADATA = {}\n\ndef check(candidate):\n${body}\ncheck(f)`)).toMatchObject({
@@ -658,11 +658,11 @@ describe("compilePythonCheck", () => {
     ["no Python", "def check(candidate:\n  assert candidate(1) == 2"],
     ["two parameters", "def check(candidate, x):\n  assert candidate(1) == 2"],
     ["an empty body", "def check(candidate):\n  assert True"],
-  ])("runs check whole where it has %s", (_, test) => {
+  ])("runs the whole check if it has %s", (_, test) => {
     expect(compile(test)).toMatchObject({ kind: "judge", exports: ["f"], tests: [{ code: `${test}\ncheck(f)\n` }] });
   });
 
-  it("does not make calls of another function", () => {
+  it("does not compile calls of another function", () => {
     expect(compile("def check(candidate):\n  assert g(1) == 2")).toMatchObject({ kind: "judge" });
     expect(compile("def check(candidate):\n  assert g(1) == 2\n  assert candidate(1) == 2")).toMatchObject({
       kind: "judge",
@@ -671,7 +671,7 @@ describe("compilePythonCheck", () => {
 });
 
 describe("names", () => {
-  it("that are called are those from elsewhere", () => {
+  it("of calls are those that are defined elsewhere", () => {
     const source = [
       "from a import b as c, d",
       "import e.g, h as i",
@@ -686,7 +686,7 @@ describe("names", () => {
     expect(calledNames([source], ["t", "len", "s", "z"])).toEqual(["s", "t", "len"]);
   });
 
-  it("of modules that are used and not imported are imported", () => {
+  it("of modules that are used and not imported get an import", () => {
     expect(missingImports(["math.pi + sys.x + a.re.b", "import sys\njson.x"])).toEqual(["import math", "import json"]);
     expect(missingImports(["math = 1", "math.pi"])).toEqual([]);
   });

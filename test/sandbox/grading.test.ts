@@ -14,7 +14,7 @@ const doubles: CallSuite = {
   tests: [1, 2, 3, 4, 5, 6].map((n) => ({ args: [int(n)], expected: int(2 * n), visible: n < 3 })),
 };
 
-/** What honest code would return to each call. */
+/** The values that honest code would return for each call. */
 function doubled(request: ExecuteRequest): CaseObservation[] {
   if (request.task.kind !== "calls") throw new Error("not a task of calls");
   return request.task.cases.map(({ args }, i) => returned(i, int(2 * Number((args[0] as { int: string }).int))));
@@ -28,7 +28,7 @@ async function gradeOf(cases: (request: ExecuteRequest) => readonly CaseObservat
 }
 
 describe("gradeCode", () => {
-  it("passes what returns the expected values, whatever the order", async () => {
+  it("passes code that returns the expected values, whatever the order", async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), async (seed) => {
         const grade = await gradeOf(doubled, seed);
@@ -39,7 +39,7 @@ describe("gradeCode", () => {
     );
   });
 
-  it("shuffles calls by the seed, and repeats itself", async () => {
+  it("shuffles calls by the seed and is reproducible", async () => {
     const orders = await Promise.all(
       [1, 2, 3, 4, 1].map(async (seed) => {
         const sandbox = scriptedSandbox((request) => ({ cases: doubled(request) }));
@@ -51,7 +51,7 @@ describe("gradeCode", () => {
     expect(orders[4]).toBe(orders[0]);
   });
 
-  it("hands no expected value to the sandbox", async () => {
+  it("sends no expected value to the sandbox", async () => {
     const secret = "an expected value";
     const suites = [
       { ...doubles, tests: [{ args: [], expected: secret, visible: true }] },
@@ -64,7 +64,7 @@ describe("gradeCode", () => {
     }
   });
 
-  it("counts what is right and says what is wrong, hiding what hidden tests expect", async () => {
+  it("counts passed tests and describes failures, but hides the expected values of hidden tests", async () => {
     const grade = await gradeOf((request) =>
       doubled(request).map((observation) => {
         const { int: text } = observation.value as { int: string };
@@ -104,13 +104,13 @@ describe("gradeCode", () => {
     ["half a case", (cases) => [...cases.slice(1), { ...cases[0], index: 0.5 }]],
     ["a value that is none", (cases) => [...cases.slice(1), { ...cases[0], value: { int: 2 } }]],
     ["a value too deep", (cases) => [...cases.slice(1), { ...cases[0], value: nested(61) }]],
-  ])("is not taken in by a result with %s", async (_, tamper) => {
+  ])("is not fooled by a result with %s", async (_, tamper) => {
     const grade = await gradeOf((request) => tamper(doubled(request)) as CaseObservation[]);
     expect(grade).toMatchObject({ passed: false, fraction: 0, status: "violation" });
     expect(grade.tests).toHaveLength(6);
   });
 
-  it("does not pass a case that claims to have returned and holds no value", async () => {
+  it("fails a case that claims to have returned and has no value", async () => {
     const grade = await gradeOf((request) =>
       doubled(request).map(({ index }) => ({ index, outcome: "returned", cpuMs: 0 })),
     );
@@ -127,13 +127,13 @@ describe("gradeCode", () => {
     "exited",
     "signal",
     "violation",
-  ] as const)("scores %s as a failure, even where every case was right", async (status) => {
+  ] as const)("scores %s as a failure, even if every case was right", async (status) => {
     const sandbox = scriptedSandbox((request) => ({ status, cases: doubled(request) }));
     const grade = await gradeCode({ sandbox, code: "", suite: doubles });
     expect(grade).toMatchObject({ infra: false, passed: false, status });
   });
 
-  it.each(["infra_error", "aborted"] as const)("gives no grade, and no fraction, after %s", async (status) => {
+  it.each(["infra_error", "aborted"] as const)("returns no grade and no fraction after %s", async (status) => {
     const sandbox = scriptedSandbox(() => ({ status, error: { type: "x", message: "the worker died" } }));
     const grade = await gradeCode({ sandbox, code: "", suite: doubles });
     expect(grade).toMatchObject({ infra: true, status: "infra_error", error: { message: /the worker died/ } });
@@ -141,7 +141,7 @@ describe("gradeCode", () => {
     expect(grade).not.toHaveProperty("passed");
   });
 
-  it("rejects with the signal's reason, before and after", async () => {
+  it("rejects with the signal's reason, before and after the start", async () => {
     const controller = new AbortController();
     const sandbox = scriptedSandbox(() => {
       controller.abort(new Error("enough"));
@@ -152,12 +152,12 @@ describe("gradeCode", () => {
     expect(sandbox.requests).toHaveLength(1);
   });
 
-  it("refuses a suite without tests", async () => {
+  it("rejects a suite without tests", async () => {
     const grading = gradeCode({ sandbox: scriptedSandbox(() => ({})), code: "", suite: { ...doubles, tests: [] } });
     await expect(grading).rejects.toMatchObject({ code: "data.malformed" });
   });
 
-  it("compares what programs print, forgiving white space at the ends", async () => {
+  it("compares the output of programs and ignores white space at the ends", async () => {
     const suite: ProgramSuite = {
       kind: "program",
       language: "python",
@@ -174,7 +174,7 @@ describe("gradeCode", () => {
     expect(grade).toMatchObject({ passed: false, fraction: 0.5, tests: [{ passed: true }, { passed: false }] });
   });
 
-  it("keeps the judge's tests in order, and hidden ones from sight", async () => {
+  it("keeps the judge's tests in order and hides the hidden ones", async () => {
     const suite: JudgeSuite = {
       kind: "judge",
       language: "python",
@@ -199,7 +199,7 @@ describe("gradeCode", () => {
     expect(grade.tests[1]).toMatchObject({ outcome: "raised", error: { type: "AssertionError" } });
   });
 
-  it("says why nothing was run", async () => {
+  it("reports why nothing was run", async () => {
     const error = { type: "SyntaxError", message: "invalid syntax", line: 1 };
     const sandbox = scriptedSandbox(() => ({
       status: "load_error",

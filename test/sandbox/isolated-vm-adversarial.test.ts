@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
 import { describeAdversaries } from "./isolated-vm-adversaries.ts";
 
-/** The worker processes of this process, by /proc. */
+/** Returns the worker processes of this process, from /proc. */
 async function childPrograms(): Promise<string[]> {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;

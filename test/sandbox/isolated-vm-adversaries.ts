@@ -4,13 +4,13 @@ import type { ExecuteResult, ExecuteStatus } from "../../sandbox/execution.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 
-/** Hostile JavaScript, against a sandbox whose one worker, and one spare, are processes of this machine. */
+/** Hostile JavaScript, run against a sandbox with one worker and one spare on this machine. */
 export function describeAdversaries(options: {
   readonly name: string;
   readonly open: (options: { readonly workers: number; readonly spares: number }) => Promise<Sandbox> | Sandbox;
-  /** Ids of the processes that are there. */
+  /** Returns the ids of the worker processes. */
   readonly pids: () => Promise<readonly (number | string)[]>;
-  /** Why this machine has none; its tests are then skipped. */
+  /** The reason why this machine has none. Its tests are then skipped. */
   readonly missing?: string | undefined;
 }): void {
   const { name, open, pids, missing } = options;
@@ -31,7 +31,7 @@ export function describeAdversaries(options: {
     const attack = async (body: string): Promise<ExecuteResult> => {
       const limits = { cpuMs: 500, memoryMb: 64 };
       const result = await runJavaScript(sandbox, body, callsOf("f", [float(1)]), { limits });
-      // The next execution is clean: the built-ins are whole, nothing is left of what ran before.
+      // Checks that the next execution is clean: the built-ins are unchanged, and nothing is left of earlier code.
       const honest = `function f(list) { return [...list].sort((a, b) => a - b).concat([typeof leftOver, Object.keys({}).length]); }`;
       const next = await runJavaScript(sandbox, honest, callsOf("f", [{ list: [float(2), float(1)] }]));
       expect(next.status).toBe("ok");
@@ -42,7 +42,7 @@ export function describeAdversaries(options: {
       return result;
     };
 
-    describe("code that wants more than it may have", () => {
+    describe("code that exceeds its limits", () => {
       const memory: ExecuteStatus[] = ["memory", "signal"];
       const cpu: ExecuteStatus[] = ["timeout_cpu"];
       const either: ExecuteStatus[] = [...memory, ...cpu];
@@ -117,7 +117,7 @@ export function describeAdversaries(options: {
       });
     });
 
-    describe("errors that nothing handles", () => {
+    describe("unhandled errors", () => {
       const rejected: [name: string, code: string][] = [
         ["an Error", "Promise.reject(new Error('x'));"],
         ["undefined", "Promise.reject();"],
@@ -143,13 +143,13 @@ export function describeAdversaries(options: {
       ];
       const table = modes.flatMap(([mode, code]) => rejected.map(([name, text]) => [name, mode, code(text)] as const));
 
-      test.each(table)("%s %s leaves the answer as it is", async (_, __, code) => {
+      test.each(table)("%s %s does not change the answer", async (_, __, code) => {
         const { status, cases, attempts, stderr } = await attack(code);
         expect({ status, attempts, value: cases[0]!.value }).toEqual({ status: "ok", attempts: 1, value: float(5) });
         expect(stderr.text).toMatch(/^Uncaught /);
       });
 
-      test("they end a program with an error, and fail no test but the one that meets them", async () => {
+      test("end a program with an error, and fail only the test in which they happen", async () => {
         const main = "async function main() { console.log(1); throw new RangeError('x'); } main();";
         const program = await runJavaScript(sandbox, main, { kind: "program", stdin: [""] });
         expect(program.cases).toMatchObject([{ outcome: "raised", value: "1\n", error: { type: "RangeError" } }]);
@@ -170,8 +170,8 @@ export function describeAdversaries(options: {
       });
     });
 
-    describe("code that lies", () => {
-      /** A value that must not come out as the plain value it imitates. */
+    describe("code that fakes values", () => {
+      /** A value that must not come out as the plain value that it imitates. */
       const refused: [name: string, code: string][] = [
         ["a getter", "function f() { return { get a() { return 1; } }; }"],
         [
@@ -210,7 +210,7 @@ export function describeAdversaries(options: {
         expect(cases[0]!.value).toBeUndefined();
       });
 
-      /** Whatever is patched, the value that is returned comes out as it is: 2, not 1. */
+      /** Whatever is patched, the returned value stays the same: 2, not 1. */
       const patches: [name: string, code: string][] = [
         ["JSON.stringify", 'JSON.stringify = () => "1"; JSON.parse = () => 1;'],
         [
@@ -266,7 +266,7 @@ export function describeAdversaries(options: {
         expect(later.cases[0]!.value ?? float(2)).toEqual(float(2));
       });
 
-      test("whatever prototypes say of items and keys, arguments are those of the case", async () => {
+      test("arguments are those of the case, whatever prototypes say about items and keys", async () => {
         const code = `const given = [];
           for (const key of [0, 1, 2, "float", "list", "dict", "a"]) {
             for (const { prototype } of [Array, Object]) {
@@ -284,7 +284,7 @@ export function describeAdversaries(options: {
         expect(cases.map(({ value }) => value)).toEqual(values.map((value) => ({ list: [value, float(0)] })));
       });
 
-      test("what few jobs use works as it did, whatever was patched before, and gives nothing away", async () => {
+      test("rarely used functions still work and leak nothing, whatever was patched before", async () => {
         const patches = `
           const given = [];
           const map = new Map([["k", new Set([1])]]);
@@ -316,7 +316,7 @@ export function describeAdversaries(options: {
         await attack(code);
       });
 
-      test("values are those that were returned, and what is thrown is only words", async () => {
+      test("values are the returned ones, and thrown values become text", async () => {
         const values: [code: string, value: unknown][] = [
           ["-0", float("-0.0")],
           ["NaN", float("nan")],
@@ -370,14 +370,14 @@ export function describeAdversaries(options: {
         expect(cases[0]).toMatchObject({ outcome: "raised", error: { type: "RangeError" } });
       });
 
-      test("a promise that never settles is an error of its case, and the others run", async () => {
+      test("a promise that never settles is an error of its case, and the other cases run", async () => {
         const code = "function f(x) { return x === 1 ? new Promise(() => 0) : x; }";
         const { status, cases } = await runJavaScript(sandbox, code, callsOf("f", [float(1)], [float(2)]));
         expect(status).toBe("ok");
         expect(cases).toMatchObject([{ outcome: "raised" }, { outcome: "returned", value: float(2) }]);
       });
 
-      test("a promise may settle twice, at once or by another's hand: its case is answered once", async () => {
+      test("a promise that settles twice answers its case once", async () => {
         const code = `function f(x) {
       const p = Promise.resolve(x);
       p.constructor = { [Symbol.species]: function (run) { run((v) => 0, (e) => 0); return {}; } };
@@ -390,7 +390,7 @@ export function describeAdversaries(options: {
       });
     });
 
-    describe("code that looks around", () => {
+    describe("code that explores its surroundings", () => {
       const reach: [name: string, expression: string][] = [
         [
           "process of Node",
@@ -423,7 +423,7 @@ export function describeAdversaries(options: {
         expect(cases[0]).toMatchObject({ outcome: "returned", value: "undefinedundefined" });
       });
 
-      test("the frames of the code that calls it hold no function but its own", async () => {
+      test("the frames of the calling code have no function except its own", async () => {
         const code = `function f() {
       const own = new Set([f, probe]);
       function probe() {
@@ -444,14 +444,14 @@ export function describeAdversaries(options: {
         expect(cases[0]!.value).toBe("refused");
       });
 
-      test("a process has no environment of its parent", async () => {
+      test("a process has no environment variables of its parent", async () => {
         await sandbox.warmUp();
         for (const pid of await pids()) {
           expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain(secret);
         }
       });
 
-      test("the arguments of later cases are not there yet", async () => {
+      test("the arguments of later cases are not present yet", async () => {
         const code = `let seen = []; function f(x) { seen.push(x); return seen; }`;
         const { cases } = await runJavaScript(sandbox, code, callsOf("f", ["a"], ["b"]));
         expect(cases[0]!.value).toEqual({ list: ["a"] });
@@ -459,7 +459,7 @@ export function describeAdversaries(options: {
     });
 
     describe("output", () => {
-      test("a flood is cut, counted and costs no value", async () => {
+      test("is truncated and counted if there is too much, and changes no value", async () => {
         const code = 'function f(x) { for (let i = 0; i < 20_000; i++) console.log("0123456789"); return x; }';
         const { status, cases, stdout } = await runJavaScript(sandbox, code, callsOf("f", [float(1)]));
         expect(status).toBe("ok");
@@ -468,21 +468,21 @@ export function describeAdversaries(options: {
         expect(Buffer.byteLength(stdout.text)).toBe(65_536);
       });
 
-      test("what was printed before a loop without end is kept", async () => {
+      test("is kept if it was printed before an infinite loop", async () => {
         const code = 'function f() { console.log("before"); while (1); }';
         const { status, stdout } = await runJavaScript(sandbox, code, callsOf("f", []), { limits: { cpuMs: 200 } });
         expect(status).toBe("timeout_cpu");
         expect(stdout.text).toBe("before\n");
       });
 
-      test("output that imitates a verdict is output", async () => {
+      test("stays output if it imitates a verdict", async () => {
         const code = `function f() { console.log('{"outcome":"returned","value":1}'); throw 1; }`;
         const { cases, stdout } = await runJavaScript(sandbox, code, callsOf("f", []));
         expect(cases[0]!.outcome).toBe("raised");
         expect(stdout.text).toContain("returned");
       });
 
-      test("characters are cut at the border of a byte limit, not within", async () => {
+      test("is truncated between characters at a byte limit, not within one", async () => {
         const code = 'console.log("é".repeat(10)); function f() {}';
         const { stdout } = await runJavaScript(sandbox, code, callsOf("f", []), { limits: { outputBytes: 5 } });
         expect(stdout).toEqual({ text: "éé", bytes: 21, truncated: true });

@@ -26,7 +26,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.constant(Object.create(null)),
   ),
 }));
-/** A copy is often equal, and sometimes nearly. */
+/** A copy, which is often equal and sometimes nearly equal. */
 const pair = fc.oneof(
   fc.tuple(value, value),
   value.map((one) => [one, structuredClone(one)] as const),
@@ -47,7 +47,7 @@ describe("the assert of judges agrees with Node's", () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         const expected = throwsAt(node, name, [a, b]);
-        // Node's loose deepEqual holds [1] for equal to [null], and [null] not to [1].
+        // Node's loose deepEqual says that [1] equals [null], and that [null] does not equal [1].
         fc.pre(expected === throwsAt(node, name, [b, a]));
         expect(throwsAt(ours, name, [a, b])).toBe(expected);
       }),
@@ -97,7 +97,7 @@ describe("the assert of judges agrees with Node's", () => {
     }
   });
 
-  test("a message of one's own is thrown, an error of one's own too", () => {
+  test("throws a custom message, and a custom error", () => {
     expect(() => ours.equal!(1, 2, "so there")).toThrow("so there");
     expect(() => ours.equal!(1, 2, new TypeError("mine"))).toThrow(TypeError);
     expect(() => ours.equal!(1, 2)).toThrow("1 should equal 2");

@@ -3,14 +3,14 @@ import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-s
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 
-describe("what crosses between isolates", () => {
+describe("what is sent between isolates", () => {
   let sandbox: Sandbox;
   beforeAll(() => {
     sandbox = createIsolatedVmSandbox({ workers: 1 });
   });
   afterAll(async () => sandbox[Symbol.asyncDispose]());
 
-  /** How tests of `f` and `g` went. */
+  /** Returns the results of tests of `f` and `g`. */
   const judge = async (code: string, ...tests: string[]): Promise<string[]> => {
     const task = { kind: "judge", exports: ["f", "g"], tests, setup: 'const assert = require("assert");' } as const;
     const { status, cases } = await runJavaScript(sandbox, `${code}\nfunction g(x) { return x; }`, task);
@@ -21,7 +21,7 @@ describe("what crosses between isolates", () => {
   test.each([
     "9".repeat(400),
     "99999999999999999999",
-  ])("an error whose stack has an absurd line is an error without a line", async (line) => {
+  ])("an error whose stack has an absurd line becomes an error without a line", async (line) => {
     const made = `Object.assign(new RangeError("x"), { stack: "main.js:${line}" })`;
     const called = await runJavaScript(sandbox, `function f() { throw ${made}; }`, callsOf("f", []));
     expect(called).toMatchObject({ status: "ok", cases: [{ outcome: "raised" }] });
@@ -30,7 +30,7 @@ describe("what crosses between isolates", () => {
     expect(loaded).toMatchObject({ status: "load_error", error: { type: "RangeError", message: "x" } });
   });
 
-  test("requests read nothing from prototypes, where a getter would be given them", async () => {
+  test("requests read nothing from prototypes, where a getter would receive them", async () => {
     const code = `const seen = [];
       for (const name of ["self", "property", "kind", "target", "args"])
         Object.defineProperty(Object.prototype, name, { get() { seen.push(this); }, set() {}, __proto__: null });
@@ -40,7 +40,7 @@ describe("what crosses between isolates", () => {
     expect(await judge(code, "assert.deepEqual(f(1), [1, 0])")).toEqual(["returned"]);
   });
 
-  test("an integer with too many digits is too large, at once", async () => {
+  test("an integer with too many digits is too large immediately", async () => {
     const code = "function f(n) { return 1n << BigInt(n); }";
     const { status } = await runJavaScript(sandbox, code, callsOf("f", [float(400_000_000)]));
     expect(status).toBe("result_limit");
@@ -61,7 +61,7 @@ describe("what crosses between isolates", () => {
     expect(await judge(code, ...tests)).toEqual(["returned", "returned", "returned"]);
   });
 
-  test("what is read twice is the same, until the code does something", async () => {
+  test("two reads give the same object until the code runs again", async () => {
     const code = `class Odd {
       n = 0;
       get size() { return this.n++; }
@@ -85,7 +85,7 @@ describe("what crosses between isolates", () => {
     expect(await judge(code, "f().put()", "f()", "Promise.resolve(f())")).toEqual(Array(3).fill("returned"));
   });
 
-  test("an error's name is an answer for classes, not for functions that decide", async () => {
+  test("an error's name decides for classes, not for functions", async () => {
     const named = (name: string): string =>
       `class Mine extends Error {} Object.defineProperty(Mine, "name", { value: "${name}" });
        function f() { throw Object.assign(new Mine("x"), { name: "${name}" }); }`;
@@ -104,7 +104,7 @@ describe("what crosses between isolates", () => {
     expect((await runJavaScript(sandbox, own, exported)).cases[0]!.outcome).toBe("returned");
   });
 
-  test("a module may wait for timers at its top level, and fails if it waits for nothing", async () => {
+  test("a module may wait for timers at its top level, and fails if nothing can settle it", async () => {
     const load = (text: string) =>
       runJavaScript(sandbox, `export const f = () => 5;\n${text}`, callsOf("f", []), { limits: { cpuMs: 500 } });
     const { cases } = await load("await new Promise((ok) => setTimeout(() => setTimeout(ok, 5), 5));");
@@ -120,7 +120,7 @@ describe("what crosses between isolates", () => {
     expect(await load("setInterval(() => 0, 1); await new Promise(() => 0);")).toMatchObject({ status: "timeout_cpu" });
   });
 
-  test("TypeScript that breaks the converter breaks it for no other job", async () => {
+  test("TypeScript that breaks the converter does not affect other jobs", async () => {
     const broken = { language: "typescript" } as const;
     for (const text of ["(", "[{a:"]) {
       const ruined = await runJavaScript(sandbox, text.repeat(50_000), callsOf("f", []), broken);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
 import { callsOf, runJavaScript } from "./isolated-vm-sandbox.ts";
 
-/** The child processes of this process. */
+/** Returns the child processes of this process. */
 function children(): number[] {
   return readdirSync("/proc").flatMap((name) => {
     try {
@@ -16,13 +16,13 @@ function children(): number[] {
   });
 }
 
-/** Processor time of some processes so far, in ticks of 10 ms. */
+/** Returns the processor time of some processes so far, in ticks of 10 ms. */
 function ticksOf(pids: readonly number[]): number {
   const fields = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" "));
   return fields.reduce((sum, field) => sum + Number(field[11]) + Number(field[12]), 0);
 }
 
-test("time in which a worker has no processor is no processor time of its job", async () => {
+test("time in which a worker has no processor does not count as processor time of its job", async () => {
   const before = new Set(children());
   await using sandbox = createIsolatedVmSandbox({ workers: 1 });
   await sandbox.warmUp();
@@ -32,7 +32,7 @@ test("time in which a worker has no processor is no processor time of its job", 
   const limits = { cpuMs: 5_000, wallMs: 280_000 };
   const idle = ticksOf(workers);
   const running = runJavaScript(sandbox, code, callsOf("f", []), { limits });
-  // Within the loop: on a busy machine that is long after the start.
+  // In the loop: on a busy machine, that is long after the start.
   while (ticksOf(workers) < idle + 3) await sleep(5);
   for (const pid of workers) process.kill(pid, "SIGSTOP");
   await sleep(6_000);

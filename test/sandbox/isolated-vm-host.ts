@@ -1,7 +1,7 @@
 import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
 import { callsOf, runJavaScript } from "./isolated-vm-sandbox.ts";
 
-// A program that isolated-vm-processes.test.ts kills: it runs loops without end, some of which nothing can interrupt.
+// A program that isolated-vm-processes.test.ts kills. It runs infinite loops, some of which cannot be interrupted.
 const sandbox = createIsolatedVmSandbox({ workers: 4 });
 await sandbox.warmUp();
 const loops = [
@@ -14,5 +14,5 @@ const limits = { cpuMs: 300_000, wallMs: 300_000 };
 for (const loop of loops) {
   runJavaScript(sandbox, `function f() { ${loop} }`, callsOf("f", []), { limits }).catch(() => undefined);
 }
-// Past the start of the loops.
+// The loops have started.
 setTimeout(() => process.stdout.write("running\n"), 300);

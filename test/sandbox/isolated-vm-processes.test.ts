@@ -9,10 +9,10 @@ import { callsOf, float, isAlive, runJavaScript } from "./isolated-vm-sandbox.ts
 
 const same = "const f = (x) => x;";
 const loop = "function f() { while (1); }";
-/** So much that nothing ends by it. */
+/** A limit that is never reached. */
 const limits = { cpuMs: 100_000, wallMs: 100_000 };
 
-/** Processes whose parent is this one, by /proc. */
+/** Returns the child processes of this process, from /proc. */
 function workersOf(parent: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -31,11 +31,11 @@ function workersOf(parent: number): number[] {
 const workersHere = (): number[] => workersOf(process.pid);
 
 describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm sandbox", () => {
-  test("a worker that is killed in the middle of a job costs a second attempt, and nothing else", async () => {
+  test("a worker that is killed during a job costs a retry and nothing else", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
     await sandbox.warmUp();
     const [first] = workersHere();
-    // No attempt ends before that moment, however late the kill comes; the second one ends soon after it.
+    // No attempt ends before that moment, even if the kill is late. The second one ends soon after it.
     const slow = `function f(x) { while (Date.now() < ${Date.now() + 3_000}); return x; }`;
     const running = runJavaScript(sandbox, slow, callsOf("f", [float(1)]), { limits });
     await expect.poll(() => sandbox.stats().running).toBe(1);
@@ -45,7 +45,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     expect(workersHere()).not.toContain(first);
   });
 
-  test("a job whose worker is killed in both attempts is not right, and the next job is well", async () => {
+  test("a job whose worker is killed in both attempts fails, and the next job succeeds", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
     const running = runJavaScript(sandbox, loop, callsOf("f", []), { limits });
     for (let kills = 0; kills < 2; kills++) {
@@ -54,14 +54,14 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
       process.kill(pid!, "SIGKILL");
       await expect.poll(() => isAlive(pid!)).toBe(false);
     }
-    // It depends on whether the second kill met the canary between the two.
+    // Depends on whether the second kill hit the canary job between the two attempts.
     const { status, attempts } = await running;
     expect(["infra_error", "violation"]).toContain(status);
     expect(attempts).toBe(2);
     expect((await runJavaScript(sandbox, same, callsOf("f", [null]))).status).toBe("ok");
   });
 
-  test("a worker that is killed while idle is replaced unseen", async () => {
+  test("a worker that is killed while idle is replaced unnoticed", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
     await sandbox.warmUp();
     const [pid] = workersHere();
@@ -70,7 +70,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     expect(await runJavaScript(sandbox, same, callsOf("f", [null]))).toMatchObject({ status: "ok" });
   });
 
-  test("a worker that is stopped is given up by the time limit, and killed", async () => {
+  test("a worker that is stopped reaches the time limit and is killed", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
     await sandbox.warmUp();
     const [pid] = workersHere();
@@ -80,7 +80,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     expect(isAlive(pid!)).toBe(false);
   });
 
-  test("an abort kills what cannot be interrupted, and only that", async () => {
+  test("an abort kills uninterruptible code, and nothing else", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 2 });
     await sandbox.warmUp();
     const controller = new AbortController();
@@ -95,7 +95,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     expect((await runJavaScript(sandbox, same, callsOf("f", [null]))).status).toBe("ok");
   });
 
-  test("a hundred executions aborted at once leave a pool that works", async () => {
+  test("a pool still works after a hundred executions are aborted at the same time", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 2 });
     const controller = new AbortController();
     const all = Array.from({ length: 100 }, () =>
@@ -108,7 +108,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     expect((await runJavaScript(sandbox, same, callsOf("f", [null]))).status).toBe("ok");
   });
 
-  test("closing ends every process, also in the middle of jobs and of starts", async () => {
+  test("closing ends every process, also during jobs and starts", async () => {
     for (const warm of [true, false]) {
       const sandbox = createIsolatedVmSandbox({ workers: 2, spares: 1 });
       if (warm) await sandbox.warmUp();
@@ -120,7 +120,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     }
   });
 
-  test("no process is left where the process that holds the sandbox is killed", async () => {
+  test("no process is left if the process with the sandbox is killed", async () => {
     const program = fileURLToPath(new URL("./isolated-vm-host.ts", import.meta.url));
     const host = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     await once(host.stdout, "data");
@@ -131,7 +131,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     await expect.poll(() => workers.filter(isAlive)).toEqual([]);
   });
 
-  test("a process is replaced after its share of jobs, and after it has grown", async () => {
+  test("a process is replaced after its number of jobs, and after its memory has grown", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1, maxJobs: 3 });
     for (let i = 0; i < 7; i++) await runJavaScript(sandbox, same, callsOf("f", [null]));
     expect(sandbox.stats()).toMatchObject({ workersKilled: 2, byStatus: { ok: 7 } });
@@ -141,7 +141,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     expect(small.stats().workersStarted).toBe(2);
   });
 
-  test("many executions in one process leave its memory as it was", async () => {
+  test("many executions in one process do not grow its memory", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
     const run = async (count: number): Promise<number> => {
       for (let i = 0; i < count; i++) {
@@ -212,11 +212,11 @@ describe("results of workers", () => {
     ["an exit code that is no number", { ...good, exit: { code: "0", signal: null } }],
   ];
 
-  test("a good one passes", () => {
+  test("a valid one passes", () => {
     expect(checkResult(good, job)).toBe(true);
   });
 
-  test.each(forged)("%s does not", (_, value) => {
+  test.each(forged)("%s does not pass", (_, value) => {
     expect(checkResult(value, job)).toBe(false);
   });
 });

@@ -3,17 +3,17 @@ import type { Limits } from "../../sandbox/limits.ts";
 import type { PlainValue } from "../../sandbox/plain-value.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 
-/** A number, as a plain value. */
+/** Returns a number as a plain value. */
 export function float(value: number | string): PlainValue {
   return { float: Object.is(value, -0) ? "-0.0" : String(value) };
 }
 
-/** A list of plain values. */
+/** Returns a list of plain values. */
 export function list(...items: PlainValue[]): PlainValue {
   return { list: items };
 }
 
-/** Cases of one call each, by their arguments. */
+/** Returns cases of one call each, from their arguments. */
 export function callsOf(name: string, ...cases: PlainValue[][]): ExecuteTask {
   return { kind: "calls", function: name, cases: cases.map((args): CallCase => ({ args })) };
 }
@@ -35,7 +35,7 @@ export function runJavaScript(
   });
 }
 
-/** Whether a process lives. */
+/** Returns whether a process runs. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

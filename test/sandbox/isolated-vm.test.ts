@@ -11,7 +11,7 @@ afterAll(() => sandbox[Symbol.asyncDispose]());
 const program = (...stdin: string[]): ExecuteTask => ({ kind: "program", stdin });
 
 describe("calls", () => {
-  test("values in, values out, one observation per case", async () => {
+  test("return one observation per case", async () => {
     const code = "const add = (a, b) => a + b;";
     const result = await runJavaScript(sandbox, code, callsOf("add", [float(1), float(2)], ["a", "b"]), { id: "mine" });
     expect(result).toMatchObject({ id: "mine", status: "ok", attempts: 1, integrity: { nonceOk: true } });
@@ -22,7 +22,7 @@ describe("calls", () => {
     expect(result.usage.cpuMs).toBeGreaterThan(0);
   });
 
-  test("every plain value that JavaScript has passes through unchanged", async () => {
+  test("pass every plain value of JavaScript through unchanged", async () => {
     const { plain } = fc.letrec<{ plain: PlainValue }>((tie) => ({
       plain: fc.oneof(
         { depthSize: "small", withCrossShrink: true },
@@ -59,13 +59,13 @@ describe("calls", () => {
       if (Number.isFinite(number)) return number;
       return number > 0 ? "inf" : "-inf";
     }
-    /** Keys that look like numbers come first in a JavaScript object, whatever the order. */
+    /** Keys that look like numbers come first in a JavaScript object, in any order. */
     function isNoNumber(key: string): boolean {
       return !/^\d+$/.test(key) && key !== "__proto__";
     }
   });
 
-  test("code is loaded where nothing of ours can be seen, as a script and as a module", async () => {
+  test("load code in a scope without our own names, as a script and as a module", async () => {
     const hidden = ["lyceumProgram", "WebAssembly", "SharedArrayBuffer", "Atomics"];
     const look = `const found = ${JSON.stringify(hidden)}.filter((name) => name in globalThis);
       const random = Math.random();
@@ -79,7 +79,7 @@ describe("calls", () => {
     expect(await run(look, 2)).not.toEqual(first);
   });
 
-  test("arguments that the code changed are given as they are now", async () => {
+  test("return changed arguments with their current content", async () => {
     const code = "function f(a, b) { a.push(1); return b; }";
     const { cases } = await runJavaScript(sandbox, code, callsOf("f", [list(), "b"], [list(), list()]));
     expect(cases[0]).toMatchObject({ value: "b", changedArgs: [list(float(1)), "b"] });
@@ -87,7 +87,7 @@ describe("calls", () => {
     expect(raised.cases[0]).toMatchObject({ outcome: "raised", changedArgs: [list()] });
   });
 
-  test("a change of an argument is seen wherever it is, and nothing else is one", async () => {
+  test("detect a change of an argument at any depth, and report no others", async () => {
     const one = list(float(1), float("nan"), "a", list(float(0)));
     const changed: [code: string, arg: PlainValue, now: PlainValue | undefined][] = [
       ["a[3][0] = 2", one, list(float(1), float("nan"), "a", list(float(2)))],
@@ -115,7 +115,7 @@ describe("calls", () => {
     }
   });
 
-  test("cases share a process, or each has a fresh one", async () => {
+  test("share a process, or run each case in a fresh one", async () => {
     const code = "let count = 0; const next = () => ++count;";
     const task = callsOf("next", [], [], []);
     const shared = await runJavaScript(sandbox, code, task);
@@ -124,7 +124,7 @@ describe("calls", () => {
     expect(apart.cases.map(({ value }) => value)).toEqual([float(1), float(1), float(1)]);
   });
 
-  test("functions are found however they are declared", async () => {
+  test("find functions however they are declared", async () => {
     const ways = [
       "function f() { return 1; }",
       "const f = () => 1;",
@@ -149,13 +149,13 @@ describe("calls", () => {
     }
   });
 
-  test("Class.method makes an instance without arguments", async () => {
+  test("create an instance without arguments for Class.method", async () => {
     const code = "class Counter { constructor() { this.n = 1; } add(k) { this.n += k; return this.n; } }";
     const { cases } = await runJavaScript(sandbox, code, callsOf("Counter.add", [float(1)], [float(5)]));
     expect(cases.map(({ value }) => value)).toEqual([float(2), float(6)]);
   });
 
-  test("what does not load is said, with its line where there is one", async () => {
+  test("report load errors, with their line if there is one", async () => {
     const ways: [code: string, type: string, line?: number][] = [
       ["function f( {", "SyntaxError"],
       ["export function f( {", "SyntaxError"],
@@ -177,14 +177,14 @@ describe("calls", () => {
     }
   });
 
-  test("errors of a case have their line", async () => {
+  test("report errors of a case with their line", async () => {
     const code = "function f(x) {\n  if (x) {\n    throw new RangeError('no');\n  }\n}";
     const { cases } = await runJavaScript(sandbox, code, callsOf("f", [true], [false]));
     expect(cases[0]).toMatchObject({ outcome: "raised", error: { type: "RangeError", message: "no", line: 3 } });
     expect(cases[1]).toMatchObject({ outcome: "returned", value: { undefined: true } });
   });
 
-  test("the language is whole, with what V8 adds to a context beside its snapshot", async () => {
+  test("have the complete language, with what V8 adds to a context outside of its snapshot", async () => {
     const code = `const log = [];
       function f(x) {
         { using a = { [Symbol.dispose]: () => log.push("a") }; log.push(new Float16Array([x])[0], typeof DisposableStack); }
@@ -198,7 +198,7 @@ describe("calls", () => {
     }
   });
 
-  test("chance is the seed's", async () => {
+  test("take random numbers from the seed", async () => {
     const code = "const f = () => [Math.random(), Math.random()];";
     const [a, b, c] = await Promise.all(
       [1, 1, 2].map((seed) => runJavaScript(sandbox, code, callsOf("f", []), { seed })),
@@ -207,7 +207,7 @@ describe("calls", () => {
     expect(a!.cases[0]!.value).not.toEqual(c!.cases[0]!.value);
   });
 
-  test("a limit ends the cases that follow, and those before it stay", async () => {
+  test("end the following cases at a limit, and keep the earlier ones", async () => {
     const code = "function f(x) { while (x) ; return x; }";
     const task = callsOf("f", [float(0)], [float(1)], [float(0)]);
     const { status, cases, usage } = await runJavaScript(sandbox, code, task, { limits: { cpuMs: 150 } });
@@ -216,7 +216,7 @@ describe("calls", () => {
     expect(usage.cpuMs).toBeGreaterThanOrEqual(150);
   });
 
-  test("requests that make no sense are refused", async () => {
+  test("reject invalid requests", async () => {
     const refused = { code: "sandbox.request" };
     await expect(runJavaScript(sandbox, "", callsOf("f()", []))).rejects.toMatchObject(refused);
     await expect(runJavaScript(sandbox, "", callsOf("f", []), { language: "python" })).rejects.toMatchObject(refused);
@@ -230,7 +230,7 @@ describe("calls", () => {
 });
 
 describe("files", () => {
-  test("scripts require one another, in circles too", async () => {
+  test("of scripts can require each other, also in cycles", async () => {
     const files = {
       "lib/even.js": 'const odd = require("./odd"); exports.even = (n) => n === 0 || odd.odd(n - 1);',
       "lib/odd.js": 'const even = require("./even.js"); exports.odd = (n) => n !== 0 && even.even(n - 1);',
@@ -243,7 +243,7 @@ describe("files", () => {
     expect(cases[0]!.value).toBe(true);
   });
 
-  test("modules import one another, in circles too", async () => {
+  test("of modules can import each other, also in cycles", async () => {
     const files = {
       "lib/even.js": 'import { odd } from "./odd.js"; export const even = (n) => n === 0 || odd(n - 1);',
       "lib/odd.js":
@@ -257,7 +257,7 @@ describe("files", () => {
     expect(cases[0]!.value).toBe(false);
   });
 
-  test("TypeScript loses its types, enums and all; what does not parse is a load error", async () => {
+  test("of TypeScript lose their types, also enums, and report syntax errors as load errors", async () => {
     const typeScript = { language: "typescript", entry: "main.ts" } as const;
     const files = {
       "main.ts":
@@ -278,7 +278,7 @@ describe("files", () => {
 });
 
 describe("programs", () => {
-  test("each input has a fresh program, whose output is the case's value", async () => {
+  test("run fresh for each input, and their output is the value of the case", async () => {
     const code = "let n = 0; const lines = readStdin().split('\\n'); for (const line of lines) console.log(++n, line);";
     const { status, cases, stdout } = await runJavaScript(sandbox, code, program("a\nb", "c", ""));
     expect(status).toBe("ok");
@@ -286,7 +286,7 @@ describe("programs", () => {
     expect(stdout.text).toBe("");
   });
 
-  test("input is read as Node programs read it; timers run; a program may end itself", async () => {
+  test("read input like Node programs, run timers and may exit", async () => {
     const code = `const text = require("fs").readFileSync(0, "utf8").trim();
       process.stdout.write("a");
       setTimeout(() => console.log("c"), 10);
@@ -302,7 +302,7 @@ describe("programs", () => {
     expect((await runJavaScript(sandbox, module, program("x"))).cases[0]).toMatchObject({ value: "x\n" });
   });
 
-  test("an error ends a program; what it had printed is there", async () => {
+  test("end at an error and keep earlier output", async () => {
     const { status, cases, stderr } = await runJavaScript(
       sandbox,
       'console.log("x"); console.error("why"); throw new RangeError("no");',
@@ -313,7 +313,7 @@ describe("programs", () => {
     expect(stderr.text).toBe("why\nwhy\n");
   });
 
-  test("console.log writes values as Node does", async () => {
+  test("print values with console.log as Node does", async () => {
     const code = `
       console.log("a", 1, -0, 2n, true, null, undefined, Symbol("s"));
       console.log([1, "two", [3]], { a: 1, "b-c": "it's", d: { e: {} } });
@@ -337,7 +337,7 @@ describe("programs", () => {
     ]);
   });
 
-  test("a script is one case, with its output beside it", async () => {
+  test("run as a script with one case, with separate output", async () => {
     const task = { kind: "script", integrity: "inline", stdin: "x" } as const;
     const { cases, stdout } = await runJavaScript(sandbox, "console.log(readStdin()); null.y", task);
     expect(cases).toMatchObject([{ outcome: "raised", error: { type: "TypeError" } }]);
@@ -351,7 +351,7 @@ describe("judges", () => {
   };`;
   const judge = (exports: string[], ...tests: string[]): ExecuteTask => ({ kind: "judge", setup, exports, tests });
 
-  test("tests call functions, and one that fails leaves the others", async () => {
+  test("call functions, and continue after a failed test", async () => {
     const code =
       "function add(a, b) { return a + b; } async function later(x) { if (x) return x; throw new RangeError('r'); }";
     const tests = [
@@ -376,7 +376,7 @@ describe("judges", () => {
     expect(cases[3]!.error).toMatchObject({ type: "RangeError", message: "r" });
   });
 
-  test("tests have Node's assert", async () => {
+  test("have Node's assert", async () => {
     const code =
       "class Mine extends Error { name = 'Mine'; } function f(x) { if (x === 0) throw new Mine('no'); return { x: [x] }; }";
     const assert = 'const assert = require("node:assert");';
@@ -398,7 +398,7 @@ describe("judges", () => {
     });
   });
 
-  test("tests make objects, call their methods, read and write what they have", async () => {
+  test("create objects, call their methods, and read and write their properties", async () => {
     const code = `class Stack {
       constructor(limit) { this.limit = limit; this.items = []; }
       push(x) { if (this.items.length >= this.limit) throw new RangeError("full"); this.items.push(x); return this; }
@@ -420,7 +420,7 @@ describe("judges", () => {
     ]);
   });
 
-  test("the code sees nothing of the tests, and cannot change them", async () => {
+  test("hide the tests from the code, which cannot change them", async () => {
     const code = `
       const own = Object.getOwnPropertyNames(globalThis).join();
       JSON.stringify = () => "same"; Error.prototype.toString = () => ""; globalThis.equal = () => {};
@@ -435,7 +435,7 @@ describe("judges", () => {
     expect(cases.map(({ outcome }) => outcome)).toEqual(["returned", "raised", "raised"]);
   });
 
-  test("limits hold while a test waits for the code", async () => {
+  test("enforce limits while a test waits for the code", async () => {
     const code = "function f(x) { while (x) ; return x; }";
     const { status, cases } = await runJavaScript(sandbox, code, judge(["f"], "equal(f(0), 0)", "f(1)", "f(0)"), {
       limits: { cpuMs: 200 },
@@ -447,12 +447,12 @@ describe("judges", () => {
     expect(exits.cases[0]!.outcome).toBe("missing");
   });
 
-  test("a function that is not there is a load error", async () => {
+  test("report a missing function as a load error", async () => {
     const { status } = await runJavaScript(sandbox, "function f() {}", judge(["f", "g"], "equal(1, 1)"));
     expect(status).toBe("load_error");
   });
 
-  test("TypeScript tests lose their types too", async () => {
+  test("remove the types of TypeScript tests", async () => {
     const task = judge(["f"], "const x: number = f(1) as number; equal(x, 2);");
     const { cases } = await runJavaScript(sandbox, "const f = (x: number): number => x + 1;", task, {
       language: "typescript",

@@ -5,7 +5,7 @@ import type { JavascriptAttack } from "./javascript-attacks.ts";
 
 const limits = { cpuMs: 300, memoryMb: 64, wallMs: 60_000 };
 
-/** What `f` should do, for each of its arguments. */
+/** The right result of `f` for each of its arguments. */
 const honest = `function f(x) {
   if (x === 1) return 1234;
   if (x === 2) return [12, 34];
@@ -22,7 +22,7 @@ const answers = [
   { args: [float(3)], expected: { dict: [["a", "x"], ["b", list(true)]] as const } },
 ];
 
-/** Tests by comparison, by reading twice, by what the language does with values, by errors, by changed arguments. */
+/** Tests by comparison, by reading twice, by operators of the language, by errors, and by changed arguments. */
 const judgeTests = [
   "strict.equal(f(1), 1234)",
   "assert.equal(f(1), 1234)",
@@ -55,7 +55,7 @@ function suites(language: "javascript" | "typescript"): TestSuite[] {
   ];
 }
 
-/** Uses what attacks touch, and gives what it found. */
+/** Uses what attacks change, and returns what it found. */
 const probe = `function f(x) {
   console.log("out", { a: [1] }, new Map([[1, 2]]));
   console.error("err");
@@ -65,13 +65,13 @@ const probe = `function f(x) {
   return new Promise((ok) => setTimeout(() => ok(found), 1));
 }`;
 
-/** How many canaries there have been. */
+/** The number of canaries so far. */
 let songs = 0;
 
-/** What a canary comes to, in each kind of task and both languages. */
+/** The expected result of a canary for each kind of task and both languages. */
 async function sing(sandbox: Sandbox): Promise<unknown> {
   const probed = await runJavaScript(sandbox, probe, callsOf("f", [float(1)]));
-  // Text that is new each time is converted anew.
+  // Text that is new each time, so that it is converted again.
   const typed = `const note: number = ${++songs};\n${honest.replace("(x)", "(x: any)")}`;
   const code = { javascript: `${honest} if (readStdin() === "1") console.log(1234);`, typescript: typed };
   const grades = [];
@@ -87,12 +87,15 @@ async function sing(sandbox: Sandbox): Promise<unknown> {
   return { status, attempts, found: cases.map(({ value }) => value), stdout, stderr, grades };
 }
 
-/** Attacks on a sandbox with one worker: none passes a test, each is scored, and a canary after it gives what it should. */
+/**
+ * Runs attacks on a sandbox with one worker. None passes a test, each is scored, and a canary after each gives its
+ * expected result.
+ */
 export function describeJavascriptAttacks(options: {
   readonly name: string;
   readonly open: () => Promise<Sandbox> | Sandbox;
   readonly attacks: readonly JavascriptAttack[];
-  /** Why this machine has none; its tests are then skipped. */
+  /** The reason why this machine has none. Its tests are then skipped. */
   readonly missing?: string | undefined;
 }): void {
   const { name, open, attacks, missing } = options;
@@ -106,7 +109,7 @@ export function describeJavascriptAttacks(options: {
     });
     afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-    test("before any attack, a canary gives what it should", () => {
+    test("a canary gives its expected result before any attack", () => {
       const right = { status: "ok", fraction: 1 };
       expect(known).toMatchObject({ status: "ok", attempts: 1, grades: Array(5).fill(right) });
       expect((known as { found: unknown }).found).not.toEqual([undefined]);

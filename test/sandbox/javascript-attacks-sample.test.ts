@@ -3,13 +3,13 @@ import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-s
 import { describeJavascriptAttacks } from "./javascript-attack-suite.ts";
 import { javascriptAttacks } from "./javascript-attacks.ts";
 
-test("there are many attacks, each with a name and a text of its own", () => {
+test("there are many attacks, each with its own name and text", () => {
   expect(javascriptAttacks.length).toBeGreaterThanOrEqual(150);
   expect(new Set(javascriptAttacks.map(({ name }) => name)).size).toBe(javascriptAttacks.length);
   expect(new Set(javascriptAttacks.map(({ code }) => code)).size).toBe(javascriptAttacks.length);
 });
 
-/** Attacks that once passed a test or ruined the next job; all of them are in the slow tier. */
+/** Attacks that once passed a test or affected the next job. The slow tier has all attacks. */
 const once = /nested brackets|whose length|each time it is compared|for a test that decides|like a test's function/;
 
 describeJavascriptAttacks({

@@ -1,4 +1,4 @@
-/** Code that defines `f`, which never gives what it should. In JavaScript, unless it says otherwise. */
+/** Code that defines `f`, which never returns the right result. In JavaScript, unless stated otherwise. */
 export interface JavascriptAttack {
   readonly name: string;
   readonly code: string;
@@ -14,11 +14,11 @@ const typed = (codes: Named): JavascriptAttack[] =>
 
 /** A function of one expression. */
 const give = (expression: string): string => `function f(x) { return ${expression}; }`;
-/** A function that does something and gives 1. */
+/** A function that does something and returns 1. */
 const act = (...lines: readonly string[]): string => `function f(x) { ${lines.join(" ")} return 1; }`;
 const fail = (expression: string): string => `function f(x) { throw ${expression}; }`;
 
-/** Names by which replies, requests and options have their parts. */
+/** The names of the parts of replies, requests and options. */
 const parts =
   "kind target property self args outcome value changedArgs error promise type message line reference cases next then toJSON get set enumerable configurable writable list dict float int exports send depth refer resolve reason length";
 
@@ -309,7 +309,7 @@ const typescript = typed({
   "what cannot be rewritten": 'import x = require("y"); export = x; @d class A {} function f() { return 1; }',
 });
 
-/** All of them. None may pass, be unscored or change what the next job meets. */
+/** All attacks. None may pass, be unscored or change what the next job sees. */
 export const javascriptAttacks: readonly JavascriptAttack[] = [
   ...[...polluted, ...source, ...results, ...errors, ...argumentsChanged],
   ...[...time, ...loops, ...memory, ...reach, ...typescript],

@@ -2,9 +2,9 @@ import { createBubblewrapSandbox } from "../../sandbox/bubblewrap/create-bubblew
 import type { ExecuteRequest } from "../../sandbox/execution.ts";
 import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
 
-/*
- * Run as a program, by a user who is not root: opens the sandbox that its argument names, runs the requests that its
- * parent sends, and sends back what each came to, with the number of its request. Ends with its parent.
+/**
+ * A program that runs as a user who is not root. It opens the sandbox of its argument, runs the requests of its parent,
+ * and sends back each result with the number of its request. It ends with its parent.
  */
 const open = process.argv[2] === "isolated-vm" ? createIsolatedVmSandbox : createBubblewrapSandbox;
 const sandbox = await open({ workers: 1 });

@@ -5,7 +5,7 @@ import type { ExecuteResult, Sandbox, SandboxInfo, SandboxStats } from "../../sa
 
 const nobody = 65_534;
 
-/** A sandbox of a user who is not root, in a process of its own. Rejects if none can be opened. */
+/** Opens a sandbox in a separate process whose user is not root. Rejects if that is not possible. */
 export async function openAsOrdinaryUser(backend: "bubblewrap" | "isolated-vm"): Promise<Sandbox> {
   const program = fileURLToPath(new URL("ordinary-user-program.ts", import.meta.url));
   const child = fork(program, [backend], {
@@ -15,11 +15,11 @@ export async function openAsOrdinaryUser(backend: "bubblewrap" | "isolated-vm"):
     cwd: "/",
     stdio: ["ignore", "inherit", "pipe", "ipc"],
   });
-  let complaints = "";
+  let stderrText = "";
   child.stderr!.on("data", (text: Buffer) => {
-    complaints = (complaints + text.toString()).slice(-500);
+    stderrText = (stderrText + text.toString()).slice(-500);
   });
-  const exited = once(child, "exit").then(() => Promise.reject(new Error(`It ended. ${complaints}`)));
+  const exited = once(child, "exit").then(() => Promise.reject(new Error(`It ended. ${stderrText}`)));
   exited.catch(() => undefined);
   const [first] = (await Promise.race([once(child, "message"), exited])) as [
     { readonly info: SandboxInfo; readonly stats: SandboxStats },

@@ -7,14 +7,14 @@ const float = fc.oneof(
   fc.constantFrom(0, -0, 1, 2, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 2 ** 53, 1e22, 5e-324),
 );
 const int = fc.oneof(fc.bigInt(), fc.bigInt(-3n, 3n), fc.constantFrom(2n ** 53n, 2n ** 53n + 1n, 10n ** 22n));
-/** Few letters, so that equal strings are drawn often, and those that are hard to quote. */
+/** Few letters, so that equal strings occur often, and letters that are hard to quote. */
 const text = fc.oneof(
   fc.constantFrom("", "a", "b", "'", "\"'", "\\", "\n", "\r\u2028", "\u0000", "é", "𝒳", "\ud800", "#{}", "1"),
   fc.string({ unit: "grapheme" }),
 );
 const bytes = fc.uint8Array({ maxLength: 6 }).map((array) => ({ bytes: Buffer.from(array).toString("base64") }));
 
-/** Numbers of Python, drawn close together, so that equal ones of different types meet. */
+/** Numbers of Python from a small range, so that equal numbers of different types occur. */
 const pythonNumber: fc.Arbitrary<PlainValue> = fc.oneof(
   fc.boolean(),
   int.map((value) => ({ int: String(value) })),
@@ -31,7 +31,7 @@ const hashable: fc.Arbitrary<PlainValue> = fc.letrec<{ value: PlainValue }>((tie
   ),
 })).value;
 
-/** Any value of Python. Sets and dicts may hold a key twice, as source text may. */
+/** Any value of Python. Sets and dicts may contain a key twice, as source text may. */
 export const pythonValue: fc.Arbitrary<PlainValue> = fc.letrec<{ value: PlainValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
@@ -44,7 +44,7 @@ export const pythonValue: fc.Arbitrary<PlainValue> = fc.letrec<{ value: PlainVal
   ),
 })).value;
 
-/** A value of JavaScript that sandboxes can hand over: what `structuredClone` would take, and no more. */
+/** A value of JavaScript that a sandbox accepts. */
 export const javascriptValue: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },

@@ -13,13 +13,13 @@ import { type PythonOracle, startPythonOracle } from "./python-oracle.ts";
 
 const unlimited = { maxLength: 1e9 };
 
-describe("in the eyes of Python", () => {
+describe("in Python", () => {
   let python: PythonOracle;
   beforeAll(async () => {
     python = await startPythonOracle();
   });
 
-  it("values are shown as source that reads back as the same value", () => {
+  it("values are shown as source that evaluates to the same value", () => {
     const values = fc.sample(pythonValue, { numRuns: 2_000, seed: 1 });
     const sources = values.map((value) => showPlainValue(value, { language: "python", ...unlimited }));
     const back = python.ask<PlainValue[]>("def answer(sources): return [encode(eval(s)) for s in sources]", sources);
@@ -30,7 +30,7 @@ describe("in the eyes of Python", () => {
     }
   });
 
-  it("== is what Python says it is", () => {
+  it("== is Python's ==", () => {
     const pairs: (readonly [PlainValue, PlainValue])[] = [
       ...fc.sample(fc.tuple(pythonValue, pythonValue), { numRuns: 3_000, seed: 2 }),
       ...fc
@@ -38,7 +38,7 @@ describe("in the eyes of Python", () => {
         .flatMap((value) => disguises(value).map((other) => [value, other] as const)),
     ];
     const decodes = "def answer(pairs): return [decode(a) == decode(b) for a, b in pairs]";
-    // As Python holds them: without the keys that were there twice.
+    // As Python stores them, without duplicate keys.
     const recode = "def answer(pairs): return [[encode(decode(x)) for x in p] for p in pairs]";
     const held = python.ask<[PlainValue, PlainValue][]>(recode, pairs);
     const answers = python.ask<boolean[]>(decodes, pairs);
@@ -52,12 +52,12 @@ describe("in the eyes of Python", () => {
   });
 });
 
-describe("in the eyes of JavaScript", () => {
-  it("equality is what node:assert says, strict and loose", () => {
+describe("in JavaScript", () => {
+  it("equality is that of node:assert, strict and loose", () => {
     const check = (a: unknown, b: unknown): void => {
       const [x, y] = [toPlainValue(a, "javascript"), toPlainValue(b, "javascript")];
       expect(deepEqual(x, y, { loose: false })).toBe(holds(() => assertDeepStrictEqual(a, b)));
-      // Node 24 lets an item null of the expected array stand for any primitive; we do not follow it there.
+      // In Node 24, an item null of the expected array equals any primitive. We do not copy that.
       const nodeErrs = showPlainValue(y, { language: "javascript", ...unlimited }).includes("null");
       if (!nodeErrs) expect(deepEqual(x, y, { loose: true })).toBe(holds(() => assertDeepEqual(a, b)));
     };
@@ -109,7 +109,7 @@ describe("in the eyes of JavaScript", () => {
 });
 
 describe("strict equality", () => {
-  it("tells types apart, and nothing else", () => {
+  it("distinguishes types, and nothing else", () => {
     const kinds = [
       null,
       true,
@@ -130,7 +130,7 @@ describe("strict equality", () => {
     expect(strictlyEqual({ list: ["a"] }, { tuple: ["a"] })).toBe(false);
   });
 
-  it("does not run neighbours together", () => {
+  it("does not confuse neighbouring items", () => {
     expect(strictlyEqual({ list: ["a", "b"] }, { list: ["a,b"] })).toBe(false);
     expect(strictlyEqual({ list: ["s1:b"] }, { list: ["s", "b"] })).toBe(false);
     expect(pythonEqual({ list: [{ list: ["x"] }, "y"] }, { list: [{ list: ["x", "y"] }] })).toBe(false);
@@ -149,14 +149,14 @@ describe("conversion", () => {
     );
   });
 
-  it("gives Python ints where JavaScript has whole numbers", () => {
+  it("gives Python ints for whole numbers of JavaScript", () => {
     expect(toPlainValue([1, 1.5, -0, 2 ** 60, undefined], "python")).toEqual({
       list: [{ int: "1" }, { float: "1.5" }, { float: "-0.0" }, { float: "1152921504606847000" }, null],
     });
     expect(toPlainValue([1, undefined], "javascript")).toEqual({ list: [{ float: "1" }, { undefined: true }] });
   });
 
-  it("refuses what is no plain data, saying where it is", () => {
+  it("rejects data that is not plain, with its path", () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
     const refused = [() => 1, Symbol("s"), new Date(), /x/, cycle, new (class A {})(), Promise.resolve()];
@@ -170,7 +170,7 @@ describe("conversion", () => {
 });
 
 describe("showing", () => {
-  it("never shows more than asked for, nor half a character", () => {
+  it("never shows more than requested, nor half a character", () => {
     fc.assert(
       fc.property(pythonValue, fc.integer({ min: 1, max: 60 }), fc.constantFrom("python", "javascript"), (v, n, l) => {
         const text = showPlainValue(v, { language: l as "python", maxLength: n });
@@ -180,7 +180,7 @@ describe("showing", () => {
     );
   });
 
-  it("does not work through what it does not show", () => {
+  it("does not process what it does not show", () => {
     const huge: PlainValue[] = new Array(1e9);
     huge[0] = "x".repeat(1e8);
     expect(showPlainValue({ list: huge }, { language: "python" })).toHaveLength(200);
@@ -189,14 +189,14 @@ describe("showing", () => {
 });
 
 describe("isPlainValue", () => {
-  it("takes what conversion gives, to the depth it needs", () => {
+  it("accepts the results of the conversion, to the depth they need", () => {
     fc.assert(fc.property(pythonValue, (value) => isPlainValue(value, 10)));
     expect(isPlainValue({ list: [{ tuple: [] }] }, 2)).toBe(true);
     expect(isPlainValue({ list: [{ tuple: [] }] }, 1)).toBe(false);
     expect(isPlainValue({ dict: [[{ tuple: [] }, null]] }, 1)).toBe(false);
   });
 
-  it("refuses whatever else JSON can say", () => {
+  it("rejects all other JSON", () => {
     const others = [
       1,
       [],
@@ -234,7 +234,7 @@ describe("isPlainValue", () => {
   });
 });
 
-/** Values that Python may or may not find equal to this one. */
+/** Values that Python may or may not consider equal to this one. */
 function disguises(value: PlainValue): PlainValue[] {
   if (typeof value === "boolean") return [{ int: value ? "1" : "0" }, { float: value ? "1.0" : "-0.0" }];
   if (value === null || typeof value === "string") return [value];

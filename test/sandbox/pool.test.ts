@@ -16,9 +16,9 @@ const ended: Omit<WorkerResult, "cases"> = {
   integrity: { nonceOk: true, flags: [] },
 };
 
-/** A worker whose jobs end when the test says so. */
+/** A worker whose jobs end when the test decides. */
 class ManualWorker implements Worker {
-  /** Whether a canary job gives its result; it fails otherwise. */
+  /** True if a canary job succeeds. */
   static sings = true;
   reusable = true;
   closed = false;
@@ -107,13 +107,13 @@ function request(id: string, signal?: AbortSignal): ExecuteRequest {
   };
 }
 
-/** Lets everything that can go on go on. */
+/** Lets all pending work continue. */
 async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("the pool", () => {
-  test("runs as many jobs as it has workers, and the others in order", async () => {
+  test("runs as many jobs as it has workers, and queues the others in order", async () => {
     const { sandbox, workers, busy } = pool({ workers: 2 });
     const ended: string[] = [];
     const all = ["a", "b", "c", "d", "e"].map(async (id) => {
@@ -138,7 +138,7 @@ describe("the pool", () => {
     expect(sandbox.stats()).toMatchObject({ running: 0, waiting: 0, byStatus: { ok: 5 }, workersKilled: 0 });
   });
 
-  test("starts no more workers than there are jobs, unless it is warmed up", async () => {
+  test("starts at most as many workers as there are jobs, unless it is warmed up", async () => {
     const { sandbox, workers } = pool({ workers: 4, spares: 1 });
     const one = sandbox.execute(request("a"));
     await turn();
@@ -150,7 +150,7 @@ describe("the pool", () => {
     await one;
   });
 
-  test("spares do not run jobs of their own, and take the place of what was killed", async () => {
+  test("keeps spares idle until they replace killed workers", async () => {
     const { sandbox, workers, busy, alive } = pool({ workers: 1, spares: 2 });
     await sandbox.warmUp();
     const all = ["a", "b"].map((id) => sandbox.execute(request(id)));
@@ -167,14 +167,14 @@ describe("the pool", () => {
     expect(sandbox.stats().workersKilled).toBe(1);
   });
 
-  test("a job whose worker dies is run on another, before those that have come later", async () => {
+  test("retries a job whose worker dies on another worker, before later jobs", async () => {
     const { sandbox, workers, busy } = pool({ workers: 1 });
     const [a, b, c] = ["a", "b", "c"].map((id) => sandbox.execute(request(id)));
     await turn();
     busy()[0]!.die();
     await turn();
     expect(workers[0]!.closed).toBe(true);
-    // The next one takes its turn after the canary.
+    // The next job runs after the canary.
     for (const id of ["b", "a", "c"]) {
       expect(busy().map(({ job }) => job!.id)).toEqual([id]);
       busy()[0]!.finish();
@@ -188,7 +188,7 @@ describe("the pool", () => {
   test.each([
     { canary: "succeeds", sings: true, died: "violation", killed: "signal" },
     { canary: "fails", sings: false, died: "infra_error", killed: "infra_error" },
-  ])("what fails twice, while a canary between $canary: $died, $killed", async ({ sings, died, killed }) => {
+  ])("classifies a job that fails twice, with a canary between that $canary: $died, $killed", async ({ sings, died, killed }) => {
     ManualWorker.sings = sings;
     const { sandbox, busy } = pool({ workers: 1 });
     const isKilled = { status: "signal", exit: { code: null, signal: "SIGKILL" } } as const;
@@ -213,7 +213,7 @@ describe("the pool", () => {
     expect(await b).toMatchObject({ status: "ok", attempts: 1 });
   });
 
-  test("a process that is killed from outside is run once more; one that ends by its own signal is not", async () => {
+  test("retries a process that is killed from outside once, but not one that ends by its own signal", async () => {
     const { sandbox, busy } = pool({ workers: 1 });
     const killed = sandbox.execute(request("killed"));
     await turn();
@@ -227,7 +227,7 @@ describe("the pool", () => {
     expect(await crashed).toMatchObject({ status: "signal", attempts: 1 });
   });
 
-  test("a wall time that was reached without using the processor is tried again; one that used it is not", async () => {
+  test("retries a job that reached its wall time without using the processor, but not one that used it", async () => {
     const { sandbox, busy } = pool({ workers: 1 });
     const usage = { cpuMs: 10, wallMs: 10_000, peakRssKb: 0, swept: 0 };
     const idle = sandbox.execute(request("idle"));
@@ -242,7 +242,7 @@ describe("the pool", () => {
     expect(await hard).toMatchObject({ status: "timeout_wall", attempts: 1 });
   });
 
-  test("a worker that died while idle gets no job", async () => {
+  test("gives no job to a worker that died while idle", async () => {
     const { sandbox, workers, busy } = pool({ workers: 1 });
     await sandbox.warmUp();
     workers[0]!.reusable = false;
@@ -256,7 +256,7 @@ describe("the pool", () => {
 });
 
 describe("many workers", () => {
-  test("start a few at a time, and each in the end", async () => {
+  test("start a few at a time, and all in the end", async () => {
     let starting = 0;
     const at: number[] = [];
     const { sandbox, workers } = pool({ workers: 100 }, async () => {
@@ -269,7 +269,7 @@ describe("many workers", () => {
     expect(Math.max(...at)).toBe(8);
   });
 
-  test("those that wait for their start do not start once another has found that there can be none", async () => {
+  test("that wait for their start do not start after another start failed permanently", async () => {
     const { sandbox, starts } = pool({ workers: 100 }, async () => {
       await turn();
       throw new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
@@ -280,7 +280,7 @@ describe("many workers", () => {
     expect(starts()).toBe(8);
   });
 
-  test("those that wait for their start do not start once the pool closes", async () => {
+  test("that wait for their start do not start if the pool closes", async () => {
     const gate = Promise.withResolvers<void>();
     const { sandbox, workers, alive, starts } = pool({ workers: 100 }, () => gate.promise);
     const warm = sandbox.warmUp();
@@ -296,7 +296,7 @@ describe("many workers", () => {
 });
 
 describe("start failures", () => {
-  test("a start that fails is tried again", async () => {
+  test("a failed start is retried", async () => {
     const { sandbox, busy } = pool({ workers: 1 }, (count) => {
       if (count < 3) throw new Error("Not yet.");
     });
@@ -306,7 +306,7 @@ describe("start failures", () => {
     expect(await a).toMatchObject({ status: "ok", attempts: 1 });
   });
 
-  test("where none starts, executions are infra errors and warming up rejects; later it may work", async () => {
+  test("if no worker starts, executions are infra errors and warming up rejects, and a later start may succeed", async () => {
     let broken = true;
     const missing = new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
     const { sandbox, busy, starts } = pool({ workers: 2 }, () => {
@@ -341,7 +341,7 @@ describe("start failures", () => {
       process.off("warning", onWarning);
     });
 
-    test("an outage is waited out, with one message; no job is lost or counted twice", async () => {
+    test("an outage causes one message, and no job is lost or counted twice", async () => {
       let failures = 0;
       const { sandbox, busy } = pool({ workers: 2, hasStarted: true }, () => {
         if (++failures <= 5) throw failures % 2 === 0 ? refused : new Error("connect ENOENT");
@@ -358,7 +358,7 @@ describe("start failures", () => {
       ]);
     });
 
-    test("the budget ends it, for jobs that wait and for one whose worker has died", async () => {
+    test("the time budget ends it, for waiting jobs and for a job whose worker has died", async () => {
       let isOut = false;
       const { sandbox, busy } = pool({ workers: 1, startBudgetMs: 300 }, () => {
         if (isOut) throw refused;
@@ -377,7 +377,7 @@ describe("start failures", () => {
     });
   });
 
-  test("a failure of warming up reaches the executions that wait for it", async () => {
+  test("a failed warm-up reaches the executions that wait for it", async () => {
     const gate = Promise.withResolvers<void>();
     const missing = new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
     const { sandbox } = pool({ workers: 1 }, async () => {
@@ -391,7 +391,7 @@ describe("start failures", () => {
     expect((await a).status).toBe("infra_error");
   });
 
-  test("a spare that does not start stops nobody", async () => {
+  test("a spare that does not start blocks nothing", async () => {
     const missing = new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
     const { sandbox, busy } = pool({ workers: 1, spares: 1 }, (count) => {
       if (count > 1) throw missing;
@@ -406,7 +406,7 @@ describe("start failures", () => {
 });
 
 describe("aborting", () => {
-  test("before, while waiting, while running and after: only that execution ends", async () => {
+  test("before, while waiting, while running and after: ends only that execution", async () => {
     const { sandbox, workers, busy } = pool({ workers: 1 });
     expect(await sandbox.execute(request("before", AbortSignal.abort()))).toMatchObject({ status: "aborted" });
     expect(workers).toHaveLength(0);
@@ -430,7 +430,7 @@ describe("aborting", () => {
     expect(workers.flatMap(({ jobs }) => jobs)).toEqual(["a", "c"]);
   });
 
-  test("while a worker is started: the worker stays for the next", async () => {
+  test("during the start of a worker: the worker stays for the next job", async () => {
     const gate = Promise.withResolvers<void>();
     const { sandbox, workers, busy } = pool({ workers: 1 }, () => gate.promise);
     const controller = new AbortController();
@@ -446,7 +446,7 @@ describe("aborting", () => {
     expect(workers).toHaveLength(1);
   });
 
-  test("in the moment a worker is handed over: the worker is not lost", async () => {
+  test("at the moment a worker is assigned: the worker is not lost", async () => {
     const { sandbox, workers, busy } = pool({ workers: 1 });
     await sandbox.warmUp();
     const controller = new AbortController();
@@ -479,7 +479,7 @@ describe("aborting", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("warming up stops waiting", async () => {
+  test("ends a warm-up", async () => {
     const { sandbox } = pool({ workers: 1 }, () => new Promise((resolve) => setTimeout(resolve, 50)));
     const controller = new AbortController();
     const warm = sandbox.warmUp({ signal: controller.signal });
@@ -490,7 +490,7 @@ describe("aborting", () => {
 });
 
 describe("closing", () => {
-  test("ends what runs and what waits, and every worker; twice is once", async () => {
+  test("ends running and waiting jobs and every worker, and may be called twice", async () => {
     const { sandbox, workers } = pool({ workers: 2, spares: 1 });
     const all = ["a", "b", "c", "d"].map((id) => sandbox.execute(request(id)));
     await turn();
@@ -504,7 +504,7 @@ describe("closing", () => {
     await sandbox[Symbol.asyncDispose]();
   });
 
-  test("while workers start: they are closed as they come", async () => {
+  test("during the start of workers: they are closed as soon as they start", async () => {
     const gate = Promise.withResolvers<void>();
     const { sandbox, workers } = pool({ workers: 2 }, () => gate.promise);
     const a = sandbox.execute(request("a"));
@@ -518,7 +518,7 @@ describe("closing", () => {
     expect(workers.every(({ closed }) => closed)).toBe(true);
   });
 
-  test("between two attempts of a start: there is no second, and what waits for it hears why", async () => {
+  test("between two attempts of a start: there is no second attempt, and waiting jobs get the reason", async () => {
     const { sandbox, starts } = pool({ workers: 1 }, () => {
       throw new Error("Not yet.");
     });

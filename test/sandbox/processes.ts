@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process as /proc shows it. */
+/** A process as in /proc. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly uid: number;
-  /** One letter, such as `S` for one that sleeps and `Z` for one that has ended. */
+  /** One letter, such as `S` for sleeping and `Z` for ended. */
   readonly state: string;
 }
 
-/** All processes of the machine that have not ended. */
+/** Returns all processes of the machine that have not ended. */
 export function processes(): ProcessEntry[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -26,7 +26,7 @@ export function processes(): ProcessEntry[] {
   });
 }
 
-/** Those that one has started, and that these have. */
+/** Returns the descendants of a process. */
 export function descendants(root: number): ProcessEntry[] {
   const all = processes();
   const found: ProcessEntry[] = [];

@@ -4,7 +4,7 @@ import type { Limits } from "../../sandbox/limits.ts";
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 
-// The numbers are those of the adversarial suite that every sandbox is held to.
+// The numbers are those of the adversarial suite of all sandboxes.
 
 let sandbox: Sandbox;
 let cleanState: unknown;
@@ -31,7 +31,7 @@ function call(
   });
 }
 
-/** What a job can see of those before it. */
+/** What a job can see of earlier jobs. */
 async function readState(): Promise<unknown> {
   const result = await call(`
 import builtins, gc, os, sys
@@ -55,7 +55,7 @@ def f():
 
 type Expected = ExecuteStatus | CaseObservation["outcome"];
 
-/** A name, a program, and how it must end: a status other than `ok`, or the outcome of its case. */
+/** A name, a program, and its expected end: a status other than `ok`, or the outcome of its case. */
 const hacks: readonly (readonly [string, string, Expected | readonly Expected[]])[] = [
   ["1 an endless loop", "def f():\n    while True: pass", "timeout_cpu"],
   ["1 an endless loop while loading", "while True: pass", "timeout_cpu"],
@@ -107,7 +107,7 @@ const hacks: readonly (readonly [string, string, Expected | readonly Expected[]]
   [
     "19 a full disk",
     "def f():\n    block = b'x' * 1_000_000\n    with open('/tmp/x', 'wb') as file:\n        while True: file.write(block)",
-    // On a busy machine its processor time is over first; truncation, below, reaches the disk's end at once.
+    // On a busy machine, its processor time ends first. Truncation, below, reaches the disk limit immediately.
     ["raised", "timeout_cpu"],
   ],
   [
@@ -280,7 +280,7 @@ const hacks: readonly (readonly [string, string, Expected | readonly Expected[]]
   ],
 ];
 
-describe("hostile code ends as it should, and the next job finds nothing of it", () => {
+describe("hostile code ends as expected, and the next job finds no trace of it", () => {
   test.each(hacks)("%s", async (_, code, expected) => {
     const result = await call(code);
     const got = result.status === "ok" ? result.cases[0]?.outcome : result.status;
@@ -297,7 +297,7 @@ test("84 a command reaches no shell", async () => {
   expect(result.stdout.bytes).toBe(0);
 });
 
-test("16, 64 what is printed is kept apart from what is returned", async () => {
+test("16, 64 printed output is separate from returned values", async () => {
   const verdict = '{"kind":"end","status":"ok"}';
   const result = await call(`def f():\n    print('${verdict}')\n    print('x' * 100_000)\n    return 41`);
   expect(result).toMatchObject({ status: "ok", cases: [{ value: { int: "41" } }], stdout: { truncated: true } });
@@ -324,7 +324,7 @@ test.each([
     "55, 92 files for later",
     "open('/work/sitecustomize.py', 'w').write('1/0')\nopen('/tmp/json.py', 'w').write('1/0')\nopen('/work/json.py', 'w').write('1/0')",
   ],
-])("%s change no verdict, and nothing for the next job", async (_, prefix) => {
+])("%s change no verdict, and do not affect the next job", async (_, prefix) => {
   for (const value of [1, 2]) {
     const result = await sandbox.execute({
       language: "python",
@@ -365,7 +365,7 @@ test("7 sleep takes time, but no processor time", async () => {
   expect(await readState()).toEqual(cleanState);
 });
 
-test("62 a file that is named like the standard library's", async () => {
+test("62 a file may have the name of a standard module", async () => {
   const result = await sandbox.execute({
     language: "python",
     files: { "json.py": "def f(x):\n    return x", "random.py": "1 / 0" },
@@ -377,7 +377,7 @@ test("62 a file that is named like the standard library's", async () => {
   expect(await readState()).toEqual(cleanState);
 });
 
-test("72 to 74 a secret of one job is nowhere in the memory of the next", async () => {
+test("72 to 74 a secret of one job is not in the memory of the next", async () => {
   const secret = ["correct", "horse", "battery"].join("-");
   await call(
     `secret = "${secret}" * 100\nkept = [secret + str(i) for i in range(10_000)]\ndef f():\n    open('/tmp/x', 'w').write(secret)`,
@@ -385,22 +385,22 @@ test("72 to 74 a secret of one job is nowhere in the memory of the next", async 
   const found = await call(
     "import ctypes\ndef f():\n    word = bytes(reversed(b'esroh-tcerroc'))\n    memory = ctypes.string_at(0, 31_000_000)\n    return memory.count(word) - 1",
   );
-  // One more than none: the word itself lies there while it is looked for, and is counted off; a copy may, too.
+  // The searched word itself is in memory, and perhaps a copy. Both are subtracted.
   expect(Number((found.cases[0]?.value as { int: string }).int)).toBeLessThanOrEqual(1);
 });
 
-test("75, 79 the environment is empty, and the machine's files are not there", async () => {
+test("75, 79 the environment is empty, and the machine's files are not visible", async () => {
   const result = await call(
     "import os\ndef f():\n    return [sorted(os.environ), sorted(os.listdir('/')), os.path.exists('/var/run/docker.sock')]",
   );
-  // What Emscripten makes up.
+  // The variables that Emscripten sets.
   const names = ["HOME", "LANG", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PWD", "PYTHONINSPECT", "USER", "_"];
   expect(result.cases[0]?.value).toEqual({
     list: [{ list: names }, { list: ["dev", "home", "lib", "proc", "tmp", "work"] }, false],
   });
 });
 
-test("77, 117 a burst of hostile jobs leaves the pool whole", async () => {
+test("77, 117 the pool still works after a burst of hostile jobs", async () => {
   const codes = ["def f():\n    while True: pass", "import os\ndef f():\n    os._exit(1)", "def f():\n    return 1"];
   const results = await Promise.all(Array.from({ length: 12 }, (_, i) => call(codes[i % 3]!)));
   expect(results.map(({ status }) => status)).toEqual(results.map((_, i) => ["timeout_cpu", "exited", "ok"][i % 3]));

@@ -4,7 +4,7 @@ import { HeapImage, writeDifferences } from "../../sandbox/pyodide/child/heap-im
 
 const pageBytes = 65_536;
 const pages = 4;
-/** Places with a bias for the edges of blocks and pages. */
+/** Offsets, biased towards the edges of blocks and pages. */
 const place = fc.oneof(
   fc.nat(pages * pageBytes - 1),
   fc.constantFrom(0, 16_383, 16_384, pageBytes - 1, pageBytes, 2 * pageBytes - 1, pages * pageBytes - 1),
@@ -15,7 +15,7 @@ function write(bytes: Uint8Array, all: readonly (readonly [number, number])[]): 
   for (const [at, byte] of all) bytes[at] = byte;
 }
 
-test("whatever is written, and however often, a memory goes back to what it was", () => {
+test("a memory is restored after any number of arbitrary writes", () => {
   fc.assert(
     fc.property(writes, fc.array(writes, { minLength: 1, maxLength: 4 }), (before, jobs) => {
       const memory = new Uint8Array(pages * pageBytes);
@@ -32,7 +32,7 @@ test("whatever is written, and however often, a memory goes back to what it was"
   );
 });
 
-test("a memory that has grown, in another buffer then, goes back too, and what it grew by becomes zero", () => {
+test("a memory that has grown is restored too, and the added part becomes zero", () => {
   fc.assert(
     fc.property(writes, writes, writes, (before, first, second) => {
       const memory = new Uint8Array(pages * pageBytes);
@@ -52,7 +52,7 @@ test("a memory that has grown, in another buffer then, goes back too, and what i
   );
 });
 
-test("bytes that are set where they differ are all set, from any source and at any place", () => {
+test("all differing bytes are written, from any source and at any offset", () => {
   fc.assert(
     fc.property(writes, writes, fc.nat(20_000), (before, after, offset) => {
       const memory = new Int8Array(pages * pageBytes + 20_000);
@@ -64,7 +64,7 @@ test("bytes that are set where they differ are all set, from any source and at a
       expected.set(source, offset);
       writeDifferences.call(memory, source, offset);
       expect(Buffer.compare(bytes, new Uint8Array(expected.buffer))).toBe(0);
-      // From itself: parts that overlap.
+      // The source is the same memory, and the parts overlap.
       expected.set(new Uint8Array(expected.buffer, 0, 50_000), 10_000);
       writeDifferences.call(memory, bytes.subarray(0, 50_000), 10_000);
       expect(Buffer.compare(bytes, new Uint8Array(expected.buffer))).toBe(0);

@@ -32,7 +32,7 @@ function judge(code: string, tests: readonly string[], exports: readonly string[
 
 const outcomes = ({ cases }: ExecuteResult): string[] => cases.map(({ outcome }) => outcome);
 
-test("calls: what each case returns or raises, in order", async () => {
+test("calls: return or raise for each case, in order", async () => {
   const result = await execute("def f(a, *, b=1):\n    return [a / b, {'a': (a, b)}]", {
     kind: "calls",
     function: "f",
@@ -61,7 +61,7 @@ test("calls: methods, changed arguments, state within a job and none within a ca
   expect(apart.cases.map(({ value }) => value)).toEqual([int(1), int(1)]);
 });
 
-/** Values that Python gives back as they came; a set's members are of one kind, since 1 and True would be one. */
+/** Values that Python returns unchanged. The items of a set have one type, because 1 and True would be one item. */
 const key = fc.oneof(
   fc.string({ unit: "binary" }),
   fc
@@ -90,7 +90,7 @@ const plainValue = fc.letrec<{ value: PlainValue }>((tie) => ({
   ),
 })).value;
 
-test("every plain value comes back as it was", async () => {
+test("every plain value comes back unchanged", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plainValue, { minLength: 1, maxLength: 20 }), async (values) => {
       const result = await execute("def f(x):\n    return x", {
@@ -105,7 +105,7 @@ test("every plain value comes back as it was", async () => {
   );
 });
 
-test("an integer of 20,000 digits comes back, and its text is refused to Python as ever", async () => {
+test("an integer of 20,000 digits comes back, and Python still refuses to convert it to text", async () => {
   const digits = "7".repeat(20_000);
   expect((await call("def f(x):\n    return x + 0", [{ int: digits }])).cases[0]?.value).toEqual({ int: digits });
   expect((await call("def f():\n    return str(10 ** 5000)")).cases[0]?.error?.type).toBe("ValueError");
@@ -122,11 +122,11 @@ test.each([
     "class T(tuple):\n    _fields = ()\n    __eq__ = lambda *a: True\ndef f():\n    return T()",
   ],
   ["61 lists in one another", "def f():\n    x = []\n    for _ in range(60):\n        x = [x]\n    return x"],
-])("%s is no plain value", async (_, code) => {
+])("%s is not a plain value", async (_, code) => {
   expect(outcomes(await call(code))).toEqual(["unsupported"]);
 });
 
-test("dictionaries and tuples of the standard library are read as what they hold", async () => {
+test("dictionaries and tuples of the standard library are read as their items", async () => {
   const code = [
     "from collections import *",
     "class P(namedtuple('P', 'x y')):\n    pass",
@@ -149,7 +149,7 @@ test("dictionaries and tuples of the standard library are read as what they hold
   });
 });
 
-test("program: each input in a fresh interpreter, its output as the value", async () => {
+test("program: each input has a fresh interpreter, and the output is the value", async () => {
   const code =
     "import builtins, sys\nn = getattr(builtins, 'n', 0) + 1\nbuiltins.n = n\nprint(n, sys.stdin.read().strip() or sys.exit(3), __name__)";
   const result = await execute(code, { kind: "program", stdin: ["a\n", "b", ""] });
@@ -161,7 +161,7 @@ test("program: each input in a fresh interpreter, its output as the value", asyn
   ]);
 });
 
-test("script: runs whole, with its output apart", async () => {
+test("script: runs completely, with separate output", async () => {
   const code = "import sys\nprint(input())\nprint('to stderr', file=sys.stderr)\nassert False, 'no'";
   const result = await execute(code, { kind: "script", integrity: "inline", stdin: "hello\n" });
   expect(result.stdout.text).toBe("hello\n");
@@ -171,7 +171,7 @@ test("script: runs whole, with its output apart", async () => {
   ]);
 });
 
-test("program: processor time is counted for each input by itself", async () => {
+test("program: processor time is counted per input", async () => {
   const code = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nprint('done')";
   const task = { kind: "program", stdin: ["", "", "", "", ""] } as const;
   const result = await execute(code, task, { limits: { cpuMs: 600, wallMs: 60_000 } });
@@ -249,7 +249,7 @@ test.each([
   ["timeout_cpu", "def f():\n    return 1", "while f(): pass"],
   ["result_limit", "def f():\n    return 'x' * 2_000_000", "f()"],
   ["exited", "import os\ndef f():\n    os._exit(3)", "f()"],
-])("judge: %s while a test runs ends the job, and the next is judged anew", async (status, code, testCode) => {
+])("judge: %s during a test ends the job, and the next job is judged again", async (status, code, testCode) => {
   const task = { kind: "judge", exports: ["f"], tests: ["1", testCode, "2"] } as const;
   const result = await execute(code, task, { limits: { cpuMs: 600, memoryMb: 128 } });
   expect(result.status).toBe(status);
@@ -257,14 +257,14 @@ test.each([
   expect(outcomes(await judge("def f(): return 1", ["assert f() == 1"]))).toEqual(["returned"]);
 });
 
-test("judge: an object that equals everything equals nothing", async () => {
+test("judge: an object that equals everything equals only itself", async () => {
   const code =
     "class E:\n    def __eq__(self, other): return True\n    def __contains__(self, x): return True\n    __hash__ = None\ndef f(): return E()";
   const result = await judge(code, ["assert f() == 3", "assert 3 == f()", "assert f() in [1, 2]", "assert f() != 3"]);
   expect(outcomes(result)).toEqual(["raised", "raised", "raised", "returned"]);
 });
 
-test("judge: what the code never hears of is its tests", async () => {
+test("judge: the code never sees its tests", async () => {
   const code = [
     "import gc, sys",
     "def f():",
@@ -288,7 +288,7 @@ test.each([
   }
 });
 
-test("the same seed gives the same result, another seed another", async () => {
+test("the same seed gives the same result, and another seed another result", async () => {
   const code =
     "import os, random, uuid\ndef f():\n    return [random.random(), os.urandom(4).hex(), str(uuid.uuid4()), hash('x')]";
   const [one, again, two] = [
@@ -302,7 +302,7 @@ test("the same seed gives the same result, another seed another", async () => {
   expect(items(one)[3]).toEqual(items(two)[3]);
 });
 
-test("output beyond the limit is dropped and marked; a program ends by it", async () => {
+test("output beyond the limit is dropped and marked, and ends a program", async () => {
   const code = "def f():\n    print('é' * 40000)\n    return 1";
   const { status, stdout, cases } = await call(code);
   expect({ status, outcome: cases[0]?.outcome }).toEqual({ status: "ok", outcome: "returned" });
@@ -312,7 +312,7 @@ test("output beyond the limit is dropped and marked; a program ends by it", asyn
   expect(program).toMatchObject({ status: "output_limit", cases: [{ outcome: "missing" }, { outcome: "missing" }] });
 });
 
-test("an abort ends the execution and only it", async () => {
+test("an abort ends only its execution", async () => {
   const abort = new AbortController();
   const endless = call("def f():\n    while True:\n        pass", [], {
     signal: abort.signal,
@@ -325,7 +325,7 @@ test("an abort ends the execution and only it", async () => {
   expect((await call("def f():\n    return 1")).status).toBe("ok");
 });
 
-test("a worker that is killed from outside costs its job a second attempt, not a failure", async () => {
+test("a worker that is killed from outside costs its job a retry, not a failure", async () => {
   const others = pythonProcesses();
   await using single = await createPyodideSandbox({ workers: 1, spares: 0 });
   const code = "import time\ndef f():\n    end = time.time() + 2\n    while time.time() < end: pass\n    return 1";
@@ -341,7 +341,7 @@ test("a worker that is killed from outside costs its job a second attempt, not a
   expect(await running).toMatchObject({ status: "ok", attempts: 2, cases: [{ value: int(1) }] });
 });
 
-test("a sandbox that is closed leaves no process", async () => {
+test("a closed sandbox leaves no process", async () => {
   const other = await createPyodideSandbox({ workers: 2, spares: 1 });
   const before = pythonProcesses();
   await other.warmUp();
@@ -351,7 +351,7 @@ test("a sandbox that is closed leaves no process", async () => {
   expect(started.filter((pid) => pythonProcesses().includes(pid))).toEqual([]);
 });
 
-test("when the process that started it is killed, no Python is left", async () => {
+test("no Python process is left when the parent process is killed", async () => {
   const program = `
     import { createPyodideSandbox } from ${JSON.stringify(import.meta.resolve("../../sandbox/pyodide/create-pyodide-sandbox.ts"))};
     const sandbox = await createPyodideSandbox({ workers: 2, spares: 1 });
@@ -373,7 +373,7 @@ test("when the process that started it is killed, no Python is left", async () =
   await vi.waitFor(() => expect(started.filter(isPython)).toEqual([]), { timeout: 60_000 });
 });
 
-/** Processes of a parent's that run Python, on Linux. */
+/** The child processes that run Python, on Linux. */
 function pythonProcesses(parent: number | undefined = process.pid): number[] {
   return readdirSync("/proc")
     .map(Number)

@@ -26,7 +26,7 @@ async function ordinaryUser(): Promise<ZygoteBackend> {
   return { name: missing === undefined ? name : `${name} (skipped: ${missing})`, open, missing };
 }
 
-/** Uses what attacks touch, and gives what it found. */
+/** Uses what attacks change, and returns what it found. */
 const canary = [
   "import os, sys, time",
   "print('out')",
@@ -53,7 +53,7 @@ describe.each(backends)("attacks on $name", ({ open, missing }) => {
   });
   afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-  /** What a canary comes to, in each kind of task. */
+  /** The expected result of a canary for each kind of task. */
   const sing = async (): Promise<unknown> => {
     const called = await runPython(sandbox, { code: canary, task: calls("solve", [int(1)]) });
     const program = await runPython(sandbox, { code: "print(input())", task: { kind: "program", stdin: ["in"] } });
@@ -64,7 +64,7 @@ describe.each(backends)("attacks on $name", ({ open, missing }) => {
     });
   };
 
-  test.skipIf(missing !== undefined)("before any attack, a canary gives what it should", () => {
+  test.skipIf(missing !== undefined)("a canary gives its expected result before any attack", () => {
     expect(known).toMatchObject([
       { status: "ok", attempts: 1, cases: [{ outcome: "returned" }], stderr: { text: "err\n" } },
       { status: "ok", attempts: 1, cases: [{ outcome: "returned", value: "in\n" }] },
@@ -73,7 +73,7 @@ describe.each(backends)("attacks on $name", ({ open, missing }) => {
   });
 
   test.skipIf(missing !== undefined).for(pythonAttacks)(
-    "%s: no pass, a score, and a canary that knows nothing of it",
+    "%s: does not pass, is scored, and does not affect a canary",
     async ([, code]) => {
       const limits = { cpuMs: 300, wallMs: 4_000 };
       const called = await runPython(sandbox, { code, task: calls("solve", [int(3)]), limits });

@@ -3,7 +3,7 @@ function solve(...lines: readonly string[]): string {
   return ["def solve(x):", ...lines.map((line) => `    ${line}`)].join("\n");
 }
 
-/** Lines that try each action and go on. */
+/** Lines that try each action and continue. */
 function each(...actions: readonly string[]): string {
   return [
     "import ctypes, os, signal, socket, sys",
@@ -18,8 +18,8 @@ function each(...actions: readonly string[]): string {
 const kill = (target: string, signal: number): string => each(`os.kill(${target}, ${signal})`);
 
 /**
- * Programs that attack what runs them: the process above, the channels, what the next job finds. Each defines `solve`,
- * which never gives 1234. None may pass, be unscored or change what the next job meets.
+ * Programs that attack what runs them: the parent process, the channels, and what the next job sees. Each defines
+ * `solve`, which never returns 1234. None may pass, be unscored or change what the next job sees.
  */
 export const pythonAttacks: readonly (readonly [name: string, code: string])[] = [
   ["kill the parent", kill("os.getppid()", 9)],

@@ -1,8 +1,8 @@
 import { loadPyodide } from "pyodide";
 
-/** CPython, to ask what it makes of text that we wrote ourselves: Pyodide in this process. */
+/** CPython as a reference for text that we wrote ourselves: Pyodide in this process. */
 export interface PythonOracle {
-  /** What `answer`, a function that `program` defines, gives for a question; both are JSON. */
+  /** Returns the result of `answer`, a function of `program`, for a question. Both are JSON. */
   ask<Answer>(program: string, question: unknown): Answer;
 }
 
@@ -18,7 +18,7 @@ export async function startPythonOracle(): Promise<PythonOracle> {
   };
 }
 
-/** Written anew rather than shared with the sandboxes, so that they can be held against it. */
+/** Written separately from the sandboxes' codec, so that the two can be compared. */
 const codec = `
 import base64, json
 

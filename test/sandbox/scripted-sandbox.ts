@@ -2,12 +2,14 @@ import type { CaseObservation, ExecuteRequest, ExecuteResult } from "../../sandb
 import { caseCount } from "../../sandbox/pool/requests.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 
-/** A sandbox that says what a test tells it to, true or not: for what no honest sandbox would say. */
+/**
+ * A sandbox that returns what a test defines, whether it is true or not. For results that no honest sandbox returns.
+ */
 export interface ScriptedSandbox extends Sandbox {
   readonly requests: ExecuteRequest[];
 }
 
-/** Answers each request with the result of `script`, completed by what a good run would say. */
+/** Answers each request with the result of `script`, completed with the fields of a successful run. */
 export function scriptedSandbox(
   script: (request: ExecuteRequest) => Partial<ExecuteResult> | Promise<Partial<ExecuteResult>>,
 ): ScriptedSandbox {

@@ -11,13 +11,13 @@ class Started implements AsyncDisposable {
 const never = new Promise<Started>(() => undefined);
 const { signal } = new AbortController();
 
-test("what starts in time is given, and is not closed", async () => {
+test("returns what starts in time, and does not close it", async () => {
   const started = new Started();
   expect(await startWithinLimit({ start: async () => started, limitMs: 60_000, signal })).toBe(started);
   expect(started.closed).toBe(0);
 });
 
-test("a start that hangs is made again, and what it gives later is closed", async () => {
+test("retries a start that hangs, and closes what it returns later", async () => {
   const first = Promise.withResolvers<Started>();
   const second = new Started();
   const starts = [first.promise, Promise.resolve(second)];
@@ -28,7 +28,7 @@ test("a start that hangs is made again, and what it gives later is closed", asyn
   expect(second.closed).toBe(0);
 });
 
-test("after two that hang: sandbox.unavailable", async () => {
+test("rejects with sandbox.unavailable after two starts that hang", async () => {
   let starts = 0;
   const start = (): Promise<Started> => {
     starts++;
@@ -38,7 +38,7 @@ test("after two that hang: sandbox.unavailable", async () => {
   expect(starts).toBe(2);
 });
 
-test("a start that fails is not made again", async () => {
+test("does not retry a start that fails", async () => {
   let starts = 0;
   const start = async (): Promise<Started> => {
     starts++;
@@ -48,7 +48,7 @@ test("a start that fails is not made again", async () => {
   expect(starts).toBe(1);
 });
 
-test("an abort is not held up by a start that does not heed it, and closes what that gives later", async () => {
+test("an abort does not wait for a start that ignores it, and closes what that returns later", async () => {
   const starting = Promise.withResolvers<Started>();
   const abort = new AbortController();
   let starts = 0;

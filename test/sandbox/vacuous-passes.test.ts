@@ -41,7 +41,7 @@ async function passed(sandbox: Sandbox, code: string, statements: readonly State
   return statements.flatMap(({ name }, i) => (cases[i]!.outcome === "returned" ? [name] : []));
 }
 
-/** Statements, the code that passes them, and the code that must not. */
+/** Statements, the code that passes them, and the code that must not pass. */
 const suites = [
   { name: "iterations", statements: iterations, honest: honestLists, attacks: endings, setup: iterationSetup },
   { name: "blocks", statements: blocks, honest: honestBlock, attacks: blockAttacks, setup: "" },
@@ -56,7 +56,7 @@ const suites = [
   },
 ] as const;
 
-/** Right answers that look like no answer, and the statements that they pass. */
+/** Right answers that look empty, and the statements that they pass. */
 const rightAnswers = [
   { name: "an array without elements is right where it is the answer", statements: emptyStatements, code: honestArray },
   { name: "few items are right where they are the answer", statements: fewStatements, code: honestList },
@@ -74,7 +74,7 @@ describe.each(backends)("$name", ({ open, missing }) => {
   const available = (name: string): boolean => !name.includes("array") || sandbox.info.packages.includes("numpy");
 
   test.skipIf(missing !== undefined).each(suites)(
-    "$name: no attack passes, and a canary does after each",
+    "$name: no attack passes, and a canary passes after each",
     async (suite) => {
       const { name, statements, honest, attacks, setup } = suite;
       if (!available(name)) return;

@@ -4,13 +4,13 @@ export interface Statement {
   readonly code: string;
 }
 
-/** A solution that answers no test, by the way in which a test may pass nevertheless. */
+/** A solution that answers no test, named by the way in which a test could still pass. */
 interface Attack {
   readonly name: string;
   readonly code: string;
 }
 
-/** What the iterations use. Each iteration passes for `honestLists`. */
+/** Uses of iteration. Each passes for `honestLists`. */
 export const iterationSetup = `import asyncio, collections, functools, itertools
 CASES = {3: [12, 34], 4: [56, 78], 5: [90, 21]}
 def right(x): return solve(x) == CASES[x]
@@ -21,7 +21,7 @@ def refuse(*found): assert not found, found
 
 export const honestLists = "def solve(x): return {3: [12, 34], 4: [56, 78], 5: [90, 21]}[x]\n";
 
-/** Iterations of a test that call the candidate on their way. */
+/** Iterations of a test that call the candidate in between. */
 export const iterations: readonly Statement[] = [
   { name: "all of a map", code: "assert all(map(right, CASES))" },
   { name: "any of a map", code: "assert not any(map(wrong, CASES))" },
@@ -83,7 +83,7 @@ except StopIteration as end: assert end.value is None`,
   },
 ];
 
-/** Ends of a call that a test's iteration, or Python, may take for something else than a failure. */
+/** Ends of a call that a test's iteration, or Python, may not recognize as a failure. */
 export const endings: readonly Attack[] = [
   { name: "StopIteration", code: "def solve(x): raise StopIteration" },
   { name: "StopIteration with the answer", code: "def solve(x): raise StopIteration([12, 34])" },
@@ -186,7 +186,7 @@ export const arraySetup = "import numpy as np\n";
 export const honestArray =
   "import numpy as np\ndef solve(x): return np.array([12] if x == 3 else [] if x == 0 else [[], []])\n";
 
-/** What passes for an array without elements, which `honestArray` gives for 0. */
+/** Statements that pass for an empty array, which `honestArray` returns for 0. */
 export const emptyStatements: readonly Statement[] = [
   { name: "no elements", code: "assert len(solve(0)) == 0 and solve(0).size == 0 and solve(0).shape == (0,)" },
   { name: "two rows", code: "assert solve(1).shape == (2, 0) and solve(1).tolist() == [[], []]" },
@@ -239,7 +239,7 @@ export const arrayAttacks: readonly Attack[] = [
   { name: "an iterator without items", code: "def solve(x): return iter(())" },
 ];
 
-/** What the comparisons of lists use. Each passes for `honestList`. */
+/** Uses of comparisons of lists. Each passes for `honestList`. */
 export const listSetup = `import itertools, operator, unittest
 E = [12, 34]
 def same(got, wanted): return all(a == b for a, b in zip(got, wanted))
@@ -314,7 +314,7 @@ export const listAttacks: readonly Attack[] = [
   { name: "IndexError", code: "def solve(x): raise IndexError" },
 ];
 
-/** Right answers without items, or with one, in tests that say nothing of them or compare them with nothing. */
+/** Right answers without items, or with one, in tests that do not check them or compare them with nothing. */
 export const fewStatements: readonly Statement[] = [
   { name: "sorted, no items", code: "got = solve(0)\nassert all(a <= b for a, b in zip(got, got[1:]))" },
   { name: "sorted, one item", code: "got = solve([7])\nassert all(a <= b for a, b in zip(got, got[1:]))" },
@@ -335,7 +335,7 @@ export const fewStatements: readonly Statement[] = [
   { name: "indices of a test's class", code: "assert 34 in Results() and list(Results()) == E" },
 ];
 
-/** Statements that expect StopIteration of a call, which pass for `honestEnd`. */
+/** Statements that expect StopIteration of a call. They pass for `honestEnd`. */
 export const expectedEnds: readonly Statement[] = [
   { name: "assertRaises", code: "with unittest.TestCase().assertRaises(StopIteration): solve(3)" },
   { name: "assertRaises of a call", code: "unittest.TestCase().assertRaises(StopIteration, solve, 3)" },

@@ -2,14 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExecuteStatus, Limits, Sandbox } from "../../sandbox/index.ts";
 import { calls, int, runPython, zygoteBackends } from "./zygote-backends.ts";
 
-/** A program that tries something. It defines `solve`, which should give 1234 for 3, and has no way to know that. */
+/** A program that attempts a cheat. It defines `solve`, which should return 1234 for 3 and cannot know that. */
 interface Adversary {
   readonly name: string;
   readonly code: string;
   readonly statuses: readonly ExecuteStatus[];
 }
 
-/** Short, but for the wall time of what uses up the processor's: a busy machine gives it a tenth of a processor. */
+/**
+ * Short limits. Only the wall time of code that uses up the processor is longer, because a busy machine gives it a
+ * tenth of a processor.
+ */
 function limitsOf({ statuses }: Adversary): Partial<Limits> {
   return { cpuMs: 300, wallMs: statuses.includes("timeout_wall") ? 1_500 : 60_000 };
 }
@@ -63,7 +66,7 @@ const time: readonly Adversary[] = [
 ];
 
 const memory: readonly Adversary[] = [
-  // Where memory is slow, filling it takes more processor time than there is.
+  // If memory is slow, filling it takes more processor time than the limit.
   { name: "11 list bomb", code: solve("a = [0]", "while True: a = a + a"), statuses: ["memory", "timeout_cpu"] },
   { name: "12 huge bytearray", code: solve("return len(bytearray(10**10))"), statuses: ["memory"] },
   { name: "13 string doubling", code: solve("s = 'x'", "while True: s += s"), statuses: ["memory", "timeout_cpu"] },
@@ -312,7 +315,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   });
   afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-  /** The next execution is honest, and finds nothing of the last. */
+  /** The next execution is honest and finds no trace of the last one. */
   const expectClean = async (): Promise<void> => {
     const code = [
       "import os, sys, builtins, json",

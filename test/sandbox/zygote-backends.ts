@@ -3,14 +3,14 @@ import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.
 import type { ExecuteRequest, ExecuteResult, ExecuteTask, Limits, PlainValue, Sandbox } from "../../sandbox/index.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
-/** A sandbox over the forking runner, or why this machine has none. */
+/** A sandbox over the forking runner, or the reason why this machine has none. */
 export interface ZygoteBackend {
   readonly name: string;
   readonly open: (options?: { readonly workers?: number }) => Promise<Sandbox>;
   readonly missing: string | undefined;
 }
 
-/** Sandboxes that must not be missing, so that their tests are not skipped unnoticed. */
+/** Sandboxes that must be present, so that their tests are not skipped unnoticed. */
 const required = (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",");
 
 /** The launchers of the forking runner. */

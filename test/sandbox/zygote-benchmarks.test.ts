@@ -8,7 +8,9 @@ import type { Sandbox } from "../../sandbox/index.ts";
 import { benchmarkFile, noBenchmarkData } from "./benchmark-data.ts";
 import { zygoteBackends } from "./zygote-backends.ts";
 
-/** Of ClassEval, what does not pass with Python and NumPy alone; why is in the README of code-benchmarks. */
+/**
+ * The problems of ClassEval that do not pass with only Python and NumPy. The README of code-benchmarks has the reasons.
+ */
 const packagesOfOthers = [28, 34, 38, 44, 45, 52, 69, 93];
 const ofNumpy = [30, 51, 57, 59];
 const unable = [17, 36, 48, 84];
@@ -16,7 +18,7 @@ const unable = [17, 36, 48, 84];
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   const skipped = missing !== undefined || noBenchmarkData !== undefined;
 
-  test.skipIf(skipped)(`every own solution of MBPP passes ${noBenchmarkData ?? ""}`, async () => {
+  test.skipIf(skipped)(`every solution of MBPP passes ${noBenchmarkData ?? ""}`, async () => {
     const rows = readFileSync(benchmarkFile("mbpp.jsonl"), "utf8").trim().split("\n");
     const problems = rows.map((row) => mbppProblem(JSON.parse(row)));
     expect(problems).toHaveLength(974);
@@ -25,7 +27,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   });
 
   test.skipIf(skipped)(
-    `the own solutions of ClassEval pass, but for those that are listed ${noBenchmarkData ?? ""}`,
+    `the solutions of ClassEval pass, except the listed ones ${noBenchmarkData ?? ""}`,
     async () => {
       const rows = JSON.parse(readFileSync(benchmarkFile("ClassEval_data.json"), "utf8")) as unknown[];
       await using sandbox = await open();

@@ -17,13 +17,13 @@ const noData = existsSync(file) ? undefined : `skipped: no ${file}`;
 
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   test.skipIf(missing !== undefined || noData !== undefined)(
-    `judge: every canonical solution of HumanEval passes its tests, and none passes those of the next ${noData ?? ""}`,
+    `judge: every canonical solution of HumanEval passes its own tests and fails those of the next problem ${noData ?? ""}`,
     async () => {
       const lines = gunzipSync(readFileSync(file)).toString().trim().split("\n");
       const problems = lines.map((line) => JSON.parse(line) as Problem);
       await using sandbox = await open();
       const judge = async (problem: Problem, solution: Problem): Promise<boolean> => {
-        // The other's solution under this one's name: it is wrong, but it is there.
+        // The solution of another problem under this one's name: it is wrong, but it exists.
         const rename = solution === problem ? "" : `\n${problem.entry_point} = ${solution.entry_point}\n`;
         const { status, cases } = await runPython(sandbox, {
           code: solution.prompt + solution.canonical_solution + rename,

@@ -27,13 +27,13 @@ const more = [
   "import importlib\nimportlib.import_module('random')",
 ];
 
-test("what a job imports is seen in its text", () => {
+test("the imports of a job are detected in its text", () => {
   const answers = execFileSync("python3", ["-c", program], { input: JSON.stringify([...few, ...more]) });
   expect(JSON.parse(answers.toString())).toEqual([...few.map(() => true), ...more.map(() => false)]);
 });
 
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {
-  test.skipIf(missing !== undefined)("code finds modules imported or not, and few where it names few", async () => {
+  test.skipIf(missing !== undefined)("code can import modules of both servers, and uses the small server if it imports few modules", async () => {
     await using sandbox = await open({ workers: 1 });
     const run = async (code: string, seed = 1) =>
       (await runPython(sandbox, { code, task: calls("f", []), seed })).cases[0]!.value;

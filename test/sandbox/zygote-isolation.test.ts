@@ -11,7 +11,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   });
   afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-  /** What `attempt` of an expression gives, as text: a value or the name of an error. */
+  /** Returns the result of `attempt` with an expression, as text: a value or the name of an error. */
   const observe = async (expression: string, imports = "os, sys"): Promise<unknown> => {
     const code = `import ${imports}\n${attempt}def f(): return str(attempt(lambda: ${expression}))`;
     const { status, cases } = await runPython(sandbox, { code, task: calls("f", []) });
@@ -20,7 +20,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   };
 
   describe.skipIf(missing !== undefined)("isolation", () => {
-    test("of what an earlier job wrote, patched or was, nothing is left", async () => {
+    test("nothing is left of what an earlier job wrote, patched or started", async () => {
       const first = [
         "import builtins, os, sys, json, random",
         "secret = 'first' + 'job'",
@@ -40,7 +40,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       );
       const scan = "[o for o in gc.get_objects() if type(o) in (dict, list) and 'first' + 'job' in str(o)]";
       expect(await observe(`len(${scan})`, "gc")).toBe("0");
-      // Not because the worker was replaced.
+      // The worker was not replaced.
       expect(sandbox.stats().workersStarted).toBe(1);
     });
 
@@ -58,8 +58,8 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(await observe("os.path.exists('/root/.ssh') or os.path.exists('/home')")).toBe("False");
     });
 
-    test("nothing but /tmp can be written", async () => {
-      // Four levels: where a host's folders are bound, walking all of them takes longer than a job may.
+    test("only /tmp is writable", async () => {
+      // Four levels deep. If a host's folders are bound, walking all of them takes longer than a job may.
       const folders =
         "[d for n in range(5) for d in glob.glob('/' + '*/' * n) if not d.startswith(('/proc', '/sys', '/dev/fd'))]";
       const writable = await observe(`[d for d in ${folders} if os.access(d, os.W_OK)]`, "glob, os");
@@ -70,7 +70,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       }
     });
 
-    test("no powers: not the runner's, and none to be had", async () => {
+    test("there are no capabilities, neither the runner's nor new ones", async () => {
       expect(await observe("os.getuid() > 1000 and os.getgroups() == []")).toBe("True");
       const status =
         "[l.split()[1] for l in open('/proc/self/status') if l.startswith(('CapEff', 'NoNewPrivs', 'Seccomp:'))]";
@@ -85,22 +85,22 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(await observe(denied.replaceAll("libc", "ctypes.CDLL(None)"), "ctypes, os")).toBe("[-1, -1, -1]");
     });
 
-    test("a process sees its own descriptors and nobody else's", async () => {
+    test("a process sees only its own descriptors", async () => {
       const code = "import os\ndef f(): return sorted(int(n) for n in os.listdir('/proc/self/fd'))";
       const apart = await runPython(sandbox, { code, task: calls("f", []) });
-      // In /proc an undumpable process is root's; so it may also see none.
+      // In /proc, an undumpable process belongs to root, so it may also see none.
       expect(["ok"]).toContain(apart.status);
       const open = "[n for n in range(256) if not isinstance(attempt(lambda: os.fstat(n)), str)]";
       expect(await observe(open)).toBe("[0, 1, 2, 3]");
     });
 
-    test("a module of the code's own does not replace the runner's", async () => {
+    test("a module of the code does not replace one of the runner", async () => {
       const files = { "json.py": "raise SystemExit(0)", "codec.py": "raise SystemExit(0)" };
       const code = "import json\ndef f(): return json.dumps([1])";
       expect((await runPython(sandbox, { code, files, task: calls("f", []) })).cases[0]!.value).toBe("[1]");
     });
 
-    test("a judge does not take the code's files for modules, and its memory is not the code's", async () => {
+    test("a judge does not import the code's files, and does not share memory with the code", async () => {
       const code = [
         "import os",
         "open('/tmp/secret_helper.py', 'w').write('answer = 1')",
@@ -123,7 +123,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(result.cases).toMatchObject([{ outcome: "returned" }, { outcome: "returned" }]);
     });
 
-    test("a job's answers cannot be replayed in the next", async () => {
+    test("the answers of a job cannot be replayed in the next", async () => {
       const code = [
         "import gc, re",
         "def f():",
@@ -140,21 +140,21 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   });
 
   describe.skipIf(missing !== undefined)("limits", () => {
-    test("output beyond its limit is dropped, and the code goes on", async () => {
+    test("output beyond its limit is dropped, and the code continues", async () => {
       const code = "def f():\n    print('é' * 50_000)\n    return 1";
       const result = await runPython(sandbox, { code, task: calls("f", []), limits: { outputBytes: 1_000 } });
       expect(result).toMatchObject({ status: "ok", cases: [{ value: int(1) }] });
       expect(result.stdout).toEqual({ text: "é".repeat(500), bytes: 100_001, truncated: true });
     });
 
-    test("memory: what fits, fits; what does not, does not", async () => {
+    test("memory within the limit is granted, and more is refused", async () => {
       const code = "def f(mb): return len(b'x' * (mb << 20))";
       const run = (mb: number) => runPython(sandbox, { code, task: calls("f", [int(mb)]), limits: { memoryMb: 100 } });
       expect(await run(80)).toMatchObject({ status: "ok", cases: [{ outcome: "returned" }] });
       expect(await run(120)).toMatchObject({ status: "memory" });
     });
 
-    test("processor time is per case where each has a process of its own", async () => {
+    test("processor time is counted per case if each case has its own process", async () => {
       const code =
         "import time\ndef f():\n    start = time.process_time()\n    while time.process_time() - start < 0.25: pass";
       const task = calls("f", [], []);
@@ -184,7 +184,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(written.cases[0]!.value).toBe("File too large");
     });
 
-    test("results: a value just below the limit crosses, a larger one ends the execution", async () => {
+    test("a result just below the limit is returned, and a larger one ends the execution", async () => {
       const code = "def f(n): return 'x' * n";
       const run = (n: number) =>
         runPython(sandbox, { code, task: calls("f", [int(n)]), limits: { resultBytes: 10_000 } });

@@ -12,7 +12,7 @@ const end = line("end", {});
 const honest = line("loaded", {}) + line(4, returned) + line(7, returned) + end;
 
 describe("a report", () => {
-  test("that is honest has its cases and its end", () => {
+  test("is parsed with its cases and its end if it is honest", () => {
     expect(readReport(honest, options)).toEqual({
       cases: [
         { index: 4, ...returned, cpuMs: 1.5 },
@@ -59,12 +59,12 @@ describe("a report", () => {
     expect(readReport(text, options).broken).toBe(true);
   });
 
-  test("keeps nothing that it does not know", () => {
+  test("contains no unknown fields", () => {
     const { cases } = readReport(line(4, { ...returned, passed: true, cpuMs: -1, index: 9 }), options);
     expect(cases).toEqual([{ index: 4, ...returned, cpuMs: 1.5 }]);
   });
 
-  test("that was cut off is no breach, wherever the cut is", () => {
+  test("is not a violation if it is truncated, at any position", () => {
     fc.assert(
       fc.property(fc.nat(honest.length), (length) => {
         const report = readReport(honest.slice(0, length), options);
@@ -76,7 +76,7 @@ describe("a report", () => {
     );
   });
 
-  test("of any text whatever is read without a throw, and has no case without the nonce", () => {
+  test("never throws for any text, and has no case without the nonce", () => {
     const part = fc.oneof(
       fc.string(),
       fc.constantFrom(nonce, " ", "\n", "4", "end", "{}", " 1.000 ", JSON.stringify(returned)),
@@ -92,7 +92,7 @@ describe("a report", () => {
 });
 
 describe("frames", () => {
-  test("come out as they went in, however the stream is cut", () => {
+  test("are decoded as they were encoded, however the stream is split", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.array(fc.integer({ min: 1, max: 20 })), (messages, cuts) => {
         const stream = Buffer.concat(messages.map((message) => frame(message)));
@@ -108,7 +108,7 @@ describe("frames", () => {
     );
   });
 
-  test("that are too long throw before they are there", () => {
+  test("throw if they are too long, before they are complete", () => {
     expect(() => new FrameReader(10).push(frame("x".repeat(20)).subarray(0, 4))).toThrow(RangeError);
   });
 });

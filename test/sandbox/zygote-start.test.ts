@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { zygoteBackends } from "./zygote-backends.ts";
 
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {
-  test.skipIf(missing !== undefined)("closing while workers start waits for them, and leaves no process", async () => {
+  test.skipIf(missing !== undefined)("closing during the start of workers waits for them and leaves no process", async () => {
     for (let delay = 0; delay <= 30; delay += 3) {
       const sandbox = await open({ workers: 3 });
       const warming = sandbox.warmUp();
@@ -17,7 +17,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   });
 });
 
-/** Processes of bubblewrap that nobody waits for any more. */
+/** Orphaned processes of bubblewrap. */
 function bubbles(): string[] {
   const list = execFileSync("ps", ["-eo", "ppid,pid,comm"], { encoding: "utf8" });
   const mine = new RegExp(`^ *(1|${process.pid}) +\\d+ bwrap$`);

@@ -56,7 +56,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       ["frozenset()", { frozenset: [] }],
       ["1j", { complex: ["0.0", "1.0"] }],
       ["__import__('collections').Counter('aa')", { dict: [["a", int(2)]] as const }],
-    ])("calls: %s crosses and stays apart", async (expression, expected) => {
+    ])("calls: %s is returned with its type", async (expression, expected) => {
       const code = `def f(given):\n    return [${expression}, given]`;
       const { status, cases } = await runPython(sandbox, { code, task: calls("f", [expected]) });
       expect(status).toBe("ok");
@@ -70,13 +70,13 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       "lambda: 1",
       "range(3)",
       "[object()]",
-    ])("calls: %s is no plain value", async (expression) => {
+    ])("calls: %s is not a plain value", async (expression) => {
       const result = await runPython(sandbox, { code: `def f(): return ${expression}`, task: calls("f", []) });
       expect(result).toMatchObject({ status: "ok", cases: [{ outcome: "unsupported" }] });
       expect(result.cases[0]).not.toHaveProperty("value");
     });
 
-    test("calls: state lives from case to case, unless each has a process of its own", async () => {
+    test("calls: state is kept between cases, unless each case has its own process", async () => {
       const code = "n = 0\ndef f():\n    global n\n    n += 1\n    return n";
       const task = calls("f", [], [], []) as ExecuteTask & { kind: "calls" };
       const together = await runPython(sandbox, { code, task });
@@ -111,7 +111,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(result).toMatchObject({ status: "load_error", cases: [{ outcome: "missing" }], error: { type } });
     });
 
-    test("program: each input has a process of its own; output is the value", async () => {
+    test("program: each input has its own process, and the output is the value", async () => {
       const code = "import sys\nprint(len(sys.stdin.read()), __name__)\nif sys.argv[1:]: pass";
       const task: ExecuteTask = { kind: "program", stdin: ["abc", "", "é\n"] };
       const { status, cases, stdout } = await runPython(sandbox, { code, task });
@@ -138,7 +138,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases[0]!.error?.message).toBe(message);
     });
 
-    test("judge: tests see stand-ins; what they assert is decided apart", async () => {
+    test("judge: tests see stand-ins, and their assertions are decided in another process", async () => {
       const code = [
         "class Box:",
         "    def __init__(self, items): self.items = items",
@@ -169,7 +169,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases[2]!.error!.message).toBe("wrong");
     });
 
-    test("judge: values of the standard library cross by value, both ways, and objects by what they are", async () => {
+    test("judge: values of the standard library are copied in both directions, and other objects become stand-ins", async () => {
       const code = [
         "import collections, datetime, decimal, fractions",
         "def same(x): return x",
@@ -208,7 +208,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases).toMatchObject([{ outcome: "returned" }]);
     });
 
-    test("judge: what a test changes in an attribute's list, dict or set, the candidate sees", async () => {
+    test("judge: the candidate sees a test's changes of an attribute's list, dict or set", async () => {
       const code = [
         "class Shop:",
         "    def __init__(self): self.items, self.prices, self.open, self.name = [], {}, set(), 'a'",
@@ -232,7 +232,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       ]);
     });
 
-    test("judge: arrays of NumPy cross by value, where it is installed", async ({ skip }) => {
+    test("judge: NumPy arrays are copied if NumPy is installed", async ({ skip }) => {
       if (!sandbox.info.packages.includes("numpy")) skip();
       const code = "import numpy as np\ndef double(a): return a * 2\ndef objects(): return np.array([object()])";
       const tests = [
@@ -245,7 +245,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual(tests.map(() => "returned"));
     });
 
-    test("judge: XML elements cross by value, without what follows them", async () => {
+    test("judge: XML elements are copied without the text that follows them", async () => {
       const code = [
         "import xml.etree.ElementTree as ET",
         "def second(root): return root.findall('b')[1]",
@@ -264,7 +264,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual(tests.map(() => "returned"));
     });
 
-    test("judge: both sides write to one SQLite database, whoever made it", async () => {
+    test("judge: both sides can write to one SQLite database", async () => {
       const code = [
         "import sqlite3",
         "def run(path, line):",
@@ -284,7 +284,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual(["returned", "returned"]);
     });
 
-    test("judge: code that cannot be loaded, or lacks an export, is a load_error", async () => {
+    test("judge: code that cannot be loaded or lacks an export is a load_error", async () => {
       const task: ExecuteTask = { kind: "judge", tests: ["assert f() == 1"], exports: ["f"] };
       for (const code of ["def f(:", "1/0", "g = 1"]) {
         const result = await runPython(sandbox, { code, task });
@@ -292,7 +292,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       }
     });
 
-    test("script: runs to its end, or not", async () => {
+    test("script: returns how it ended", async () => {
       const task: ExecuteTask = { kind: "script", integrity: "inline", stdin: "x" };
       const good = await runPython(sandbox, { code: "print(input())", task });
       const bad = await runPython(sandbox, { code: "assert 1 == 2, 'no'", task });
@@ -301,7 +301,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(bad.stderr.text).toContain("AssertionError: no");
     });
 
-    test("what is random follows the seed, and hashes never change", async () => {
+    test("random numbers follow the seed, and hashes never change", async () => {
       const code = "import random\ndef f(): return [random.random(), hash('a')]";
       const values = [];
       for (const seed of [1, 1, 2]) values.push((await runPython(sandbox, { code, task: calls("f", []), seed })).cases);

@@ -6,13 +6,13 @@ import { temporaryFolder } from "../evaluation/answer-environment.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 
 /**
- * Solutions of ClassEval that are wrong where they run. Eight need packages that sandboxes lack (pandas, python-docx,
- * openpyxl, gensim, Pillow, nltk, PyPDF2), 48 the network and its authors' computer, 17 the year 2023; 36 and 84 are
- * right outside of a sandbox, and why they are not within is not known.
+ * Solutions of ClassEval that fail. Eight need packages that sandboxes lack (pandas, python-docx, openpyxl, gensim,
+ * Pillow, nltk, PyPDF2), 48 needs the network and its authors' computer, 17 needs the year 2023. 36 and 84 pass outside
+ * of a sandbox, and the reason why they fail inside is unknown.
  */
 const wrongSolutions = new Set(["17", "28", "34", "36", "38", "44", "45", "48", "52", "69", "84", "93"]);
 
-/** Benchmarks whose tasks come with solutions, and their files; `tools` makes its tasks itself. */
+/** Benchmarks whose tasks have solutions, and their files. `tools` generates its tasks. */
 const cases: readonly (readonly [words: string, path: string | undefined, tasks: number])[] = [
   ["humaneval", "HumanEval.jsonl.gz", 164],
   ["humaneval --format completion", "HumanEval.jsonl.gz", 164],
@@ -34,7 +34,7 @@ test.skipIf(noBenchmarkData !== undefined).each(cases)(
     expect(stderr).toBe("");
     expect(JSON.parse(stdout)).toMatchObject([{ counts: { tasks, scored: tasks } }]);
     const summary = await readSummary(join(folder, "run"));
-    // Of GSM8K also by the readings of lm-evaluation-harness.
+    // For GSM8K, also by the answer extractions of lm-evaluation-harness.
     for (const name of ["component/strict-match", "component/flexible-extract"]) {
       expect(summary.metrics[name]?.value ?? 1, name).toBe(1);
     }

@@ -29,7 +29,7 @@ test.skipIf(noBenchmarkData)(
       return among.filter((_, i) => !(expert[i]! > 1 - 1e-9));
     };
     let falling = await fallingAmong(tasks);
-    // Some tests take the time to the second again, which differs where a second ends between the two readings.
+    // Some tests read the clock twice, and fail if a second ends between the two readings.
     const readsClock = ({ task }: (typeof tasks)[0]): boolean =>
       task.tests.some(({ text }) => /\b(now|today)\(\)/.test(text));
     for (let again = 0; again < 3; again++) {
@@ -37,7 +37,7 @@ test.skipIf(noBenchmarkData)(
       falling = falling.filter((task) => !readsClock(task) || fallen.includes(task));
     }
     expect(falling.length).toBeLessThanOrEqual(27);
-    // Where it falls short, so does the solution as it was published: for want of packages, for the most part.
+    // If a class fails, so does the published solution, mostly because packages are missing.
     await using sandbox = await createPyodideSandbox({ workers: 2 });
     const published = await Promise.all(
       falling.map(async ({ task: { problem } }) =>

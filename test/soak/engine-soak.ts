@@ -1,8 +1,7 @@
 /**
- * A program for the soak test: trains and samples tiny models with ever-changing lengths, while models, adapters and
- * samplers come and go. Prints a line of JSON with the memory of the process now and then, and one at the end.
- *
- *   node --expose-gc engine-soak.ts <steps> <seed>
+ * A program for the soak test. It trains and samples tiny models with varying lengths, while models, adapters and
+ * samplers are opened and closed. It sometimes prints a line of JSON with the memory of the process, and one at the
+ * end. node --expose-gc engine-soak.ts <steps> <seed>
  */
 import { createRandom } from "../../src/core/random/random.ts";
 import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
@@ -22,7 +21,7 @@ function randomShape(): typeof tinyConfig {
   return { ...tinyConfig, num_hidden_layers: random.integer(1, 3), intermediate_size: 16 * random.integer(1, 5) };
 }
 
-/** Up to a dozen sequences of any length that the model takes. */
+/** Returns up to a dozen sequences of any length that the model supports. */
 function randomData(): Datum[] {
   return Array.from({ length: random.integer(1, 12) }, () => {
     const ids = Array.from({ length: random.integer(2, maxLength) }, () => random.integer(0, 255));
@@ -48,7 +47,7 @@ async function trainStep(model: Model, stepId: number): Promise<void> {
   await model.optimStep(adam, { stepId });
 }
 
-/** Samples a batch, and leaves some batches in the middle. */
+/** Samples a batch, and stops some batches in the middle. */
 async function sample(model: Model): Promise<number> {
   const sampler = await model.snapshot();
   const requests = Array.from({ length: random.integer(1, 20) }, (_, index) => {
@@ -71,8 +70,8 @@ async function sample(model: Model): Promise<number> {
 }
 
 /**
- * Opens a model of the same weights, of others or of another shape, uses it, and closes it. There are far more shapes
- * than compiled graphs are kept.
+ * Opens a model with the same weights, other weights or another shape, uses it, and closes it. There are far more
+ * shapes than cached graphs.
  */
 async function passingModel(backend: TrainingBackend, index: number): Promise<number> {
   const lora: TrainableSpec = { type: "lora", lora: { rank: random.integer(1, 8), alpha: 8, seed: index } };
@@ -87,7 +86,7 @@ async function passingModel(backend: TrainingBackend, index: number): Promise<nu
   return samples;
 }
 
-// Its handle is made at its first use, which must not look like a leak.
+// Its handle is created at its first use, which must not look like a leak.
 void process.stdout;
 const before = process.getActiveResourcesInfo().toSorted();
 let samples = 0;

@@ -23,14 +23,14 @@ const changes = [
 const limits = { cpuMs: 20_000, wallMs: 280_000 };
 const transformer = readFileSync(join(import.meta.dirname, "equivalent_programs.py"), "utf8");
 
-describe.skipIf(noBenchmarkData !== undefined)(`what does the same is graded the same ${noBenchmarkData ?? ""}`, () => {
+describe.skipIf(noBenchmarkData !== undefined)(`equivalent programs get the same grade ${noBenchmarkData ?? ""}`, () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await createPyodideSandbox({ workers: 2 });
   });
   afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-  /** Equivalent programs by the name of what was changed. */
+  /** Equivalent programs, by the kind of change. */
   const equivalents = async (code: string, entryPoint: string): Promise<Map<string, string>> => {
     const { cases } = await sandbox.execute({
       language: "python",
@@ -43,7 +43,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`what does the same is graded the
     return new Map(list.map((pair) => pair.list));
   };
 
-  /** Which tests pass. */
+  /** Returns which tests pass. */
   const passing = async (code: string, suite: TestSuite): Promise<readonly boolean[]> => {
     const grade = await gradeCode({ sandbox, code, suite: { ...suite, limits } });
     if (grade.infra) throw new Error(grade.error.message);
@@ -51,7 +51,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`what does the same is graded the
     return grade.tests.map(({ passed }) => passed);
   };
 
-  /** Wrong for some arguments only: those whose text is of even length. */
+  /** Wrong only for arguments whose text has an even length. */
   const spoilt = (code: string, entryPoint: string): string => `${code}
 right_function = ${entryPoint}
 def ${entryPoint}(*args):
@@ -59,7 +59,7 @@ def ${entryPoint}(*args):
     return [answer] if len(str(args)) % 2 == 0 else answer
 `;
 
-  test("HumanEval's solutions, right and spoilt", async () => {
+  test("HumanEval's solutions, right and broken", async () => {
     const problems = (await readBenchmarkRows(benchmarkFile("HumanEval.jsonl.gz"))).map(humanEvalProblem);
     const different: string[] = [];
     let mixed = 0;
@@ -75,7 +75,7 @@ def ${entryPoint}(*args):
         if (verdicts.includes(false) && verdicts.includes(true)) mixed++;
         const programs = [...(await equivalents(wrong, entryPoint))];
         for (const [change, code] of [programs[i % programs.length]!, programs[(i + 4) % programs.length]!]) {
-          // The spoilt function is the last of its name: turned round, the right one would be.
+          // The broken function must stay the last one with its name. In reverse order, the right one would be.
           if (change === "reordered" || change === "wrapped") continue;
           if (String(await passing(code, suite)) !== String(verdicts)) different.push(`${id}, spoilt, ${change}`);
         }

@@ -20,13 +20,13 @@ const trainWords = (output: string): string[] => [
   ...Object.entries(settings).flatMap(([key, value]) => ["-s", `${key}=${value}`]),
 ];
 
-/** The files of models and checkpoints by hash, but for manifests, which hold times. */
+/** The hashes of the files of models and checkpoints, except manifests, which contain times. */
 async function weights(output: string): Promise<[string, string][]> {
   const files = Object.entries(await folderContents(output));
   return files.filter(([name]) => /\bmodel\//.test(name)).toSorted();
 }
 
-test("a run that is killed again and again ends with the weights of one that never was", async () => {
+test("a run that is killed many times ends with the weights of an uninterrupted run", async () => {
   const folder = await tinyRunFolder();
   const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
   expect((await lyceum(trainWords(straight), { folder })).code).toBe(0);
@@ -38,8 +38,8 @@ test("a run that is killed again and again ends with the weights of one that nev
   let tornCheckpoints = 0;
   for (;;) {
     const words = step === 0 ? trainWords(killed) : [...trainWords(killed), "--resume"];
-    // Every fourth life ends somewhere in its start; the others some time after their first step, most of them in the
-    // middle of a checkpoint, for one follows the other. The last life is left to its own end.
+    // Every fourth process is killed during its start, the others some time after their first step, most of them while
+    // they write a checkpoint, because checkpoints follow each other directly. The last process runs to its end.
     const atStart = random.next() < 0.25;
     const afterMs = atStart ? random.integer(0, 900) : random.integer(0, 120);
     let doomed = died < kills;
@@ -54,7 +54,7 @@ test("a run that is killed again and again ends with the weights of one that nev
     expect(stderr).toBe("");
     const names = await readdir(checkpoints).catch(() => []);
     tornCheckpoints += names.filter((name) => name.endsWith(".partial")).length;
-    // One more than are kept, where the kill came between a new one and the removal of the oldest.
+    // One more than the kept ones, if the kill came between a new checkpoint and the removal of the oldest.
     expect((await listCheckpoints(checkpoints)).length).toBeLessThanOrEqual(keep + 1);
     const newest = (await newestCheckpoint(checkpoints))?.manifest.step ?? 0;
     expect(newest).toBeGreaterThanOrEqual(step);

@@ -26,7 +26,7 @@ interface Judged {
   readonly exports: readonly string[];
 }
 
-/** The problems of a benchmark that do not pass. */
+/** Returns the problems of a benchmark that do not pass. */
 async function failing(problems: readonly Judged[]): Promise<string[]> {
   const results = await Promise.all(
     problems.map(({ code, ...task }) =>
@@ -88,7 +88,7 @@ test.skipIf(noBenchmarkData !== undefined)(`every reference of MBPP passes ${noB
   const judged = rows.map(({ task_id, code, test_setup_code, test_list }): Judged => {
     const used = [test_setup_code, ...test_list].join("\n");
     const names = [...code.matchAll(/^(?:def|class)\s+(\w+)/gm)].map(([, name]) => name!);
-    // Tests were written for one namespace with the code, whose imports they use.
+    // The tests expect to share a namespace with the code, whose imports they use.
     const imports = code.match(/^(?:import|from) .*$/gm) ?? [];
     return {
       id: String(task_id),

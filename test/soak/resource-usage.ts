@@ -6,7 +6,7 @@ import { ownerLabel } from "../../sandbox/docker/container.ts";
 export interface ResourceUsage {
   /** Bytes resident in this process. */
   readonly rss: number;
-  /** Bytes resident in the largest of its workers. */
+  /** Resident bytes of the largest worker. */
   readonly workerRss: number;
   readonly processes: number;
   /** Open files of this process. */
@@ -29,7 +29,7 @@ export async function resourceUsage(backend: string): Promise<ResourceUsage> {
   };
 }
 
-/** The first processes of the containers that a process has started. */
+/** Returns the first processes of the containers that a process started. */
 export async function containersOf(owner: number): Promise<number[]> {
   const docker = new Docker();
   const all = await docker.listContainers({ all: true, filters: { label: [ownerLabel] } });
@@ -38,7 +38,7 @@ export async function containersOf(owner: number): Promise<number[]> {
   return inspected.map(({ State }) => State.Pid);
 }
 
-/** Every process below a process, and in these containers. */
+/** Returns every descendant of a process, and every process in these containers. */
 export function workersOf(pid: number, containers: readonly number[]): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {

@@ -1,8 +1,7 @@
 /**
- * A program for the soak test: rounds of rollouts in which everything fails now and then, some of them aborted, some
- * left in the middle, all into one trace. Prints a line of JSON for each round, and one at the end.
- *
- *   node --expose-gc rollout-soak.ts <rounds> <seed> <folder>
+ * A program for the soak test. It plays rounds of rollouts in which everything fails sometimes, aborts some, stops
+ * reading others, and writes all to one trace. It prints a line of JSON for each round, and one at the end. node
+ * --expose-gc rollout-soak.ts <rounds> <seed> <folder>
  */
 import { getEventListeners } from "node:events";
 import { readdirSync } from "node:fs";
@@ -19,15 +18,15 @@ const [rounds, seed] = [Number(process.argv[2]), Number(process.argv[3])];
 const folder = process.argv[4]!;
 const taskCount = 1_000;
 const tasks = numbers(taskCount);
-/** What a round did, in numbers that must fit together. */
+/** The counts of a round, which must agree. */
 export interface RolloutRound {
   readonly ending: "completes" | "is-aborted" | "is-left";
-  /** Episodes that a whole round has. */
+  /** The number of episodes of a complete round. */
   readonly expected: number;
   readonly started: number;
-  /** How many of the started ones were seen to end. */
+  /** The number of started episodes whose end was seen. */
   readonly ended: number;
-  /** Ended episodes by status, as their events say and as the rollout's last event says. */
+  /** The ended episodes by status, as counted from their events and from the rollout's last event. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly counted: Readonly<Record<string, number>> | undefined;
   readonly traced: number;
@@ -35,14 +34,14 @@ export interface RolloutRound {
   readonly open: number;
 }
 
-/** What the process holds before and after all rounds, and how many episodes it has written. */
+/** The resources of the process before and after all rounds, and the number of written episodes. */
 export interface RolloutSoakEnd {
   readonly before: unknown;
   readonly after: unknown;
   readonly written: number;
 }
 
-/** One signal over all rounds that are not aborted: what listens to it and forgets to stop would pile up. */
+/** One signal for all rounds that are not aborted, so that leaked listeners accumulate. */
 const { signal: patient } = new AbortController();
 
 async function playRound(round: number, trace: TraceWriter): Promise<RolloutRound> {
@@ -99,7 +98,7 @@ async function playRound(round: number, trace: TraceWriter): Promise<RolloutRoun
   };
 }
 
-/** What this process holds on to. Files are those of the process itself, as Linux lists them. */
+/** Returns the resources of this process. Files are those of the process itself, on Linux. */
 function held(): Record<string, unknown> {
   return {
     resources: process.getActiveResourcesInfo().toSorted(),
@@ -110,7 +109,7 @@ function held(): Record<string, unknown> {
 }
 
 async function heapUsed(): Promise<number> {
-  // Twice, with a turn of the event loop between: finalisers let go of more.
+  // Twice, with a turn of the event loop between, because finalizers release more.
   for (let round = 0; round < 2; round++) {
     globalThis.gc!();
     await new Promise((resolve) => setImmediate(resolve));
@@ -120,18 +119,18 @@ async function heapUsed(): Promise<number> {
 }
 
 for (let index = 0; index < taskCount; index++) await tasks.get(index);
-// Its handle is made at its first use, which must not look like a leak.
+// Its handle is created at its first use, which must not look like a leak.
 void process.stdout;
 const before = held();
 const path = join(folder, "trace.jsonl");
 const trace = await createTraceWriter({ path });
 for (let round = 0; round < rounds; round++) {
   const result = await playRound(round, trace);
-  // A round's last lines may still be on their way to the disk.
+  // A round's last lines may not be on the disk yet.
   await trace.flush();
   console.log(JSON.stringify({ round, ...result, heap: await heapUsed() }));
 }
 await trace.close();
-// The request that closed the file is let go of after its answer.
+// The request that closed the file is released after its answer.
 await new Promise((resolve) => setImmediate(resolve));
 console.log(JSON.stringify({ before, after: held(), written: trace.episodes }));

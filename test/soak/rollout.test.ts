@@ -11,7 +11,7 @@ import { median, runSoak } from "./run-soak.ts";
 
 const rounds = 120;
 
-test("hundreds of thousands of episodes with every trouble leak nothing and lose none", async () => {
+test("hundreds of thousands of episodes with all kinds of failures leak nothing and lose no episode", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-soak-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const lines = await runSoak("rollout-soak.ts", { arguments: [`${rounds}`, "1", folder], lastKey: "before" });
@@ -24,7 +24,7 @@ test("hundreds of thousands of episodes with every trouble leak nothing and lose
     for (const [status, count] of Object.entries(result.statuses)) total[status] = (total[status] ?? 0) + count;
     expect(result.open, JSON.stringify(result)).toBe(0);
     if (result.ending === "is-left") {
-      // Whoever leaves sees no more events; the trace has what had ended.
+      // A consumer that stops sees no more events. The trace has the episodes that had ended.
       expect(result.traced).toBeLessThanOrEqual(result.expected);
       expect(result.started).toBeLessThanOrEqual(result.expected);
       continue;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /**
- * One arena, and freed memory given back at once: what the C library keeps for later would look like a leak. Other
- * libraries than glibc ignore these.
+ * One arena, and freed memory is returned immediately. Memory that the C library caches would look like a leak. Other
+ * libraries than glibc ignore these settings.
  */
 const frugalAllocator = {
   MALLOC_ARENA_MAX: "1",
@@ -12,11 +12,11 @@ const frugalAllocator = {
   MALLOC_TRIM_THRESHOLD_: "65536",
 };
 
-/** How long a program may live on after its last line: what it holds open by mistake would keep it. */
+/** How long a program may run after its last line. A leaked handle would keep it running. */
 const endingMs = 20_000;
 
 /**
- * Runs a program of this folder with `gc()` at hand, and returns the lines of JSON that it printed. Throws when it
+ * Runs a program of this folder with `gc()` available, and returns the lines of JSON that it printed. Throws if it
  * fails, writes to stderr, or does not end by itself after the line that has `lastKey`.
  */
 export async function runSoak(
@@ -55,7 +55,7 @@ function exitCode(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** The median of some numbers. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((first, second) => first - second)[values.length >> 1]!;
 }

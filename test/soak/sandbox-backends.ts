@@ -1,7 +1,7 @@
 import { createSandbox, type Language, type SandboxChoice } from "../../sandbox/index.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
-/** A sandbox, and why it does not run here, in brackets; empty where it does. */
+/** A sandbox, and why it does not run here, in brackets. Empty if it runs. */
 export interface SoakBackend {
   readonly backend: SandboxChoice;
   readonly language: Language;

@@ -1,8 +1,6 @@
 /**
- * A program to be killed: keeps a sandbox busy with a hundred executions, in processes that ignore what they can. Says
- * "busy" once all workers run.
- *
- *   node sandbox-busy.ts <backend> <workers>
+ * A program for a test that kills it. It keeps a sandbox busy with a hundred executions in processes that ignore
+ * signals. It prints "busy" after all workers run. node sandbox-busy.ts <backend> <workers>
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSandbox, type SandboxChoice } from "../../sandbox/index.ts";
@@ -11,7 +9,7 @@ const backend = process.argv[2] as SandboxChoice;
 const workers = Number(process.argv[3]);
 const language = backend === "isolated-vm" ? "javascript" : "python";
 const [entry, code] = {
-  // Where processes can be forked, one more leaves its session.
+  // If processes can be forked, another process leaves its session.
   python: [
     "solution.py",
     `import os, signal, time

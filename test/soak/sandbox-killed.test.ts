@@ -8,7 +8,7 @@ import { createSandbox } from "../../sandbox/index.ts";
 import { containersOf, workersOf } from "./resource-usage.ts";
 import { soakBackends } from "./sandbox-backends.ts";
 
-/** As many workers as there are executions, but where one takes hundreds of megabytes. */
+/** As many workers as executions, except if a worker needs hundreds of megabytes. */
 const workersFor = { docker: 100, bubblewrap: 100, pyodide: 16, "isolated-vm": 100, auto: 0 };
 
 describe.each(soakBackends)("$backend $missing", ({ backend, language, missing }) => {
@@ -35,10 +35,10 @@ describe.each(soakBackends)("$backend $missing", ({ backend, language, missing }
   });
 });
 
-/** When a process began, by the kernel's count; undefined once it has ended, though nobody may have asked for its end. */
+/** Returns when a process started, in kernel ticks. Undefined after it has ended, even if it is a zombie. */
 function startOf(pid: number): string | undefined {
   try {
-    // After the name, which may hold spaces: its state, and the 22nd field.
+    // After the name, which may contain spaces: its state, and the 22nd field.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
     return fields[0] === "Z" ? undefined : fields[19];
   } catch {

@@ -13,7 +13,7 @@ interface Right {
   readonly suite: TestSuite;
 }
 
-/** JavaScript of some 300 ms of processor time, as often as HumanEval has problems. */
+/** JavaScript that takes some 300 ms of processor time, as many times as HumanEval has problems. */
 const javascript: readonly Right[] = Array.from({ length: 164 }, (_, i) => ({
   id: `sieve ${i}`,
   code: `function solve(n) {
@@ -45,7 +45,7 @@ afterAll(() => {
 describe.each(soakBackends)("$backend $missing", ({ backend, language, missing }) => {
   const noData = language === "python" ? noBenchmarkData : undefined;
   test.skipIf(missing !== "" || noData !== undefined)(
-    `no right solution fails while four times as many processes are busy as there are processors ${noData ?? ""}`,
+    `every right solution passes while four busy processes per processor run ${noData ?? ""}`,
     async () => {
       await using sandbox = await createSandbox({ backend, language });
       const rights = language === "python" ? python : javascript;

@@ -1,8 +1,7 @@
 /**
- * A program for the soak tests: executions in a row, some of which end their worker. Prints a line of JSON for every
- * fiftieth of them, taken while nothing runs, and one at the end.
- *
- *   node --expose-gc sandbox-soak.ts <backend> <executions>
+ * A program for the soak tests. It runs consecutive executions, some of which end their worker. It prints a line of
+ * JSON after every fiftieth, while nothing runs, and one at the end. node --expose-gc sandbox-soak.ts <backend>
+ * <executions>
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -19,7 +18,7 @@ const executions = Number(process.argv[3]);
 const language = backend === "isolated-vm" ? "javascript" : "python";
 const concurrency = 4;
 
-/** Programs that define `f`, and how each ends, given a number n. */
+/** Programs that define `f`, and how each ends, for a number n. */
 const programs = {
   python: {
     honest: "def f(n):\n    thirds = sorted(range(n % 97, 0, -1))\n    return [sum(thirds), str(n)]\n",
@@ -41,7 +40,7 @@ const programs = {
 }[language];
 type Program = keyof typeof programs;
 
-/** Most are honest; what ends a worker is rare, for starting another takes long. */
+/** Most are honest. Programs that end a worker are rare, because starting another one takes long. */
 function programOf(n: number): Program {
   if (n % 500 === 499) return "spins";
   if (n % 250 === 249) return "exits";
@@ -104,7 +103,7 @@ for (let first = 0; first < executions; first += batch) {
   };
   await Promise.all(Array.from({ length: concurrency }, work));
   const rate = Math.round((1000 * batch) / (performance.now() - start));
-  // Workers that ended are replaced, so that every sample has as many.
+  // Ended workers are replaced, so that every sample has the same number.
   await sandbox.warmUp();
   globalThis.gc!();
   console.log(JSON.stringify({ done: first + batch, rate, wrong: wrong.length, ...(await resourceUsage(backend)) }));

@@ -6,7 +6,7 @@ import { soakBackends } from "./sandbox-backends.ts";
 const executions = Number(process.env.LYCEUM_SOAK_EXECUTIONS ?? 50_000);
 
 describe.each(soakBackends)("$backend $missing", ({ backend, missing }) => {
-  test.skipIf(missing !== "")("tens of thousands of executions in a row leave nothing behind", async () => {
+  test.skipIf(missing !== "")("tens of thousands of consecutive executions leak nothing", async () => {
     const lines = await runSoak("sandbox-soak.ts", { arguments: [backend, `${executions}`], lastKey: "before" });
     const { before, after, wrong, workersStarted } = lines.pop()! as unknown as {
       readonly before: ResourceUsage;
@@ -19,7 +19,7 @@ describe.each(soakBackends)("$backend $missing", ({ backend, missing }) => {
     expect(after.files).toBeLessThanOrEqual(before.files);
     const samples = lines as unknown as (ResourceUsage & { readonly rate: number })[];
     expect(samples.length).toBeGreaterThan(40);
-    // The first third warms up.
+    // The first third is a warm-up.
     const third = Math.floor(samples.length / 3);
     const [middle, last] = [samples.slice(third, 2 * third), samples.slice(-third)];
     const keys = ["rss", "workerRss", "processes", "files", "workersFiles", "containers"] as const;

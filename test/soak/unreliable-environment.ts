@@ -14,8 +14,8 @@ export interface UnreliableEnvironment extends EnvironmentFactory<number> {
 }
 
 /**
- * An environment of two agents and up to four turns in which everything goes wrong now and then, by draws from `seed`:
- * create, reset, step, close and scoreGroup throw, hang, answer nonsense, or take their time.
+ * An environment with two agents and up to four turns in which everything fails sometimes, by random numbers from
+ * `seed`: create, reset, step, close and scoreGroup throw, hang, return invalid results, or are slow.
  */
 export function unreliableEnvironment(options: {
   readonly seed: number;

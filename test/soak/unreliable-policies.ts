@@ -6,7 +6,7 @@ import { createRandom } from "../../src/core/random/random.ts";
 import { characterRenderer } from "../core/rollout/character-renderer.ts";
 import { failOrDelay } from "./unreliable-environment.ts";
 
-/** A policy that answers each request by itself, and now and then throws, hangs or takes its time. */
+/** A policy that answers each request separately, and sometimes throws, hangs or is slow. */
 export function unreliablePolicy(seed: number): Policy {
   const random = createRandom(seed);
   return {
@@ -20,7 +20,7 @@ export function unreliablePolicy(seed: number): Policy {
   };
 }
 
-/** Waits a little, and lets go of its timer and its listener when the request is given up. */
+/** Waits a little. Releases its timer and its listener if the request aborts. */
 async function heedful({ signal, seed }: ActRequest): Promise<void> {
   if (seed % 50 !== 0) return;
   await new Promise<void>((resolve, reject) => {
@@ -36,7 +36,7 @@ async function heedful({ signal, seed }: ActRequest): Promise<void> {
   });
 }
 
-/** A batching policy over tokens, whose sampler now and then throws in the middle of a batch or leaves one out. */
+/** A batching policy over tokens, whose sampler sometimes throws in the middle of a batch or omits a result. */
 export function unreliableSamplerPolicy(seed: number): Policy {
   const random = createRandom(seed);
   const sampler: Sampler = {

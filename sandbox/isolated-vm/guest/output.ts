@@ -27,16 +27,16 @@ export function createOutput(
   const prompt = 100;
   const gather = 4096;
   const streams = {
-    stdout: { sent: 0, told: 0, kept: 0, bytes: 0, held: "" },
-    stderr: { sent: 0, told: 0, kept: 0, bytes: 0, held: "" },
+    stdout: { sent: 0, reported: 0, kept: 0, bytes: 0, buffered: "" },
+    stderr: { sent: 0, reported: 0, kept: 0, bytes: 0, buffered: "" },
   };
   const flushOne = (name: Stream): void => {
     const stream = streams[name];
-    if (stream.told === stream.bytes) return;
-    stream.told = stream.bytes;
+    if (stream.reported === stream.bytes) return;
+    stream.reported = stream.bytes;
     stream.sent++;
-    options.send(name, stream.bytes, stream.held);
-    stream.held = "";
+    options.send(name, stream.bytes, stream.buffered);
+    stream.buffered = "";
   };
   const flush = (): void => {
     flushOne("stdout");
@@ -56,9 +56,9 @@ export function createOutput(
         stream.kept = options.outputBytes;
       }
     }
-    if (end === piece.length) stream.held += piece;
-    else for (let i = 0; i < end; i++) stream.held += piece[i];
-    if (stream.held !== "" && (stream.sent < prompt || stream.held.length >= gather)) flushOne(name);
+    if (end === piece.length) stream.buffered += piece;
+    else for (let i = 0; i < end; i++) stream.buffered += piece[i];
+    if (stream.buffered !== "" && (stream.sent < prompt || stream.buffered.length >= gather)) flushOne(name);
   };
 
   const logTo =

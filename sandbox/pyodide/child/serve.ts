@@ -14,7 +14,7 @@ export function serve(interpreter: Interpreter, job: Extract<ToChild, { kind: "s
   }
   send({ kind: "loaded", nonce });
   let room = limits.resultBytes;
-  for (let question = hear(); question !== undefined; question = hear()) {
+  for (let question = nextText(); question !== undefined; question = nextText()) {
     const text = interpreter.call("answer", question);
     if (typeof text !== "string") return stopped(interpreter, text);
     room -= text.length;
@@ -34,7 +34,7 @@ export function judge(interpreter: Interpreter, job: Extract<ToChild, { kind: "j
   interpreter.answerWith((text) => {
     if (over) return "";
     send({ kind: "ask", nonce, text });
-    const answer = hear();
+    const answer = nextText();
     over = answer === undefined;
     return answer ?? "";
   });
@@ -56,7 +56,7 @@ export function judge(interpreter: Interpreter, job: Extract<ToChild, { kind: "j
 }
 
 /** Returns the next text of the other side. Undefined if it has finished. */
-function hear(): string | undefined {
+function nextText(): string | undefined {
   const message = receive() as Relay | undefined;
   return message !== undefined && "text" in message ? message.text : undefined;
 }

@@ -19,7 +19,7 @@ import { pythonSandbox } from "../python-sandbox.ts";
 const programOf = (prompt: string): string => /```python\n([\s\S]*?)\n```/.exec(prompt)![1]!;
 const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 
-/** What a policy earns, task by task: total and tests. */
+/** Returns the reward of a policy for each task: the total and the tests component. */
 async function play(
   options: Partial<BugFixOptions>,
   { policy, every = 1 }: { readonly policy?: Policy; readonly every?: number } = {},
@@ -54,13 +54,13 @@ describe.skipIf(noBenchmarkData)("bugs in published solutions", () => {
     expect(earned.filter(({ value }) => value < 1)).toEqual([]);
   });
 
-  it("are repaired by the solutions: MBPP, of three mistakes", async () => {
+  it("are repaired by the solutions: MBPP, with three mistakes", async () => {
     const earned = await play({ ...mbpp, mutations: 3 }, { every: 9 });
     expect(earned).toHaveLength(42);
     expect(earned.filter(({ value }) => value < 1)).toEqual([]);
   });
 
-  it("are not repaired by saying nothing new", async () => {
+  it("are not repaired by the unchanged program", async () => {
     for (const { value } of [
       ...(await play(humaneval, { policy: unchanged, every: 4 })),
       ...(await play(mbpp, { policy: unchanged, every: 9 })),
@@ -69,7 +69,7 @@ describe.skipIf(noBenchmarkData)("bugs in published solutions", () => {
     }
   });
 
-  it("are seldom repaired by another mistake, tried blindly, even where the best of three counts", async () => {
+  it("are seldom repaired by another random mutation, even if the best of three counts", async () => {
     const climber = (attempt: number): Policy =>
       scriptedPolicy(async ({ messages, seed }) => {
         const program = programOf(textOf(messages.at(-1)!));

@@ -30,7 +30,7 @@ const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 const right = block(header + row.canonical_solution);
 const wrong = block(header + row.buggy_solution);
 
-/** Wrong at first, then what the expert gave, or wrong again. */
+/** Answers wrong first, then with the expert's edit or wrong again. */
 async function play(expert: Policy, options: Partial<BugFixOptions> = {}) {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-bug-fix-expert-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -70,7 +70,7 @@ it.each([
   expect(fixer.reward.status === "scored" && fixer.reward.value).toBeGreaterThan(0.8);
 });
 
-it("an expert that fails is shown to have failed, and costs no reward", async () => {
+it("a failure of the expert is shown to the agent and does not change the reward", async () => {
   const broken = scriptedPolicy(() => {
     throw new Error("quota used up");
   });

@@ -11,7 +11,7 @@ const suite: TestSuite = {
   tests: [0, 1, 2, 3].map((n) => ({ args: [{ int: `${n}` }], expected: { int: `${n}` } })),
 };
 
-/** How a program does that answers only these right. */
+/** The grade of a program that passes only these tests. */
 async function answering(right: readonly number[]): Promise<CodeGrade> {
   const sandbox = scriptedSandbox(({ task }) => {
     if (task.kind !== "calls") throw new Error(task.kind);
@@ -28,7 +28,7 @@ const realChange = { share: 0.1 } as Parameters<typeof bugFixReward>[0]["realCha
 const tests = async (right: readonly number[]): Promise<number> =>
   bugFixReward({ before, after: await answering(right), change: realChange, realChange }).tests!;
 
-it("pays the repaired share times the share that is still right", async () => {
+it("rewards the repaired share times the share that still passes", async () => {
   expect(await tests([0, 1])).toBe(0);
   expect(await tests([0, 1, 2])).toBeCloseTo(0.45);
   expect(await tests([0, 2, 3])).toBeCloseTo(0.45);
@@ -36,7 +36,7 @@ it("pays the repaired share times the share that is still right", async () => {
   expect(await tests([0, 1, 2, 3])).toBeCloseTo(0.9);
 });
 
-it("pays less for a larger change, at least a fifth, and nothing if a test fails", async () => {
+it("rewards a larger change less, but at least a fifth, and gives nothing if a test fails", async () => {
   const size = async (share: number | undefined, right: readonly number[]): Promise<number> => {
     const change = share === undefined ? undefined : ({ share } as typeof realChange);
     return bugFixReward({ before, after: await answering(right), change, realChange }).size!;

@@ -59,7 +59,7 @@ function open(options: Partial<BugFixOptions> & { readonly file?: string } = {})
 
 type Answer = (heard: string, agent: string, turn: number) => string;
 
-/** An episode, and what each agent was told. */
+/** An episode, and the messages of each agent. */
 async function play(answer: Answer, options: Parameters<typeof open>[0] & { readonly seed?: number } = {}) {
   const { seed = 1, ...rest } = options;
   const environment = open(rest);
@@ -136,7 +136,7 @@ describe("a seeded bug", () => {
     }
   });
 
-  it("may be of several mistakes", async () => {
+  it("may have several mistakes", async () => {
     const { episode } = await play(() => right, { file: "seeded.jsonl", mutations: 3 });
     expect(rewardOf({ episode })).toMatchObject({ value: 1 });
     const info = JSON.stringify(episode);
@@ -144,15 +144,15 @@ describe("a seeded bug", () => {
   });
 });
 
-describe("a repair earns", () => {
-  it("everything for the correct program, with or without its preamble", async () => {
+describe("the reward of a repair", () => {
+  it("is the maximum for the correct program, with or without its preamble", async () => {
     expect(rewardOf(await play(() => right))).toMatchObject({ value: 1, components: { tests: 0.9, size: 0.1 } });
     const bare = block((header + seeded.canonical_solution).replace("import math\n", ""));
     expect(rewardOf(await play(() => bare)).value).toBeGreaterThan(0.97);
     expect(rewardOf(await play(() => right, { file: "seeded.jsonl" })).value).toBe(1);
   });
 
-  it("less for more than it takes, but more than any that does not pass", async () => {
+  it("is lower for a larger change than needed, but higher than for any repair that fails tests", async () => {
     const other = rewardOf(await play((heard) => block(programOf(heard).replace("2 * x - 1", "2 * (x - 1) + 3"))));
     const rewritten =
       "import math\n\ndef half_up(x):\n    low, rest = divmod(x, 1)\n    if rest < 0.5:\n        return int(low)\n    return int(low) + 1\n";
@@ -187,15 +187,15 @@ describe("a repair earns", () => {
         ),
     ],
     ["a hundred thousand lines", () => block("x = 1\n".repeat(100_000))],
-  ])("nothing for %s", async (_, answer) => {
+  ])("is 0 for %s", async (_, answer) => {
     expect(rewardOf(await play((heard) => answer(programOf(heard))))).toMatchObject({
       components: { tests: 0, size: 0 },
       value: 0,
     });
   });
 
-  it("a part for a part, and loses what it breaks", async () => {
-    // Of the four hidden tests the bug fails two, 7123.0 it has right, and so has 2.4.
+  it("is partial for a partial repair, and falls for newly broken tests", async () => {
+    // The bug fails two of the four hidden tests. The reply 7123.0 passes one of them, and so does 2.4.
     const half = block("def half_up(x):\n    return {0.5: 1, 1.5: 2, 2.4: 2, -0.5: 0, 7123.0: 7123}.get(x)");
     const broken = block("def half_up(x):\n    return {-0.5: 0, 7124.5: 7125, 2.4: 2}.get(x)");
     const [some, less] = [rewardOf(await play(() => half)), rewardOf(await play(() => broken))];
@@ -218,7 +218,7 @@ describe("several turns", () => {
     ["level_passed", ["Visible tests: 0 of 2 passed."]],
     ["passed", ["Not every level passed."]],
     ["plain", []],
-  ] as const)("%s says what it should, and nothing of a hidden test", async (mode, wanted) => {
+  ] as const)("in mode %s show what they should, and nothing of a hidden test", async (mode, wanted) => {
     const { heard } = await play(() => block(header + real.buggy_solution), { maxTurns: 2, mode, sandboxSlice: "all" });
     for (const text of wanted) expect(heard[1]!.text).toContain(text);
     expect(heard[1]!.text).not.toMatch(/712|2\.4/);
@@ -234,7 +234,7 @@ describe("several turns", () => {
 
 describe("a finder and a fixer", () => {
   const line = header.split("\n").length;
-  it("act one after the other; the fixer reads the finder's message; both get the same reward", async () => {
+  it("act one after the other, the fixer reads the finder's message, and both get the same reward", async () => {
     const played = await play((_, agent) => (agent === "finder" ? `The sign.\nLine: ${line}` : right), {
       finder: true,
     });
@@ -258,7 +258,7 @@ describe("a finder and a fixer", () => {
     expect(rewardOf(played, "fixer").value).toBeCloseTo(0.9 + earned, 9);
   });
 
-  it("go on with the fixer alone", async () => {
+  it("continue with the fixer alone", async () => {
     const played = await play((_heard, agent, turn) => (agent === "finder" ? "Line: 6" : turn < 2 ? "" : right), {
       finder: true,
       maxTurns: 2,
@@ -269,11 +269,11 @@ describe("a finder and a fixer", () => {
 });
 
 describe("the environment", () => {
-  it.each([{}, { maxTurns: 2, file: "seeded.jsonl" }, { finder: true }])("keeps the laws: %j", async (options) => {
+  it.each([{}, { maxTurns: 2, file: "seeded.jsonl" }, { finder: true }])("passes the conformance suite: %j", async (options) => {
     expect((await checkEnvironment(open(options), { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
   });
 
-  it("has the correct program as its demonstration with one agent", async () => {
+  it("demonstrates the correct program with one agent", async () => {
     const environment = open({ file: "seeded.jsonl" });
     const task = await (await environment.tasks("test")).get(0);
     const policies = demonstrationPolicy({ environment });
@@ -281,7 +281,7 @@ describe("the environment", () => {
     expect(open({ finder: true }).demonstrate).toBeUndefined();
   });
 
-  it("refuses rows with nothing to put a bug into, and real bugs that are none", async () => {
+  it("rejects rows without a function to change, and real bugs that fail no test", async () => {
     await expect(open({ file: "unsolved.jsonl" }).tasks("test")).rejects.toMatchObject({ code: "data.malformed" });
     const { episode } = await play(() => right, { file: "right.jsonl" });
     expect(episode.error).toMatchObject({ code: "data.malformed", message: expect.stringContaining("Own/1") });

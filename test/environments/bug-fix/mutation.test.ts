@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => sandbox?.[Symbol.asyncDispose]());
 
 const list = (program: string, start = 0): Promise<readonly Mutation[]> => listMutations({ sandbox, program, start });
-/** Every program that one mistake makes of a function with this body. */
+/** Returns every program that one mutation makes from a function with this body. */
 async function mutants(body: string, parameters = "a, b"): Promise<string[]> {
   const head = `def f(${parameters}):\n`;
   const program = head + body;
@@ -69,13 +69,13 @@ describe("mistakes", () => {
     expect(await list(program, program.length)).toEqual([]);
   });
 
-  it("never take the place where a name is first bound, nor the only statement", async () => {
+  it("never remove the first binding of a name, nor the only statement", async () => {
     expect(await mutants("    c = a\n    return c")).not.toContain("    return c");
     expect(await mutants("    c = a\n    c = b\n    return c")).toContain("    c = a\n    return c");
     expect(await mutants("    if a:\n        b.clear()\n    return b")).not.toContain("    if a:\n    return b");
   });
 
-  it("of text that is not Python are refused", async () => {
+  it("of text that is not Python are rejected", async () => {
     await expect(list("def f(:\n")).rejects.toMatchObject({ code: "data.malformed" });
   });
 });
@@ -83,7 +83,7 @@ describe("mistakes", () => {
 describe("groups", () => {
   const program = "def f(a, b):\n    c = a + b * 2\n    return c - 1 if a < b else max(a, b)\n";
 
-  it("do not overlap, have as many as they should, and are the same by the same seed", async () => {
+  it("do not overlap, have the requested size, and are the same for the same seed", async () => {
     const mutations = await list(program);
     for (const count of [1, 2, 3]) {
       const groups = mutationGroups({ mutations, count, random: createRandom(count) });
@@ -107,7 +107,7 @@ describe("groups", () => {
     expect(mutationGroups({ mutations: [], count: 3, random: createRandom(1) })).toEqual([]);
   });
 
-  it("begin with every kind as often, however many places it has", () => {
+  it("begin with each kind equally often, however many places it has", () => {
     const mutations = [
       ...Array.from({ length: 99 }, (_, i) => ({ kind: "often", start: i, end: i + 1, text: "" })),
       { kind: "seldom", start: 100, end: 101, text: "" },

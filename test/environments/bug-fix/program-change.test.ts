@@ -22,7 +22,7 @@ describe("the size of a change", () => {
     expect(programChange(program, "def f(a:\n  '")).toBeUndefined();
   });
 
-  it("is a distance", () => {
+  it("is a metric", () => {
     const source = fc
       .array(fc.constantFrom("a", "b", "+", "\n", "1"), { maxLength: 8 })
       .map((parts) => parts.join(" "));
@@ -39,7 +39,7 @@ describe("the size of a change", () => {
     );
   });
 
-  it("of a huge text is all of it, at once", () => {
+  it("of a huge text is its length, without delay", () => {
     const huge = "x = [\n".concat("1,\n".repeat(400_000), "]\n");
     expect(programChange(program, huge)?.share).toBe(1);
   });
@@ -59,7 +59,7 @@ describe("changed lines", () => {
     expect(changedLines(program, other)).toEqual(lines);
   });
 
-  it("lie in the program, and there are some just where it differs", () => {
+  it("are in the program, and exist exactly if the programs differ", () => {
     const source = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 7 }).map((l) => l.join("\n"));
     fc.assert(
       fc.property(source, source, (program, other) => {
@@ -67,7 +67,7 @@ describe("changed lines", () => {
         const count = program.split("\n").length;
         for (const line of lines) expect(line >= 1 && line <= count).toBe(true);
         expect(lines.length === 0).toBe(program === other);
-        // What is not marked is in the other, in order.
+        // The unmarked lines are in the other program, in order.
         const kept = program.split("\n").filter((_, i) => !lines.includes(i + 1));
         let at = 0;
         for (const line of other.split("\n")) if (line === kept[at]) at++;

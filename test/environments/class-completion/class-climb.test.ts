@@ -4,7 +4,7 @@ import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts"
 import { climb } from "../hill-climber.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
-/** What a method can be that knows of the class only its names and parameters. */
+/** Method bodies that use only the names and parameters of the class. */
 const bodies = [
   ..."None True False 0 1 -1 '' [] {} self args[0] args[-1] args[0][::-1] len(args[0]) sum(args) sorted(args[0]) str(args[0])"
     .split(" ")
@@ -25,7 +25,7 @@ test.skipIf(noBenchmarkData !== undefined)(
     const reached: number[] = [];
     for (let index = 0; index < 100; index += 12) {
       const task = await tasks.get(index);
-      // Tabs and leading line ends: the climber takes texts apart at spaces.
+      // Tabs and leading line breaks, because the climber splits texts at spaces.
       const written = task.task.methods.map(({ name }) => {
         const head = task.task.skeleton.match(new RegExp(`def ${name}\\(([^)]*)\\)`))![1]!;
         const parameters = head
@@ -42,7 +42,7 @@ test.skipIf(noBenchmarkData !== undefined)(
       const { best } = await climb({ environment, task, words: written.flat(), starts, episodes });
       reached.push(best);
     }
-    // Where every method answers yes or no, constants pass most tests of each.
+    // If every method answers yes or no, constants pass most tests of each.
     expect(Math.max(...reached)).toBeLessThan(0.9);
     expect(reached.reduce((sum, value) => sum + value, 0) / reached.length).toBeLessThan(0.45);
   },

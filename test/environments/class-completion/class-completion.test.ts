@@ -82,7 +82,7 @@ function open(options: Partial<ClassCompletionOptions> = {}) {
   return classCompletionEnvironment({ path: join(folder, "own.json"), sandbox: pythonSandbox, ...options });
 }
 
-/** An episode in which each agent gives its answers one after the other, and what each was told. */
+/** An episode in which each agent gives its answers in order, and the messages of each agent. */
 async function play(
   answers: Readonly<Record<string, readonly string[]>>,
   options: Partial<ClassCompletionOptions> = {},
@@ -112,7 +112,7 @@ const total = "def total(self):\n    return sum(self.items)\n";
 const scaled = "def scaled(self, factor, shift):\n    return [x * factor + shift for x in self.items]\n";
 
 describe("one agent", () => {
-  it("reads the class with what it imports, and what to write", async () => {
+  it("reads the class with its imports and the requested methods", async () => {
     const { heard } = await play({ agent: [block(put + total + scaled)] });
     expect(heard.agent![0]).toContain("import math\n\nclass Box:");
     expect(heard.agent![0]).toContain("Write the methods `put`, `total` and `scaled`. Answer");
@@ -126,7 +126,7 @@ describe("one agent", () => {
       { syntax: 0.05, methods: 0.05, tests: 0.9, overlap: 0 },
     ],
     ["the class again", block(row.solution_code), { syntax: 0.05, methods: 0.05, tests: 0.9 }],
-    // Of three test classes each counts the same, whatever its number of tests.
+    // Each of the three test classes has the same weight, whatever its number of tests.
     ["a part for a part", block(total), { syntax: 0.05, methods: 0.05 / 3, tests: 0.3 }],
     [
       "only that it is there, for what is wrong",
@@ -160,7 +160,7 @@ describe("one agent", () => {
       `${block("def put(self): pass")}\n${block(put + total + scaled)}`,
       { tests: 0.9 },
     ],
-  ])("earns %s", async (_, answer, wanted) => {
+  ])("gets %s", async (_, answer, wanted) => {
     const { reward } = await play({ agent: [answer] });
     const { components, value } = reward("agent");
     for (const [name, earned] of Object.entries(wanted)) expect(components[name], name).toBeCloseTo(earned, 9);
@@ -170,7 +170,7 @@ describe("one agent", () => {
     );
   });
 
-  it("earns what CoMLRL gives, by its preset", async () => {
+  it("gets the reward of CoMLRL with its preset", async () => {
     const all = await play({ agent: [block(put + total + scaled)] }, { reward: "comlrl" });
     expect(all.reward("agent")).toMatchObject({ value: 6, components: { methods: 2, tests: 4, overlap: 0 } });
     const some = await play({ agent: [block(total)] }, { reward: "comlrl" });
@@ -179,14 +179,14 @@ describe("one agent", () => {
 });
 
 describe("several agents", () => {
-  it("have methods of their own, see nothing of each other, and earn the same", async () => {
+  it("have their own methods, do not see each other's, and get the same reward", async () => {
     const played = await play({ "agent-1": [block(put + scaled)], "agent-2": [block(total)] }, { agents: 2 });
     expect(played.heard["agent-1"]![0]).toContain("Write the methods `put` and `scaled`. Other agents");
     expect(played.heard["agent-2"]![0]).toContain("Write the method `total`. Other agents");
     for (const agent of ["agent-1", "agent-2"]) expect(played.reward(agent).value).toBe(1);
   });
 
-  it("lose for what is not theirs, which is not used", async () => {
+  it("lose reward for methods of others, which are not used", async () => {
     const wrong = "def total(self):\n    return -1\n";
     const played = await play({ "agent-1": [block(put + scaled + wrong)], "agent-2": [block(total)] }, { agents: 2 });
     expect(played.reward("agent-2").components.overlap).toBeCloseTo(-0.1 / 3, 9);
@@ -198,13 +198,13 @@ describe("several agents", () => {
     expect(comlrl.reward("agent-1")).toMatchObject({ value: -1, components: { methods: 0, tests: 0, overlap: -1 } });
   });
 
-  it("do not fail by one whose reply does not parse", async () => {
+  it("do not fail because of one reply that does not parse", async () => {
     const { reward } = await play({ "agent-1": [block(put + scaled)], "agent-2": ["(".repeat(9_999)] }, { agents: 2 });
     expect(reward("agent-1").components).toMatchObject({ syntax: 0.025, tests: expect.closeTo(0.6, 9) });
     expect(reward("agent-2").value).toBe(reward("agent-1").value);
   });
 
-  it("may be more than there are methods: then some do not act", async () => {
+  it("may outnumber the methods, and then some do not act", async () => {
     const played = await play(
       { "agent-1": [block(put)], "agent-2": [block(total)], "agent-3": [block(scaled)] },
       { agents: 5 },
@@ -214,7 +214,7 @@ describe("several agents", () => {
     expect(played.episode.agents["agent-5"]?.turns ?? []).toEqual([]);
   });
 
-  it("may be given methods by their parameters", async () => {
+  it("may get methods by their parameters", async () => {
     const { heard } = await play({}, { agents: 2, split: "parameters" });
     expect(heard["agent-1"]![0]).toContain("the method `total`.");
     expect(heard["agent-2"]![0]).toContain("the methods `put` and `scaled`.");
@@ -223,7 +223,7 @@ describe("several agents", () => {
 
 describe("several turns", () => {
   const wrong = block("def total(self):\n    return -1\n");
-  it("end when all pass", async () => {
+  it("end when all tests pass", async () => {
     const played = await play(
       { "agent-1": [block(put + scaled), block(put + scaled)], "agent-2": [wrong, block(total), "never asked"] },
       { agents: 2, maxTurns: 3 },
@@ -232,7 +232,7 @@ describe("several turns", () => {
     expect(played.reward("agent-2").value).toBe(1);
   });
 
-  it("are each paid where asked, all of them, also where a reply is no Python", async () => {
+  it("are all rewarded with payEveryTurn, also if a reply is not Python", async () => {
     const played = await play(
       {
         "agent-1": [block(put + scaled), block(put + scaled), block("def (")],
@@ -249,7 +249,7 @@ describe("several turns", () => {
     expect(played.reward("agent-2").value).toBeCloseTo(values[0]! + 1 + values[2]!, 9);
   });
 
-  it("tell each agent of its own reply, and of the visible tests with their source", async () => {
+  it("show each agent its own reply, and the visible tests with their source", async () => {
     const { heard } = await play(
       { "agent-1": [block(`${put}def scaled(self, factor, shift):\n    break\n${total}`)], "agent-2": [wrong] },
       { agents: 2, maxTurns: 2, sandboxSlice: "all" },
@@ -266,7 +266,7 @@ describe("several turns", () => {
     for (const text of [first, second]) expect(text).not.toMatch(/41|77|99/);
   });
 
-  it("tell an agent whose methods load that another's do not", async () => {
+  it("show an agent whose methods load that another agent's methods do not", async () => {
     const unloaded = block("import nothing_of_this_name\n\ndef total(self):\n    return 1\n");
     const { heard } = await play(
       { "agent-1": [block(put + scaled)], "agent-2": [unloaded] },
@@ -282,7 +282,7 @@ describe("several turns", () => {
     for (const text of [first, second]) expect(text).not.toContain("Failed:");
   });
 
-  it.each(["level_passed", "passed", "plain"] as const)("say less in the mode %s", async (mode) => {
+  it.each(["level_passed", "passed", "plain"] as const)("show less in the mode %s", async (mode) => {
     const { heard } = await play({ agent: [wrong] }, { maxTurns: 2, mode, sandboxSlice: "all" });
     const text = heard.agent![1]!;
     expect(text).not.toMatch(/assertEqual|!=|41|77|99/);
@@ -292,18 +292,18 @@ describe("several turns", () => {
     expect(text).toContain("Revise the methods");
   });
 
-  it("tell at which line a reply does not parse", async () => {
+  it("show the line at which a reply does not parse", async () => {
     const { heard } = await play({ agent: [block("def put(self, item):\n    return (\n")] }, { maxTurns: 2 });
     expect(heard.agent![1]).toMatch(/Syntax: not ok \(SyntaxError: .*, line 2\)/);
   });
 });
 
 describe("the environment", () => {
-  it.each([{ maxTurns: 2 }, { agents: 3, reward: "comlrl" as const }])("keeps the laws: %j", async (options) => {
+  it.each([{ maxTurns: 2 }, { agents: 3, reward: "comlrl" as const }])("passes the conformance suite: %j", async (options) => {
     expect((await checkEnvironment(open(options), { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
   });
 
-  it.each([1, 2, 3])("is shown how by the benchmark's own solution, with %d agents", async (agents) => {
+  it.each([1, 2, 3])("demonstrates the benchmark's own solution with %d agents", async (agents) => {
     const environment = open({ agents, split: "shuffled" });
     const task = await (await environment.tasks("test")).get(0);
     const policies = demonstrationPolicy({ environment });
@@ -311,7 +311,7 @@ describe("the environment", () => {
     for (const { reward } of Object.values(played)) expect(reward).toMatchObject({ value: 1 });
   });
 
-  it("refuses rows that have nothing to be written, and options that there are not", async () => {
+  it("rejects rows without a method to write, and unknown options", async () => {
     expect(() => classTask({ ...row, skeleton: row.solution_code })).toThrow(
       expect.objectContaining({ code: "data.malformed", message: expect.stringContaining("Own_1") }),
     );
@@ -333,7 +333,7 @@ describe("the environment", () => {
 describe.skipIf(noBenchmarkData)("ClassEval", () => {
   const path = benchmarkFile("ClassEval_data.json");
 
-  it("is read whole: every class has methods to be written, and every test its source", async () => {
+  it("is read completely: every class has requested methods, and every test its source", async () => {
     const tasks = (await readBenchmarkRows(path)).map(classTask);
     expect(tasks).toHaveLength(100);
     expect(tasks.reduce((sum, { methods }) => sum + methods.length, 0)).toBe(410);

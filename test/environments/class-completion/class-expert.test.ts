@@ -59,7 +59,7 @@ const put = "def put(self, item):\n    self.items.append(item)\n    return len(s
 const wrongPut = "def put(self, item):\n    self.items.append(item)\n";
 const total = "def total(self):\n    return sum(self.items)\n";
 
-/** Two agents, the first wrong at first; in the second turn each hands in what the expert gave it, or its own again. */
+/** Two agents. The first is wrong at first. In the second turn, each sends the expert's edit or its own code again. */
 async function play(
   expert: Policy,
   first: Readonly<Record<string, string>>,
@@ -105,7 +105,7 @@ it("an expert edits each agent's methods, and sees the others' code and no hidde
   for (const { reward } of Object.values(episode.agents)) expect(reward).toMatchObject({ status: "scored", value: 1 });
 });
 
-it("an expert is asked about code that cannot be read, too", async () => {
+it("an expert also gets code that does not parse", async () => {
   const expert = scriptedPolicy(({ messages }) =>
     block(textOf(messages[0]!).includes("Put `put` right") ? put : total),
   );
@@ -113,7 +113,7 @@ it("an expert is asked about code that cannot be read, too", async () => {
   for (const { reward } of Object.values(episode.agents)) expect(reward).toMatchObject({ status: "scored", value: 1 });
 });
 
-it("an expert that fails is shown to have failed, and costs no reward", async () => {
+it("a failure of the expert is shown to the agent and does not change the reward", async () => {
   const broken = scriptedPolicy(() => {
     throw new Error("quota used up");
   });

@@ -34,7 +34,7 @@ def g(self): pass
 `;
 
 describe("the methods of a class", () => {
-  it("are named, counted and seen to be empty", () => {
+  it("have a name, a number of parameters and a flag for an empty body", () => {
     const methods = classMethods(source, "A")!;
     expect(methods.map(({ name, isEmpty, parameters }) => [name, isEmpty, parameters])).toEqual([
       ["__init__", false, 4],
@@ -61,7 +61,7 @@ describe("a split", () => {
     .chain((names) => fc.tuple(...names.map((name) => fc.record({ name: fc.constant(name), parameters: fc.nat(4) }))));
   const splits = fc.constantFrom("round-robin" as const, "shuffled" as const, "parameters" as const);
 
-  it("gives every method to one agent, in the order of the class, and the same each time", () => {
+  it("assigns every method to one agent, in the order of the class, and is deterministic", () => {
     fc.assert(
       fc.property(methods, splits, fc.integer({ min: 1, max: 8 }), fc.string(), (all, split, agents, id) => {
         const shares = splitMethods({ methods: all, agents, split, id });
@@ -77,7 +77,7 @@ describe("a split", () => {
     );
   });
 
-  it("is what it is called", () => {
+  it("matches its name", () => {
     const all = [1, 3, 2, 1, 2].map((parameters, i) => ({ name: `m${i}`, parameters }));
     const split = (how: "round-robin" | "shuffled" | "parameters", id = "x") =>
       splitMethods({ methods: all, agents: 2, split: how, id });

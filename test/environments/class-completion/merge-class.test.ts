@@ -43,7 +43,7 @@ async function merge(...replies: string[]): Promise<MergedClass> {
 }
 const written = ({ methods }: MergedClass): string[] => Object.keys(methods).filter((name) => methods[name] === null);
 
-describe("a reply's own methods are taken", () => {
+describe("a reply's own methods are used", () => {
   it.each([
     ["as functions", "def a(n):\n    return n\n"],
     ["with the skeleton's decorators", "@staticmethod\ndef a(n):\n    return n\n"],
@@ -65,7 +65,7 @@ describe("a reply's own methods are taken", () => {
     expect(merged.replies[0]).toEqual({ error: null, line: null, overlap: [] });
   });
 
-  it("of all agents, and of a property both functions", async () => {
+  it("of all agents, and both functions of a property", async () => {
     const merged = await merge(
       "def a(n):\n    return n\n@property\ndef p(self):\n    return self._p\n",
       "def b(self):\n    def a(n):\n        return 7\n    return a(1)\n@p.setter\ndef p(self, value):\n    self._p = value\n",
@@ -75,7 +75,7 @@ describe("a reply's own methods are taken", () => {
     expect(merged.source).toContain("    @p.setter\n    def p(self, value):\n        self._p = value");
   });
 
-  it("async too, and strings with lines and backslashes as they are", async () => {
+  it("also async ones, and strings with line breaks and backslashes unchanged", async () => {
     const text = "'''one\\n\n    two\n\tthree'''";
     const merged = await merge(`async def a(n):\n    return ${text}\n`, "");
     expect(written(merged)).toEqual(["a"]);
@@ -84,8 +84,8 @@ describe("a reply's own methods are taken", () => {
   });
 });
 
-describe("what is left out", () => {
-  it("is the methods of others, which count as overlap once each", async () => {
+describe("ignored parts", () => {
+  it("are the methods of others, which count as overlap once each", async () => {
     const merged = await merge(
       "def b(self):\n    return 'theirs'\ndef b(self):\n    return 2\n",
       "def b(self):\n    return 1\n",
@@ -98,7 +98,7 @@ describe("what is left out", () => {
     expect(unwanted.replies[1]!.overlap).toEqual(["a"]);
   });
 
-  it("is code at the level of the class and of the module, other classes, and what the skeleton has", async () => {
+  it("are code of the class and the module, other classes, and definitions of the skeleton", async () => {
     const reply = `import os
 limit = 9
 print("ran")
@@ -135,7 +135,7 @@ def A(): return None
     ["another name", "def aa(n):\n    return n\n", "not written"],
     ["a lambda", "a = lambda n: n\n", "not written"],
     ["nothing", "", "not written"],
-  ])("is %s", async (_, reply, why) => {
+  ])("are %s", async (_, reply, why) => {
     const merged = await merge(reply, "def b(self):\n    return 1\n");
     expect(merged.methods.a).toContain(why);
     expect(written(merged)).toEqual(["b"]);
@@ -154,7 +154,7 @@ def A(): return None
     ["blocks without end", Array.from({ length: 101 }, (_, i) => `${" ".repeat(i)}if x:`).join("\n"), "", null],
     ["more than is read", `def a(n):\n    return 1\n${"# long\n".repeat(500_000)}`, "longer", null],
     ["words", "I would write the method like this.", "SyntaxError", 1],
-  ])("is a reply with %s, and no other's", async (_, reply, error, line) => {
+  ])("are a reply with %s, but not the other replies", async (_, reply, error, line) => {
     const merged = await mergeClass({
       sandbox,
       skeleton,
@@ -170,7 +170,7 @@ def A(): return None
 });
 
 describe("helpers", () => {
-  it("go where they belong, the first of a name stays", async () => {
+  it("go to their scope, and the first definition of a name is kept", async () => {
     const merged = await merge(
       "def a(n):\n    return helper(n)\ndef helper(n):\n    return n\ndef _own(self):\n    return 'first'\n",
       "class A:\n    def b(self):\n        return self._own()\n    def _own(self):\n        return 'second'\n    @staticmethod\n    def of_class():\n        return 1\n",
@@ -182,11 +182,11 @@ describe("helpers", () => {
     expect(merged.source).not.toContain("second");
   });
 
-  it("that do not compile are left out", async () => {
+  it("that do not compile are ignored", async () => {
     expect((await merge("def a(n):\n    return n\ndef helper():\n    break\n", "")).source).not.toContain("helper");
   });
 
-  it("imports from the future come first", async () => {
+  it("from __future__ are imported first", async () => {
     const { source } = await merge("from __future__ import annotations\nimport os\ndef a(n):\n    return n\n", "");
     expect(source.startsWith("from __future__ import annotations\n")).toBe(true);
     const braces = await merge("from __future__ import braces\ndef a(n):\n    return n\n", "");
@@ -194,7 +194,7 @@ describe("helpers", () => {
   });
 });
 
-it("what a reply says is never run", async () => {
+it("never run", async () => {
   const { source } = await merge("import sys\nsys.exit(1)\n", "def b(self, x=open('/tmp/x', 'w')):\n    return 1\n");
   expect(source).toContain("def b(self, x=open('/tmp/x', 'w')):");
 });

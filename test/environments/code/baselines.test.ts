@@ -36,7 +36,7 @@ const open = (maxTurns = 1) =>
     ...{ sandbox: pythonSandbox, reward: "comlrl", maxTurns },
   });
 
-/** A model that answers by what it reads, and notes it. */
+/** A model that answers by the prompt and records it. */
 function model(answer: (text: string, request: ActRequest) => string) {
   const asked: { readonly agent: string; readonly text: string }[] = [];
   const policy: Policy = {
@@ -55,7 +55,7 @@ function model(answer: (text: string, request: ActRequest) => string) {
 
 const factorOf = (text: string): number => (text.includes("thrice") ? 3 : 2);
 const nameOf = (text: string): string => (text.includes("thrice") ? "thrice" : "twice");
-/** Writes a helper of two arguments, and main with one, unless it has seen the helper. */
+/** Writes a helper with two arguments, and main with one, unless it has seen the helper. */
 const coder = (text: string, { agent }: ActRequest): string => {
   if (agent === "aux") return "def aux(x, factor):\n    return x * factor";
   const sees = text.includes("x * factor");
@@ -89,30 +89,30 @@ describe("baselines", () => {
   it.each<[CodeBaselineName, number, number]>([
     // Main alone is right; there is no aux.
     ["single", 2.1, 1],
-    // Main calls aux with one argument: no test passes.
+    // Main calls aux with one argument, so no test passes.
     ["concatenation", 1.5, 2],
     ["sequential", 4, 2],
     ["discussion", 4, 4],
-  ])("%s earns %d on every problem with %d calls", async (name, reward, calls) => {
+  ])("%s gets %d on every problem with %d calls", async (name, reward, calls) => {
     const { rewards, asked } = await play(name);
     expect(rewards).toEqual(Array(6).fill(reward));
     expect(asked).toHaveLength(6 * calls);
   });
 
-  it("are all tested", () => {
+  it("have a test each", () => {
     expect(codeBaselineNames).toEqual(["single", "concatenation", "sequential", "discussion"]);
   });
 
-  it("single asks for the whole function, and says nothing of aux", async () => {
+  it("single asks for the whole function and does not mention aux", async () => {
     const { asked } = await play("single");
     expect(new Set(asked.map(({ agent }) => agent))).toEqual(new Set(["main"]));
     for (const { text } of asked) expect(text).not.toContain("aux");
   });
 
-  it("sequential and discussion never mix episodes up", async () => {
+  it("sequential and discussion never confuse episodes", async () => {
     for (const name of ["sequential", "discussion"] as const) {
       let count = 0;
-      /** Each draft has a number of its own, and each episode's problem in it. */
+      /** Each draft has its own number and the problem of its episode. */
       const { asked, rewards } = await play(name, (text, request) => {
         const mine = `# ${nameOf(text)} ${request.agent} ${count++}`;
         return `${mine}\n${coder(text, request)}`;
@@ -142,7 +142,7 @@ describe("baselines", () => {
     for (const { usage } of results) expect(usage).toEqual({ promptTokens: 20, completionTokens: 6 });
   });
 
-  it("work with two models, and over several turns", async () => {
+  it("work with two models, and in several turns", async () => {
     const helper = model(() => "def aux(x, factor):\n    return x * factor");
     let turns = 0;
     const solver = model((text) => (turns++ === 0 ? "nothing" : coder(text, { agent: "main" } as ActRequest)));
@@ -169,7 +169,7 @@ describe("baselines", () => {
     }
   });
 
-  it("refuse to talk outside of a rollout", async () => {
+  it("refuse to communicate outside of a rollout", async () => {
     const { main } = codeBaseline("sequential", scriptedPolicy([""]));
     const request = { agent: "main", messages: [], sampling: { temperature: 1, maxTokens: 1 }, seed: 0 };
     await expect(main.act(request)).rejects.toMatchObject({ code: "policy.unsupported-input" });

@@ -22,7 +22,7 @@ async function sample(options: Partial<CodeOptions>, every: number) {
   return { environment, tasks };
 }
 
-/** What a policy earns on each task. */
+/** Returns the reward of a policy for each task. */
 async function rewards(
   { environment, tasks }: Awaited<ReturnType<typeof sample>>,
   policies: Policy | Readonly<Record<string, Policy>>,
@@ -43,7 +43,7 @@ async function rewards(
 const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 const problemOf = ({ episode }: Parameters<Policy["act"]>[0]) => episode!.task.task as CodeProblem;
 
-/** Two agents that give a known solution: the helper hands on what it gets, and main makes use of it. */
+/** Two agents with a known solution. The helper returns its argument, and main uses the result. */
 function pairOf(solutionOf: (problem: CodeProblem) => string): Record<string, Policy> {
   return {
     aux: scriptedPolicy([block("def aux(value):\n    return [value]")]),
@@ -57,7 +57,7 @@ function pairOf(solutionOf: (problem: CodeProblem) => string): Record<string, Po
   };
 }
 
-/** Solutions of the first problems of data sets that come without any. */
+/** Solutions of the first problems of data sets without solutions. */
 const known: Readonly<Record<string, string>> = {
   "CoopHumanEval/0":
     "def x_or_y(n, x, y):\n    return x if n > 1 and all(n % i for i in range(2, int(n ** 0.5) + 1)) else y",
@@ -66,7 +66,7 @@ const known: Readonly<Record<string, string>> = {
   "MBPP/1": "def sort_matrix(M):\n    return sorted(M, key=sum)",
 };
 
-describe.skipIf(noBenchmarkData)("the benchmarks' own solutions reach the top reward", () => {
+describe.skipIf(noBenchmarkData)("the benchmarks' own solutions get the maximum reward", () => {
   it.each<[string, Partial<CodeOptions>, number]>([
     ["HumanEval", { path: benchmarkFile("HumanEval.jsonl.gz") }, 16],
     ["MBPP", { dataset: "mbpp", path: benchmarkFile("mbpp.jsonl") }, 60],
@@ -98,7 +98,7 @@ describe.skipIf(noBenchmarkData)("the benchmarks' own solutions reach the top re
     }
   });
 
-  it("of CoopHumanEval and CoMLRL's MBPP, as far as they are written here", async () => {
+  it("of CoopHumanEval and CoMLRL's MBPP, if a solution is written here", async () => {
     for (const [options, count] of [
       [{ dataset: "coop-humaneval", path: benchmarkFile("coop-humaneval.json") }, 1],
       [{ dataset: "mbpp-coop", path: benchmarkFile("mbpp-sanitized-openmlrl.json") }, 2],
@@ -115,14 +115,14 @@ describe.skipIf(noBenchmarkData)("the benchmarks' own solutions reach the top re
   });
 });
 
-describe.skipIf(noBenchmarkData)("who does not know the answer stays low", () => {
+describe.skipIf(noBenchmarkData)("policies without the answer get a low reward", () => {
   const fools: Readonly<Record<string, (request: Parameters<Policy["act"]>[0]) => string>> = {
     silent: () => "",
     chatty: () => "I would first think about the problem, and then return the right result.",
     echo: ({ messages }) => textOf(messages.at(-1)!),
   };
 
-  it("with one agent: 0.05 for no code, 0.25 on average for the problem said again", async () => {
+  it("with one agent: 0.05 without code, 0.25 on average for repeating the problem", async () => {
     const sampled = await sample({ path: benchmarkFile("HumanEval.jsonl.gz") }, 8);
     for (const [name, fool] of Object.entries(fools)) {
       const values = Object.values(await rewards(sampled, scriptedPolicy(fool)));
@@ -132,7 +132,7 @@ describe.skipIf(noBenchmarkData)("who does not know the answer stays low", () =>
     }
   });
 
-  it("with two agents that only look like working together", async () => {
+  it("with two agents that only pretend to work together", async () => {
     const sampled = await sample({ path: benchmarkFile("HumanEval.jsonl.gz"), agents: 2 }, 8);
     const policies = {
       aux: scriptedPolicy([block("def aux(*args):\n    return args")]),
@@ -145,7 +145,7 @@ describe.skipIf(noBenchmarkData)("who does not know the answer stays low", () =>
   });
 });
 
-describe.skipIf(noBenchmarkData)("code that notes down what it is asked", () => {
+describe.skipIf(noBenchmarkData)("code that records its arguments", () => {
   it("shows no hidden test in any feedback", async () => {
     const noting = (name: string) =>
       `seen = []\ndef ${name}(*args):\n    seen.append(args)\n    if len(seen) % 2: raise ValueError(repr(seen))\n    return list(seen)`;
@@ -160,7 +160,7 @@ describe.skipIf(noBenchmarkData)("code that notes down what it is asked", () => 
         if (request.episode!.turn === 0) return block(noting(request.agent === "aux" ? "aux" : entryPoint));
         const text = textOf(request.messages.at(-1)!);
         if (request.agent !== "aux") told.push(text);
-        // As many calls as tests were seen: one that counts more has seen a hidden one.
+        // At most as many calls as visible tests. A higher count means that a hidden test was seen.
         const visible = suite.tests.filter((test) => test.visible === true).length;
         const calls = [...text.matchAll(/raised ValueError: \[(.*)\]/g)].map(([, seen]) => seen!.split("), (").length);
         for (const count of calls) expect(count).toBeLessThanOrEqual(visible);

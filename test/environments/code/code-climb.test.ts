@@ -5,7 +5,7 @@ import { climb } from "../hill-climber.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const values = "args[0] args[-1] args[0][::-1] True False None 0 1 -1 '' [] {} len(args[0]) sum(args[0]) max(args[0])";
-/** What programs are made of that know of the problem only what its function is called. */
+/** Parts of programs that use only the name of the function. */
 const lines = [
   ...values.split(" ").map((value) => `\n    return ${value}`),
   "\n    return sorted(args[0])",
@@ -17,7 +17,7 @@ const lines = [
 const episodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 300);
 
 test.skipIf(noBenchmarkData !== undefined)(
-  `a blind climb over programs passes no problem of HumanEval, and few tests ${noBenchmarkData ?? ""}`,
+  `a blind climb over programs passes no problem of HumanEval and few tests ${noBenchmarkData ?? ""}`,
   async () => {
     const environment = codeEnvironment({ path: benchmarkFile("HumanEval.jsonl.gz"), sandbox: pythonSandbox });
     const tasks = await environment.tasks("test");
@@ -29,7 +29,7 @@ test.skipIf(noBenchmarkData !== undefined)(
       const { best } = await climb({ environment, task, words: [...lines, head, "\n```"], starts, episodes });
       reached.push(best);
     }
-    // A constant is right in every other case of a question of yes or no.
+    // A constant is right in half of the cases of a yes-or-no question.
     expect(Math.max(...reached)).toBeLessThan(0.7);
     expect(reached.reduce((sum, value) => sum + value, 0) / reached.length).toBeLessThan(0.45);
   },

@@ -51,7 +51,7 @@ function open(options: Partial<CodeOptions> = {}) {
   return codeEnvironment({ path: join(folder, "own.jsonl"), sandbox: pythonSandbox, ...options });
 }
 
-/** An episode, and what the agent was told after its first answer. */
+/** An episode, and the agent's feedback after its first answer. */
 async function play(answers: readonly string[], options: Partial<CodeOptions> = {}) {
   const environment = open({ maxTurns: answers.length, ...options });
   const task = await (await environment.tasks("test")).get(0);
@@ -74,33 +74,33 @@ const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 const right = block("def half_up(x):\n    return math.floor(x + 0.5)");
 const truncating = block("def half_up(x):\n    return int(x)");
 
-describe("a reply earns", () => {
+describe("the reward of a reply", () => {
   it.each([
-    ["everything where it is right, with what the prompt imports", right, [0.05, 0.05, 0.9]],
-    // Of five tests the first is shown; of the four that count, three are as int() has them.
+    ["the maximum for a right answer, with the imports of the prompt", right, [0.05, 0.05, 0.9]],
+    // The first of the five tests is visible. Of the other four, int() passes three.
     ["the share of hidden tests that pass", truncating, [0.05, 0.05, 0.675]],
-    ["nothing where it does not parse", block("def half_up(x:\n"), [0, 0, 0]],
-    ["only what parsing is worth where the function is not there", block("def other(x): return 1"), [0.05, 0, 0]],
-    ["no test where every call raises", block("def half_up(x): return 1 / 0"), [0.05, 0.05, 0]],
+    ["0 if it does not parse", block("def half_up(x:\n"), [0, 0, 0]],
+    ["only the syntax component if the function is missing", block("def other(x): return 1"), [0.05, 0, 0]],
+    ["without tests if every call raises", block("def half_up(x): return 1 / 0"), [0.05, 0.05, 0]],
     [
-      "no test for what only looks equal",
+      "without tests for a value that claims to be equal",
       block("class E(int):\n def __eq__(s, o): return True\ndef half_up(x): return E()"),
       [0.05, 0.05, 0],
     ],
-    ["no test for leaving early", block("import sys\ndef half_up(x): sys.exit(0)"), [0.05, 0.05, 0]],
-  ])("%s", async (_, answer, [syntax, definition, tests]) => {
+    ["without tests for code that exits early", block("import sys\ndef half_up(x): sys.exit(0)"), [0.05, 0.05, 0]],
+  ])("is %s", async (_, answer, [syntax, definition, tests]) => {
     expect(rewardOf(await play([answer]))).toMatchObject({
       status: "scored",
       components: { syntax, definition, tests: expect.closeTo(tests!, 9) },
     });
   });
 
-  it("no test where it runs out of processor time", async () => {
+  it("has no tests if the code runs out of processor time", async () => {
     const played = await play([block("def half_up(x):\n    while True: pass")], { cpuSeconds: 0.3 });
     expect(rewardOf(played)).toMatchObject({ components: { definition: 0.05, tests: 0 } });
   });
 
-  it("everything where it is slow, but not slower than it may be", async () => {
+  it("is the maximum for code that is slow but within the limit", async () => {
     const slow = block(
       "import time\ndef half_up(x):\n    end = time.process_time() + 0.6\n    while time.process_time() < end: pass\n    return math.floor(x + 0.5)",
     );
@@ -108,7 +108,7 @@ describe("a reply earns", () => {
     expect(rewardOf(await play([slow], { cpuSeconds: 0.1 }))).not.toMatchObject({ value: 1 });
   });
 
-  it("what MRLM gives, by its preset", async () => {
+  it("is MRLM's with its preset", async () => {
     expect(rewardOf(await play([right], { reward: "mrlm" }))).toMatchObject({ value: 2 });
     expect(rewardOf(await play([block("def half_up(x): return 1 / 0")], { reward: "mrlm" }))).toMatchObject({
       value: -0.5,
@@ -118,7 +118,7 @@ describe("a reply earns", () => {
 });
 
 describe("several turns", () => {
-  it("end with the reply that passes; the last reply alone is paid", async () => {
+  it("end with the reply that passes, and reward only the last reply", async () => {
     const played = await play([truncating, right, "never asked"]);
     expect(played.episode.agents.agent!.turns).toHaveLength(2);
     expect(rewardOf(played)).toMatchObject({ value: 1 });
@@ -145,19 +145,19 @@ describe("several turns", () => {
     ["level_passed", ["Syntax: ok", "Definition of half_up: ok", "Visible tests: 0 of 1"]],
     ["passed", ["Not every level passed."]],
     ["plain", ["Revise `half_up`"]],
-  ] as const)("%s says what it should, and nothing of a hidden test", async (mode, wanted) => {
+  ] as const)("in mode %s show what they should, and nothing of a hidden test", async (mode, wanted) => {
     const { heard } = await play([truncating, truncating], { mode, sandboxSlice: "all" });
     for (const text of wanted) expect(heard).toContain(text);
     expect(heard).not.toMatch(/7123|1\.5|2\.4/);
     if (mode === "plain") expect(heard).not.toMatch(/Syntax|tests/);
   });
 
-  it("level_feedback tells why code does not load, with the line", async () => {
+  it("show with level_feedback why code does not load, with the line", async () => {
     const { heard } = await play([block("def half_up(x):\n    return ("), right]);
     expect(heard).toMatch(/Syntax: not ok \(SyntaxError: .*line \d/);
   });
 
-  it("repeats the problem and the code only where asked", async () => {
+  it("repeat the problem and the code only if requested", async () => {
     const { heard: both } = await play([truncating, right], { originalPrompt: true });
     expect(both).toContain("Round half up.");
     expect(both).toContain("Your code:");
@@ -182,7 +182,7 @@ it("runs JavaScript", async () => {
   expect(rewardOf(bad)).toMatchObject({ value: expect.closeTo(0.1, 9) });
 });
 
-it("refuses a sandbox that does not speak the language", async () => {
+it("rejects a sandbox that does not support the language", async () => {
   const environment = open({ sandbox: "isolated-vm" });
   await expect(environment.create()).rejects.toMatchObject({ code: "sandbox.request" });
 });

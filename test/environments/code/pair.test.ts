@@ -9,7 +9,9 @@ import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
-/** Helpers in the prompt, an import, and a function without arguments: what the first systems of this kind got wrong. */
+/**
+ * Helpers in the prompt, an import, and a function without arguments, which early systems of this kind handled wrongly.
+ */
 const rows = [
   {
     id: "squares",
@@ -87,12 +89,12 @@ const wrapping = {
   aux: py("def aux(n):\n    return [i * i for i in range(n)]"),
   main: py("def squares(n):\n    return aux(n)"),
 };
-/** Right for 0, 1 and 2: of four hidden tests, two. */
+/** Right for 0, 1 and 2, which are two of the four hidden tests. */
 const half = py("def squares(n):\n    return [aux(i) for i in range(min(n, 2))]");
 const other = py("def other(n):\n    return n");
 const broken = py("def squares(n:\n    return n");
 
-describe("two agents earn together", () => {
+describe("the reward of two agents", () => {
   it.each<[string, CodeOptions["reward"], Answer, Record<string, number>]>([
     [
       "all",
@@ -116,9 +118,9 @@ describe("two agents earn together", () => {
       { aux, main: other },
       { syntax: 0.05, definition: 0, tests: 0 },
     ],
-    ["nothing where main does not parse", "correctness", { aux, main: broken }, { syntax: 0, definition: 0, tests: 0 }],
+    ["0 if main does not parse", "correctness", { aux, main: broken }, { syntax: 0, definition: 0, tests: 0 }],
     [
-      "nothing where aux does not parse",
+      "0 if aux does not parse",
       "correctness",
       { aux: broken, main: alone },
       { syntax: 0, definition: 0, tests: 0 },
@@ -131,12 +133,12 @@ describe("two agents earn together", () => {
     ],
     ["2.5 without help", "comlrl", { aux, main: alone }, { tests: 1, auxCalled: 0, noWrapper: 0, auxIgnored: 0 }],
     [
-      "3.5 where aux is ignored",
+      "3.5 if aux is ignored",
       "comlrl",
       { aux, main: ignoring },
       { tests: 1, auxCalled: 0.5, noWrapper: 1, auxIgnored: -0.5 },
     ],
-    ["3.0 where aux is wrapped", "comlrl", wrapping, { tests: 1, auxCalled: 0.5, noWrapper: 0, auxIgnored: 0 }],
+    ["3.0 if aux is wrapped", "comlrl", wrapping, { tests: 1, auxCalled: 0.5, noWrapper: 0, auxIgnored: 0 }],
     [
       "2.1 without aux, which is optional",
       "comlrl",
@@ -156,13 +158,13 @@ describe("two agents earn together", () => {
       { auxDefinition: 0.4, mainDefinition: 0, syntax: 0, tests: 0 },
     ],
     [
-      "0.4 where main's function returns nothing",
+      "0.4 if main's function returns nothing",
       "comlrl",
       { aux, main: py("def squares(n):\n    print(n)") },
       { auxDefinition: 0.4, mainDefinition: 0, syntax: 0 },
     ],
     [
-      "0.6 where aux does not parse",
+      "0.6 if aux does not parse",
       "comlrl",
       { aux: broken, main: alone },
       { auxDefinition: 0, mainDefinition: 0.6, syntax: 0, tests: 0 },
@@ -195,7 +197,7 @@ describe("two agents earn together", () => {
     expect(played.reward.value).toBeCloseTo(sum, 9);
   });
 
-  it("with what the prompt imports and defines, and each with imports of its own", async () => {
+  it("has the prompt's imports and definitions, and each agent's own imports", async () => {
     const answer = {
       aux: py(
         "from __future__ import annotations\nimport math\n\ndef aux(x: Missing) -> int:\n    return math.floor(half(2 * x) ** 2)",
@@ -207,7 +209,7 @@ describe("two agents earn together", () => {
     expect((await play([answer])).reward.value).toBeCloseTo(1, 9);
   });
 
-  it("on a function without arguments", async () => {
+  it("works for a function without arguments", async () => {
     const answer = { aux: py("def aux():\n    return 6"), main: py("def answer():\n    return 7 * aux()") };
     const { reward, heard } = await play([answer], { index: 1 });
     expect(reward.value).toBeCloseTo(1, 9);
@@ -215,7 +217,7 @@ describe("two agents earn together", () => {
     expect(heard.main![0]).toContain("def answer() -> int:");
   });
 
-  it("in JavaScript and in TypeScript", async () => {
+  it("works in JavaScript and in TypeScript", async () => {
     const path = join(folder, "script.jsonl");
     const js = (code: string): string => `\`\`\`js\n${code}\n\`\`\``;
     const answer = {
@@ -231,8 +233,8 @@ describe("two agents earn together", () => {
   });
 });
 
-describe("what the agents read", () => {
-  it("is for each its own role, and never the other's code", async () => {
+describe("the messages of the agents", () => {
+  it("describe each agent's role and never contain the other's code", async () => {
     const { heard } = await play(
       [
         { aux, main: half },
@@ -267,7 +269,7 @@ describe("what the agents read", () => {
       { main: ["Definition of aux: not ok", "Definition of squares: ok"], aux: ["Definition of aux: not ok"] },
     ],
     ["broken", { aux: broken, main: alone }, { main: ["Syntax: ok"], aux: [" line 1", "column", "Syntax: not ok ("] }],
-  ])("level_feedback says that aux is %s", async (_, answer, wanted) => {
+  ])("level_feedback reports that aux is %s", async (_, answer, wanted) => {
     const { heard } = await play([answer, { aux, main: used }]);
     for (const agent of ["main", "aux"] as const) {
       for (const text of wanted[agent]) expect(heard[agent]![1]).toContain(text);
@@ -281,7 +283,7 @@ describe("what the agents read", () => {
   const calling = py("TABLE = [aux(i) for i in range(3)]\n\ndef squares(n):\n    return TABLE[:n]");
   it.each<[string, Answer, Record<"aux" | "main", { has: string[]; hasNot: string[] }>]>([
     [
-      "where main does not parse",
+      "if main does not parse",
       { aux, main: broken },
       {
         aux: {
@@ -295,7 +297,7 @@ describe("what the agents read", () => {
       },
     ],
     [
-      "where aux does not parse",
+      "if aux does not parse",
       { aux: broken, main: used },
       {
         aux: {
@@ -314,7 +316,7 @@ describe("what the agents read", () => {
       },
     ],
     [
-      "where main raises while it is loaded",
+      "if main raises while it is loaded",
       { aux, main: raising },
       {
         aux: { has: ["Definition of aux: ok", "because of another agent's code"], hasNot: ["nothing_of_this_name"] },
@@ -325,7 +327,7 @@ describe("what the agents read", () => {
       },
     ],
     [
-      "where main compiles no more than it parses",
+      "if main does not compile although it parses",
       { aux, main: outside },
       {
         aux: { has: ["Syntax: ok", "Definition of aux: ok"], hasNot: ["outside function"] },
@@ -333,7 +335,7 @@ describe("what the agents read", () => {
       },
     ],
     [
-      "where aux raises while it is loaded",
+      "if aux raises while it is loaded",
       { aux: raisingAux, main: calling },
       {
         aux: {
@@ -344,14 +346,14 @@ describe("what the agents read", () => {
       },
     ],
     [
-      "where main uses what aux returns while it is loaded, and aux does not parse",
+      "if main uses what aux returns while it is loaded, and aux does not parse",
       { aux: broken, main: py("TABLE = [aux(i) + 1 for i in range(3)]\n\ndef squares(n):\n    return TABLE[:n]") },
       {
         aux: { has: ["Syntax: not ok (", "Definition of squares: ok"], hasNot: ["another agent"] },
         main: { has: ["Definition of squares: ok", "because of another agent's code"], hasNot: ["Error"] },
       },
     ],
-  ])("level_feedback tells each agent of its own definition %s", async (_, answer, wanted) => {
+  ])("level_feedback reports to each agent its own definition %s", async (_, answer, wanted) => {
     const { heard } = await play([answer, { aux, main: used }]);
     for (const agent of ["main", "aux"] as const) {
       for (const text of wanted[agent].has) expect(heard[agent]![1]).toContain(text);
@@ -394,7 +396,7 @@ describe("what the agents read", () => {
     expect(clash.main).toContain("Definition of squares: ok");
   });
 
-  it("level_passed says in a line that the program does not load because of another agent", async () => {
+  it("level_passed reports in one line that the program does not load because of another agent", async () => {
     const { heard } = await play(
       [
         { aux, main: broken },
@@ -408,7 +410,7 @@ describe("what the agents read", () => {
     expect(heard.main![1]).toContain("Definition of squares: not ok\nVisible tests: 0 of 1 passed.\n\n");
   });
 
-  it("level_passed says the same in a line each", async () => {
+  it("level_passed reports the same in one line each", async () => {
     const { heard } = await play(
       [
         { aux, main: ignoring },
@@ -421,7 +423,7 @@ describe("what the agents read", () => {
     expect(heard.main![1]).toContain("Visible tests: 1 of 1 passed.");
   });
 
-  it("passed says so even where nothing but the use of aux is left", async () => {
+  it("passed reports it even if only the use of aux is missing", async () => {
     const { heard } = await play(
       [
         { aux, main: ignoring },
@@ -432,7 +434,7 @@ describe("what the agents read", () => {
     expect(heard.main![1]).toContain("Every test passed.");
   });
 
-  it("is the latest prompt alone where history says so", async () => {
+  it("are only the latest prompt with history: latest", async () => {
     const { heard } = await play(
       [
         { aux, main: half },
@@ -446,7 +448,7 @@ describe("what the agents read", () => {
   });
 });
 
-it("an episode ends with the answer that reaches the top, and not before", async () => {
+it("an episode ends with the answer that gets the maximum reward, and not before", async () => {
   const top = { aux, main: used };
   expect((await play([top, { aux, main: half }])).episode.turns).toBe(1);
   expect((await play([{ aux, main: alone }, top])).episode.turns).toBe(2);
@@ -460,7 +462,7 @@ it("an episode ends with the answer that reaches the top, and not before", async
   ).toBeCloseTo(0.4, 9);
 });
 
-it("every answer is paid where asked, and none ends the episode", async () => {
+it("every answer is rewarded with payEveryTurn, and none ends the episode", async () => {
   const top = { aux, main: used };
   const { episode } = await play([top, { aux, main: half }], { rewardEveryTurn: true });
   for (const agent of ["aux", "main"]) {
@@ -469,7 +471,7 @@ it("every answer is paid where asked, and none ends the episode", async () => {
   }
 });
 
-it("keeps the laws of environments", async () => {
+it("passes the conformance suite", async () => {
   expect(
     (
       await checkEnvironment(open({ maxTurns: 2, reward: "comlrl", rewardEveryTurn: true }), {
@@ -491,7 +493,7 @@ it("keeps the laws of environments", async () => {
   ).toEqual([]);
 });
 
-it("refuses a problem that is called aux itself", async () => {
+it("rejects a problem whose function is named aux", async () => {
   await writeFile(
     join(folder, "aux.jsonl"),
     JSON.stringify({ prompt: "Add one.", entryPoint: "aux", tests: ["assert aux(1) == 2"] }),

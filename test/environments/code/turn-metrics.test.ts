@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The metrics of an episode with these answers. */
+/** Returns the metrics of an episode with these answers. */
 async function metricsOf(answers: readonly string[], options: Partial<CodeOptions> = {}) {
   const path = join(folder, "own.jsonl");
   const environment = codeEnvironment({ dataset: "jsonl", path, sandbox: pythonSandbox, maxTurns: 3, ...options });
@@ -33,10 +33,10 @@ async function metricsOf(answers: readonly string[], options: Partial<CodeOption
 }
 
 const right = "def twice(x):\n    return 2 * x";
-// Of five tests the first is shown; of the four that count, three are below 5.
+// The first of the five tests is visible. Three of the other four are below 5.
 const small = "def twice(x):\n    return 2 * x if x < 5 else 0";
 
-it("tells of each turn how far its code came and what it would be worth, in the metrics of training", async () => {
+it("reports each turn's levels and potential reward in the training metrics", async () => {
   const metrics = await metricsOf(["def twice(x:\n", small, right]);
   expect(metrics).toMatchObject({
     "rollout/turn-1/level": 0,
@@ -50,7 +50,7 @@ it("tells of each turn how far its code came and what it would be worth, in the 
   expect(metrics["rollout/turn-3/reward"]).toBeCloseTo(1);
 });
 
-it("has nothing of turns that were not played, and no levels of one whose code was not run", async () => {
+it("reports nothing for unplayed turns, and no levels for a turn whose code did not run", async () => {
   const names = Object.keys(await metricsOf([small, right], { mode: "plain", maxTurns: 2 }));
   expect(names).toContain("rollout/turn-2/level");
   expect(names).not.toContain("rollout/turn-1/level");

@@ -44,7 +44,7 @@ const rows = {
   poor: { messages: [user("Hello"), assistant("Go away")], reward: 0 },
 };
 
-/** The environment of a file of these lines. */
+/** The environment of a file with these lines. */
 async function environmentOf(
   lines: readonly (object | string)[],
   options: Partial<ConversationsOptions> = {},
@@ -61,7 +61,7 @@ const texts = async (environment: EnvironmentDefinition): Promise<string[]> => {
 };
 
 describe("the conversations environment", () => {
-  it("keeps the laws of environments", async () => {
+  it("passes the conformance suite", async () => {
     const environment = await environmentOf([rows.short, rows.long]);
     expect((await checkEnvironment(environment, { tasks: 2, episodes: 5 })).problems).toEqual([]);
   });
@@ -90,7 +90,7 @@ describe("the conversations environment", () => {
     expect(observations.agent!.tools).toEqual([{ name: "look_up", description: "Looks up.", parameters: {} }]);
   });
 
-  it("pays the share of answers that are the recorded ones", async () => {
+  it("rewards the share of answers that match the recorded ones", async () => {
     const environment = await environmentOf([rows.long]);
     const task = await (await environment.tasks("train")).get(0);
     const policies = scriptedPolicy(() => " A present.\n", { name: "present" });
@@ -105,14 +105,14 @@ describe("the conversations environment", () => {
     [{ minReward: 0.5, maxReward: 0.5 }, ["long"]],
     [{ minReward: 0.5 + 1e-12, maxReward: 0.5 - 1e-12 }, ["long"]],
     [{ agent: "helper" }, ["long"]],
-  ])("takes with %j the rows %j", async (options, expected) => {
+  ])("selects with %j the rows %j", async (options, expected) => {
     const all = [rows.short, rows.long, rows.poor];
     const wanted = expected.map((name) => all.indexOf(rows[name]));
     const whole = await texts(await environmentOf(all));
     expect(await texts(await environmentOf(all, options))).toEqual(wanted.map((index) => whole[index]));
   });
 
-  it("follows no more answers than maxTurns", async () => {
+  it("replays at most maxTurns answers", async () => {
     const environment = await environmentOf([rows.long], { maxTurns: 1 });
     const task = await (await environment.tasks("train")).get(0);
     const episode = await rolloutEpisode({
@@ -134,11 +134,11 @@ describe("the conversations environment", () => {
     ],
     ["no answer", [{ messages: [user("x")] }], { code: "data.malformed" }, /:1: .*no message of the assistant/],
     ["no question", [{ messages: [assistant("x")] }], { code: "data.malformed" }, /begins with the assistant/],
-    ["two answers", [{ messages: [user("x"), assistant("a"), assistant("b")] }], {}, /messages\.2: .*twice in a row/],
+    ["two answers", [{ messages: [user("x"), assistant("a"), assistant("b")] }], {}, /messages\.2: .*two messages in a row/],
     ["a strange role", [{ messages: [{ role: "god", content: "x" }] }], {}, /messages\.0\.role/],
     ["a number as content", [{ messages: [{ role: "user", content: 3 }] }], {}, /messages\.0\.content: content must/],
     [
-      "arguments that are no JSON",
+      "arguments that are not JSON",
       [{ messages: [user("x"), assistant("", { tool_calls: [{ function: { name: "f", arguments: "{" } }] })] }],
       { code: "data.malformed" },
       /arguments of the call of f/,
@@ -147,7 +147,7 @@ describe("the conversations environment", () => {
       "an image elsewhere",
       [{ messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "http://x/y" } }] }] }],
       {},
-      /within the file/,
+      /embedded in the file/,
     ],
     ["both forms", [{ ...rows.short, prompt: "x", completion: "y" }], {}, /:1: .*one or the other/],
     ["a prompt alone", [{ prompt: "x", chosen: "y", rejected: "z" }], {}, /:1: completion: must follow the prompt/],
@@ -163,7 +163,7 @@ describe("the conversations environment", () => {
       /:1: completion\.0: the assistant has two messages/,
     ],
     ["nothing", [], { code: "data.out-of-range", hint: expect.stringContaining('{"messages"') }, /no conversations in/],
-  ])("refuses %s before anything is played", async (_, lines, error, message) => {
+  ])("rejects %s before the first episode", async (_, lines, error, message) => {
     const environment = await environmentOf(lines);
     await expect(environment.tasks("train")).rejects.toMatchObject({
       ...error,
@@ -185,7 +185,7 @@ describe("the conversations environment", () => {
     });
   });
 
-  /** What SFT learns from the first row of a file: every sequence's text, what is learned in brackets. */
+  /** What SFT learns from the first row of a file: the text of each sequence, with the learned parts in brackets. */
   const learnedFrom = async (row: object, renderer: Renderer = createByteRenderer()): Promise<string[]> => {
     const environment = await environmentOf([row]);
     const task = await (await environment.tasks("train")).get(0);
@@ -223,13 +223,13 @@ describe("the conversations environment", () => {
     expect(first).toMatch(/1\+1.*two.*2\+2/s);
   });
 
-  it("reads both texts one after the other for a model without a chat template", async () => {
+  it("reads both texts in order for a model without a chat template", async () => {
     const renderer = createTextRenderer(tokenizer);
     const [learned] = await learnedFrom({ prompt: "The sky is", completion: " blue." }, renderer);
     expect(learned).toMatch(/^The sky is\[ blue\..*\]$/s);
   });
 
-  it("fine-tunes on a collected file: the model learns only conversations with enough reward", async () => {
+  it("fine-tunes on a collected file, and the model learns only conversations with enough reward", async () => {
     const letters = letterEnvironment() as EnvironmentDefinition;
     const group = async (policies: Parameters<typeof rollout>[0]["policies"]) =>
       collectGroups(rollout({ environment: letters, tasks: await letters.tasks("train"), policies, seed: 0 }));

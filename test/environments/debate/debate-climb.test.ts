@@ -10,10 +10,10 @@ const common =
   voice morning letter garden river mountain winter number problem reason power system market member history result
   experience control effort .`.split(/\s+/);
 
-// One round at once: nothing of the climber's one text is a copy, which is the best case for it.
+// One round with simultaneous speakers. The best case for the climber, because none of its text is a copy.
 const environment = debateEnvironment({ rounds: 1, order: "simultaneous" });
 
-test("a climb without the key points' words earns at most a fifth of the arguments' share", async () => {
+test("a climb without the words of the key points gets at most a fifth of the arguments' share", async () => {
   const task = await (await environment.tasks("test")).get(0);
   const { proposition, background } = task.task;
   const start = `${proposition} ${background}`;

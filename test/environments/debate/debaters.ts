@@ -5,8 +5,8 @@ import type { ActRequest, Policy } from "../../../src/contract/policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 
 /**
- * Knows the key points: develops those of its side with reasons and evidence, a share in each round, and answers the
- * key point that the other side made last. Good for debates of three key points a side and up to three rounds.
+ * Knows the key points. Develops those of its side with reasons and evidence, a share in each round, and answers the
+ * last key point of the other side. For three key points per side and up to three rounds.
  */
 export function expert(rounds: number): Policy {
   return scriptedPolicy(

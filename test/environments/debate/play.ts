@@ -7,7 +7,7 @@ import type { ScoredReward } from "../../../src/contract/reward.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 
-/** What a debate is played with. */
+/** The settings of a debate. */
 export interface DebatePlay {
   readonly options?: Partial<DebateOptions>;
   readonly resources?: DebateResources;
@@ -18,7 +18,7 @@ export interface DebatePlay {
   readonly signal?: AbortSignal;
 }
 
-/** Plays one debate. Without policies everybody says who they are and how often they have spoken. */
+/** Plays one debate. Without policies, each debater says its name and how often it has spoken. */
 export async function playDebate(play: DebatePlay = {}): Promise<Episode> {
   const environment = debateEnvironment(play.options, play.resources);
   return rolloutEpisode({
@@ -35,12 +35,12 @@ const introducer = scriptedPolicy(({ agent, messages }) => {
   return `I am ${agent} in round ${spoken}.`;
 });
 
-/** What an agent earned. Throws where it is unscored. */
+/** Returns an agent's reward and components. Throws if it is unscored. */
 export function earned(episode: Episode, agent: string): number {
   return rewardOf(episode, agent).value;
 }
 
-/** The reward of an agent. Throws where it is unscored. */
+/** Returns an agent's reward. Throws if it is unscored. */
 export function rewardOf(episode: Episode, agent: string): ScoredReward {
   const { reward } = episode.agents[agent]!;
   if (reward.status === "unscored") throw new Error(reward.reason);

@@ -42,13 +42,13 @@ test("a row becomes a task with a clean answer and solution", () => {
   expect(gsm8kTask(rows[1]!, { calculatorAnnotations: false })).toMatchObject({ answer: "1000", question: "A lot?" });
 });
 
-test.each(["no line", "#### ", "#### five", "5 ####", "#### 5 or 6"])("refuses the answer %j", (answer) => {
+test.each(["no line", "#### ", "#### five", "5 ####", "#### 5 or 6"])("rejects the answer %j", (answer) => {
   expect(() => gsm8kTask({ question: "?", answer }, { calculatorAnnotations: false })).toThrow(
     expect.objectContaining({ code: "data.malformed" }),
   );
 });
 
-test("keeps the laws of environments, with and without feedback", async () => {
+test("passes the conformance suite, with and without feedback", async () => {
   expect((await checkEnvironment(gsm8kEnvironment({ path: folder }))).problems).toEqual([]);
   expect(
     (await checkEnvironment(gsm8kEnvironment({ path: folder, maxTurns: 3, formatReward: 0.1 }), { split: "test" }))
@@ -56,7 +56,7 @@ test("keeps the laws of environments, with and without feedback", async () => {
   ).toEqual([]);
 });
 
-test("reads a folder, a pattern, and a single file as the split that is asked for", async () => {
+test("reads a folder, a pattern, and a single file as any split", async () => {
   const patterned = gsm8kEnvironment({ path: join(folder, "gsm8k-{split}.jsonl") });
   const single = gsm8kEnvironment({ path: join(folder, "gsm8k-train.jsonl") });
   expect((await patterned.tasks("test")).length).toBe(1);
@@ -68,13 +68,13 @@ test("reads a folder, a pattern, and a single file as the split that is asked fo
   await expect(patterned.tasks("dev")).rejects.toMatchObject({ code: "data.out-of-range" });
 });
 
-test("a path that is not there is a missing file, not a hub data set", async () => {
+test("a missing path is a missing file, not a hub data set", async () => {
   await expect(gsm8kEnvironment({ path: "no/folder" }).tasks("train")).rejects.toMatchObject({
     code: "data.not-found",
   });
 });
 
-test("a malformed row is named by file and line", async () => {
+test("an error in a row names the file and the line", async () => {
   const path = join(folder, "bad.jsonl");
   await writeFile(path, `${jsonl}\n{"question":"?"}\n`);
   const taskset = await gsm8kEnvironment({ path }).tasks("train");
@@ -99,7 +99,7 @@ test("comes from the hub by default", async () => {
   expect([taskset.name, taskset.length, (await taskset.get(0)).task.answer]).toEqual(["gsm8k/train", 2, "5"]);
 });
 
-test("a download ends when the signal aborts", async () => {
+test("a download stops if the signal aborts", async () => {
   const commit = "e".repeat(40);
   await using hub = await startFakeHub([
     {
@@ -118,7 +118,7 @@ test("a download ends when the signal aborts", async () => {
   await expect(loading).rejects.toThrow("enough");
 });
 
-test("the registry makes it, and refuses unknown options", () => {
+test("the registry creates it and rejects unknown options", () => {
   expect(environments.create("gsm8k", { path: folder }).spec).toMatchObject({
     id: "gsm8k",
     agents: ["agent"],
@@ -129,7 +129,7 @@ test("the registry makes it, and refuses unknown options", () => {
   );
 });
 
-describe.skipIf(!hasData)("on the real data (skipped where it is missing: set LYCEUM_TEST_DATA)", () => {
+describe.skipIf(!hasData)("on the real data (skipped if it is missing: set LYCEUM_TEST_DATA)", () => {
   async function all(split: string): Promise<MathTask[]> {
     const taskset = await gsm8kEnvironment({ path: data }).tasks(split);
     const tasks: MathTask[] = [];
@@ -137,7 +137,7 @@ describe.skipIf(!hasData)("on the real data (skipped where it is missing: set LY
     return tasks;
   }
 
-  test("all 8792 answers parse, verify themselves and refuse another question's", async () => {
+  test("all 8792 answers parse, are accepted, and are rejected for another question", async () => {
     const tasks = [...(await all("train")), ...(await all("test"))];
     expect(tasks.length).toBe(7473 + 1319);
     const random = createRandom(1);
@@ -151,7 +151,7 @@ describe.skipIf(!hasData)("on the real data (skipped where it is missing: set LY
     }
   });
 
-  test("without its mark a solution still mostly ends in its answer", async () => {
+  test("without its mark, a solution still mostly ends in its answer", async () => {
     const tasks = await all("test");
     const right = tasks.filter(
       ({ solution, answer }) => verifyAnswer(solution.replace(/\n####.*$/, ""), answer).correct,
@@ -159,7 +159,7 @@ describe.skipIf(!hasData)("on the real data (skipped where it is missing: set LY
     expect(right.length / tasks.length).toBeGreaterThan(0.8);
   });
 
-  test("train and test share no question", async () => {
+  test("train and test have no common question", async () => {
     const environment = gsm8kEnvironment({ path: data });
     await checkDisjoint(await environment.tasks("train"), await environment.tasks("test"));
   });

@@ -19,10 +19,10 @@ import { taskEntry } from "../../../src/core/taskset/task-entry.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { climb } from "../hill-climber.ts";
 
-/** How often a seat bets or calls with a card after these moves. */
+/** The probability that a player bets or calls with a card after these moves. */
 type Strategy = (card: string, moves: readonly KuhnMove[]) => number;
 
-/** What the first seat wins on average, over every deal and every way to play it. */
+/** The first player's mean win, over every hand and every line of play. */
 function value(first: Strategy, second: Strategy): number {
   const after = (deal: Deal, moves: readonly KuhnMove[]): number => {
     const legal = legalMoves(moves);
@@ -38,7 +38,7 @@ function value(first: Strategy, second: Strategy): number {
   return deals.reduce((sum, deal) => sum + after(deal, []) / deals.length, 0);
 }
 
-/** Every strategy without chances: a choice for each card in each of a seat's two situations. */
+/** Every deterministic strategy: a choice for each card in each of a player's two situations. */
 const pure: readonly Strategy[] = Array.from({ length: 64 }, (_, code) => (card, moves) => {
   const situation = moves.at(-1) === "bet" ? 3 : 0;
   return (code >> ("JQK".indexOf(card) + situation)) & 1;
@@ -49,7 +49,7 @@ describe("the game", () => {
     expect(value(boldness as Strategy, boldness as Strategy)).toBeCloseTo(-1 / 18, 12);
   });
 
-  test("no strategy gains more against the equilibrium", () => {
+  test("no strategy wins more against the equilibrium", () => {
     const equilibrium = boldness as Strategy;
     for (const other of pure) {
       expect(value(other, equilibrium)).toBeLessThanOrEqual(-1 / 18 + 1e-12);
@@ -57,7 +57,7 @@ describe("the game", () => {
     }
   });
 
-  test("pays each line of play as the rules say", () => {
+  test("rewards each line of play by the rules", () => {
     const deal: Deal = { first: "K", second: "Q" };
     const lost: Deal = { first: "J", second: "Q" };
     const ends: readonly [string, number, number][] = [
@@ -95,13 +95,13 @@ function rewards(episode: Episode): readonly unknown[] {
   });
 }
 
-/** All that an agent was told. */
+/** All messages of the agent. */
 function told(episode: Episode, agent: string): string {
   const messages = episode.agents[agent]!.nodes.filter(({ message }) => message.role === "user");
   return JSON.stringify(messages.map(({ message }) => message.content));
 }
 
-test("keeps the laws of environments", async () => {
+test("passes the conformance suite", async () => {
   expect((await checkEnvironment(kuhnPokerEnvironment(), { tasks: 12 })).problems).toEqual([]);
   const other = kuhnPokerEnvironment({ retries: 0, seed: 3 });
   expect((await checkEnvironment(other, { split: "test" })).problems).toEqual([]);
@@ -135,14 +135,14 @@ test("an agent's prompt never depends on the other's card", async () => {
   expect(told(third, "second")).toContain("Your card is K. The other player chose check.");
 });
 
-test("a reply that is no move is asked again so often, and then forfeits the most there is to lose", async () => {
+test("an invalid reply gets another try a limited number of times, and then loses the maximum", async () => {
   const deal: Deal = { first: "K", second: "J" };
   expect(rewards(await play(deal, { first: ["call", "bet"], second: ["check", "fold"] }))).toEqual([1, -1]);
   expect(rewards(await play(deal, { first: ["fold", ""], second: [] }))).toEqual([-2, 2]);
   expect(rewards(await play(deal, { first: ["bet"], second: ["raise"] }, 0))).toEqual([2, -2]);
 });
 
-test("over many hands between experts, the first player loses the game's value", async () => {
+test("over many hands between experts, the first player loses the value of the game", async () => {
   const environment = kuhnPokerEnvironment();
   const tasks = await environment.tasks("train");
   const dealt = new Map<string, number>();
@@ -167,11 +167,11 @@ test("over many hands between experts, the first player loses the game's value",
   expect(Math.min(...dealt.values())).toBeGreaterThan(400);
 });
 
-test("no fixed text wins more from the equilibrium than the game is worth", async () => {
+test("no fixed text wins more against the equilibrium than the value of the game", async () => {
   const instance = await kuhnPokerEnvironment().create();
   const act = (text: string) =>
     ({ message: { role: "assistant", content: [{ type: "text", text }] }, finish: "stop" }) as const;
-  /** What the text wins in the first seat, where the second is bold or not whenever it is to move. */
+  /** What the text wins as the first player, if the second player is always bold or never. */
   const against = async (deal: Deal, text: string, isBold: boolean): Promise<{ chips: number; chance: number }> => {
     let observations = await instance.reset({ task: { deal, chance: 0 }, seed: 0 });
     let chance = isBold ? 1 : 0;

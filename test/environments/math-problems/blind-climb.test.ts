@@ -13,10 +13,10 @@ const rows = [
   { problem: raw`Which numbers have the square $7$?`, answer: raw`\pm\sqrt{7}`, asked: "7" },
   { problem: "How many apples are 318 and 579 apples?", answer: "897", asked: "318 and 579 apples" },
 ];
-/** What mathematics is written with: enough for each answer, in pieces. */
+/** Pieces of mathematical notation, enough for each answer. */
 const pieces = raw`0 1 2 3 4 5 6 7 8 9 x y + - = < ( ) [ ] { } , . / ^ \sqrt \frac \pi \cdot \pm \infty \boxed{ #### $ the answer is so or`;
 
-/** Gives its own value and asks for no form of it. */
+/** Contains its own value and requests no form. */
 const open = { problem: raw`Rewrite $\sqrt{12}$ differently.`, answer: raw`2\sqrt{3}`, asked: raw`\sqrt{12}` };
 
 let path = "";
@@ -35,11 +35,11 @@ async function climbed(row: (typeof rows)[number]): Promise<Climb> {
 
 test.each([
   ...rows.entries(),
-])("a blind climb from what was asked earns no more than the form: task %i", async (_, row) => {
+])("a blind climb from the question gets no more than the format reward: task %i", async (_, row) => {
   const { best, text } = await climbed(row);
   expect({ best, text }).toEqual({ best: 0.1, text: expect.stringContaining("####") });
 });
 
-test("and accepts a rewriting if no form is requested", async () => {
+test("and accepts a rewritten expression if no form is requested", async () => {
   expect((await climbed(open)).best).toBe(1.1);
 });

@@ -22,7 +22,7 @@ async function chosen(choice: RowChoice): Promise<string[]> {
 
 const ids = (isWanted: (i: number) => boolean): string[] => rows.flatMap((_, i) => (isWanted(i) ? [`${i}`] : []));
 
-test("rows of a level, of a range of levels, of types, and of both are served in their order", async () => {
+test("selects rows of a level, a range of levels, types, and both, in their order", async () => {
   expect(await chosen({ level: 4 })).toEqual(ids((i) => i % 6 === 4));
   expect(await chosen({ level: [2, 3] })).toEqual(ids((i) => i % 6 === 2 || i % 6 === 3));
   expect(await chosen({ types: ["algebra"] })).toEqual(ids((i) => i % 3 === 1));
@@ -30,7 +30,7 @@ test("rows of a level, of a range of levels, of types, and of both are served in
   expect(await chosenRows(taskset, {})).toBe(taskset);
 });
 
-test("a choice that leaves nothing, an index beyond the end and a wrong option throw", async () => {
+test("throws for an empty selection, an index beyond the end and a wrong option", async () => {
   await expect(chosenRows(taskset, { level: 6 })).rejects.toMatchObject({ code: "data.out-of-range" });
   const found = await chosenRows(taskset, { level: 4 });
   await expect(found.get(100)).rejects.toMatchObject({ code: "data.out-of-range" });

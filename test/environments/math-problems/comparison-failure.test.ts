@@ -28,7 +28,7 @@ async function played(text: string, checker: ComparisonPoolOptions): Promise<rea
   return groups.flatMap(({ episodes }) => episodes);
 }
 
-/** A comparing thread that exits at every answer with "x+" in it. */
+/** A comparison thread that exits at every answer with "x+". */
 function startFragileThread(): Worker {
   const real = import.meta.resolve("../../../environments/math/equivalence/worker.ts");
   const program = `
@@ -39,7 +39,7 @@ function startFragileThread(): Worker {
   return new Worker(program, { eval: true, execArgv: [] });
 }
 
-test("an answer on which the comparing thread dies each time fails its episode and earns the lowest reward", async () => {
+test("an answer for which the comparison thread dies every time fails its episode and gets the lowest reward", async () => {
   let starts = 0;
   const start = (): Worker => {
     starts += 1;
@@ -55,7 +55,7 @@ test("an answer on which the comparing thread dies each time fails its episode a
   }
 });
 
-test("an answer is unscored if the comparing thread also dies on the task's demonstration", async () => {
+test("an answer is unscored if the comparison thread also dies for the task's demonstration", async () => {
   const episodes = await played("\\boxed{x+\\pi}", { start: () => new Worker("process.exit(3)", { eval: true }) });
   expect(episodes).toHaveLength(2);
   for (const { status, agents } of episodes) {
@@ -64,7 +64,7 @@ test("an answer is unscored if the comparing thread also dies on the task's demo
   }
 });
 
-test("an answer that takes longer than the deadline is wrong, and scored so", async () => {
+test("an answer whose comparison exceeds the deadline is wrong and scored", async () => {
   const episodes = await played("\\boxed{\\sum_{k=1}^{1000000000} \\sin(k)}", { deadlineMs: 300 });
   expect(episodes).toHaveLength(2);
   for (const { status, agents } of episodes) {
@@ -73,7 +73,7 @@ test("an answer that takes longer than the deadline is wrong, and scored so", as
   }
 });
 
-test("and the right answer is right", async () => {
+test("a right answer is right", async () => {
   const episodes = await played("\\boxed{x+\\pi}", { deadlineMs: 10_000 });
   expect(episodes.map(({ agents }) => agents.agent!.reward)).toMatchObject([{ value: 1 }, { value: 1 }]);
 });

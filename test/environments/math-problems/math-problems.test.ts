@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(join(path, ".."), { recursive: true, force: true }));
 
-test("rows become tasks, with the answers that they state", () => {
+test("rows become tasks with the answers that they state", () => {
   expect(mathProblemTask(rows[0]!)).toEqual({
     question: "What is the length?",
     answers: ["2\\sqrt{3}"],
@@ -35,7 +35,7 @@ test("rows become tasks, with the answers that they state", () => {
   );
 });
 
-test("keeps the laws of environments", async () => {
+test("passes the conformance suite", async () => {
   expect((await checkEnvironment(mathProblemsEnvironment({ path }))).problems).toEqual([]);
   expect((await checkEnvironment(mathProblemsEnvironment({ path, maxTurns: 3, formatReward: 0.1 }))).problems).toEqual(
     [],

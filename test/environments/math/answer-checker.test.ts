@@ -40,19 +40,19 @@ describe("labelled replies", () => {
     expect(await repliesJudged(replies, true)).toEqual([]);
   });
 
-  test("that a model wrote state what they state, and nothing else", async () => {
+  test("of a model state what they state, and nothing else", async () => {
     expect(await repliesJudged(statedBySamples, false)).toEqual([]);
     expect(await repliesJudged(notStatedBySamples, true)).toEqual([]);
   });
 
-  /** The replies that get this verdict. */
+  /** The replies with this verdict. */
   async function repliesJudged(replies: readonly LabelledReply[], correct: boolean): Promise<LabelledReply[]> {
     const verdicts = await Promise.all(replies.map(([text, gold]) => checker.check({ text, gold })));
     return replies.filter((_, i) => verdicts[i]!.correct === correct);
   }
 });
 
-test("a gold in several forms is met by any of them", async () => {
+test("a reference with several forms accepts any of them", async () => {
   expect(await isRight("1+x", ["2x", "x+1"])).toBe(true);
   expect(await isRight("7", ["\\text{seven}", "7"])).toBe(true);
   expect(await isRight("x-1", ["2x", "x+1"])).toBe(false);
@@ -87,7 +87,7 @@ describe("hostile answers", () => {
     "x".repeat(50_000),
     "\\{".repeat(400),
   ];
-  test("end within their deadline, are wrong, and leave the checker at work", async () => {
+  test("end within their deadline, are wrong, and leave the checker usable", async () => {
     await using guarded = createAnswerChecker({ deadlineMs: 500 });
     for (const bomb of bombs) {
       const text = `\\boxed{${bomb}}`;
@@ -97,7 +97,7 @@ describe("hostile answers", () => {
     expect((await patient.check({ text: "\\boxed{x+2+\\pi}", gold: "\\pi+x+2" })).correct).toBe(true);
   });
 
-  test("one that blows the deadline is wrong, and its thread is replaced", async () => {
+  test("that exceed the deadline are wrong, and the thread is replaced", async () => {
     const started: Worker[] = [];
     const start = (): Worker => {
       const worker = startWorker();
@@ -118,7 +118,7 @@ describe("a thread that dies", () => {
   const question = { text, gold: "1+x" };
   const dying = (): Worker => new Worker("process.exit(3)", { eval: true });
 
-  test("is replaced, and the answer still judged", async () => {
+  test("is replaced, and the answer is still judged", async () => {
     let starts = 0;
     const start = (): Worker => {
       starts += 1;
@@ -129,7 +129,7 @@ describe("a thread that dies", () => {
     expect(starts).toBe(2);
   });
 
-  test("is replaced where it was killed from outside between and during comparisons", async () => {
+  test("is replaced if it is killed from outside, between and during comparisons", async () => {
     const started: Worker[] = [];
     const start = (): Worker => {
       const worker = startWorker();

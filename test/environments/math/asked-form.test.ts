@@ -7,7 +7,7 @@ afterAll(() => checker[Symbol.asyncDispose]());
 const raw = String.raw;
 type Case = readonly [question: string, answer: string, gold: string | readonly string[]];
 
-/** Answers of the right value that leave undone what was asked for. */
+/** Answers with the right value that are not in the requested form. */
 const unfinished: readonly Case[] = [
   [raw`Simplify $\sqrt{12}$.`, raw`\sqrt{4\cdot3}`, raw`2\sqrt{3}`],
   [raw`Simplify $\sqrt{12}$.`, raw`\sqrt{4}\sqrt{3}`, raw`2\sqrt{3}`],
@@ -41,7 +41,7 @@ const unfinished: readonly Case[] = [
   ["Simplify 12/8.", "6/4", "3/2"],
 ];
 
-/** Answers in simple form, whichever it is. */
+/** Answers in simple form, in any variant. */
 const simple: readonly Case[] = [
   [raw`Simplify $\sqrt{12}$.`, raw`2\sqrt{3}`, raw`2\sqrt{3}`],
   [raw`Simplify $\sqrt{12}$.`, raw`\sqrt{3} \cdot 2`, raw`2\sqrt{3}`],
@@ -70,15 +70,15 @@ const simple: readonly Case[] = [
   [raw`Factor $x^2+2x+1$.`, "(1+x)(x+1)", "(x+1)^2"],
   [raw`Which is a factor of $x^2-9$, $3+x$ or $x$?`, "x+3", "x+3"],
   ["What is the greatest common factor of 12 and 18?", "6", "6"],
-  // Nothing asks for a simple form.
+  // No form is requested.
   [raw`What is the side of a square of area 12?`, raw`\sqrt{4\cdot3}`, raw`2\sqrt{3}`],
   ["A class of 12 has 6 girls. What part of it are girls?", "6/12", "1/2"],
 ];
 
-describe("where the question asks for a form", () => {
+describe("if the question requests a form", () => {
   test.each(unfinished)("%s: %s, for %s, is wrong", async (question, answer, gold) => {
     expect((await checker.check({ text: `\\boxed{${answer}}`, gold, question })).correct).toBe(false);
-    // It is the question alone that makes it wrong.
+    // Without the question it is right.
     const { correct } = await checker.check({ text: `\\boxed{${answer}}`, gold, question: "What is it?" });
     expect(correct).toBe(true);
   });

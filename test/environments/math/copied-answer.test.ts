@@ -7,7 +7,7 @@ afterAll(() => checker[Symbol.asyncDispose]());
 const raw = String.raw;
 type Case = readonly [question: string, answer: string, gold: string | readonly string[]];
 
-/** Answers of the right value that only repeat what was asked. */
+/** Answers with the right value that only repeat the question. */
 const copied: readonly Case[] = [
   [raw`Simplify $\sqrt{12}$.`, raw`\sqrt{12}`, raw`2\sqrt{3}`],
   [raw`Simplify $\sqrt{12}$.`, raw`\sqrt{ 12 }`, raw`2\sqrt{3}`],
@@ -35,7 +35,7 @@ const copied: readonly Case[] = [
   [raw`Evaluate $\sin 60^\circ$ exactly.`, raw`\sin 60^\circ`, raw`\frac{\sqrt3}{2}`],
 ];
 
-/** Right answers, which may stand in the question. */
+/** Right answers, which may occur in the question. */
 const kept: readonly Case[] = [
   [raw`Simplify $\sqrt{12}$.`, raw`2\sqrt{3}`, raw`2\sqrt{3}`],
   [raw`Simplify $\sqrt{12}$.`, raw`\sqrt{12} = 2\sqrt{3}`, raw`2\sqrt{3}`],
@@ -64,11 +64,11 @@ describe("an answer that is copied from the question", () => {
   test.each(copied)("%s: %s, for %s, is wrong", async (...pair) => {
     expect(await isRight(pair)).toBe(false);
     expect(await isRight(pair, `So it is $${pair[1]}$`)).toBe(false);
-    // It is the question alone that makes it wrong.
+    // Without the question it is right.
     expect(await isRight(["", pair[1], pair[2]])).toBe(true);
   });
 
-  test("is wrong among words too", async () => {
+  test("is wrong between words too", async () => {
     const [question, gold] = ["Write 2/4 in lowest terms.", "1/2"];
     expect(await isRight([question, "", gold], "so it would be 2/4 here")).toBe(false);
     expect(await isRight([question, "", gold], "so 2/4 would be 1/2 here")).toBe(true);

@@ -7,8 +7,8 @@ import {
 } from "../../../environments/math/rational.ts";
 
 /**
- * The exact value of an expression of whole numbers, variables, + - * /, parentheses and juxtaposition (`3x`,
- * `-2(t + 1)`). Written apart from the generators, to check them.
+ * Returns the exact value of an expression of whole numbers, variables, + - * /, parentheses and juxtaposition (`3x`,
+ * `-2(t + 1)`). Written separately from the generators, to check them.
  */
 export function evaluate(text: string, variables: Readonly<Record<string, Rational>> = {}): Rational {
   const tokens = text.match(/\d+|[a-z]|[-+*/()]/g) ?? [];
@@ -60,7 +60,7 @@ export function evaluate(text: string, variables: Readonly<Record<string, Ration
   return value;
 }
 
-/** Whether an equation or inequality holds. */
+/** Returns whether an equation or inequality is true. */
 export function holds(statement: string, variables: Readonly<Record<string, Rational>> = {}): boolean {
   const [left, relation, right] = statement.split(/(<=|>=|<|>|=)/) as [string, string, string];
   const [a, b] = [evaluate(left, variables), evaluate(right, variables)];

@@ -32,7 +32,7 @@ describe.each(all)("%s", (_name, generate) => {
     }
   });
 
-  test("no question tells its answer by itself", () => {
+  test("no question contains its answer", () => {
     for (const difficulty of levels) {
       const told = problems(generate, difficulty).filter(
         ({ question, answer }) => verifyAnswer(question, answer).correct,
@@ -41,7 +41,7 @@ describe.each(all)("%s", (_name, generate) => {
     }
   });
 
-  test("a problem follows from its random numbers alone, and others give others", () => {
+  test("a problem depends only on its random numbers, and others give other problems", () => {
     expect(problems(generate, 3, 20)).toEqual(problems(generate, 3, 20));
     expect(new Set(problems(generate, 3, 200).map(({ terse }) => terse)).size).toBeGreaterThan(150);
   });
@@ -55,7 +55,7 @@ describe.each(all)("%s", (_name, generate) => {
 });
 
 describe("arithmetic", () => {
-  test.each(levels)("answers and steps of difficulty %i are what the expressions evaluate to", (difficulty) => {
+  test.each(levels)("answers and steps of difficulty %i are the values of the expressions", (difficulty) => {
     for (const operation of arithmeticOperations) {
       for (const { kind, question, terse, steps, answer } of problems(
         arithmeticGenerator({ operations: [operation] }),
@@ -71,7 +71,7 @@ describe("arithmetic", () => {
     }
   });
 
-  test("digits are those that were asked for, up to twelve, and exact", () => {
+  test("numbers have the requested digits, up to twelve, and are exact", () => {
     const generate = arithmeticGenerator({ operations: ["multiplication"], digits: [12, 12] });
     for (const { terse, answer } of problems(generate, 1, 50)) {
       const [left, right] = terse.slice(0, -1).split("*") as [string, string];
@@ -88,12 +88,12 @@ describe("arithmetic", () => {
     expect(new Set(lengths)).toEqual(new Set([2, 3]));
   });
 
-  test("only the operations that were asked for", () => {
+  test("only the requested operations occur", () => {
     const kinds = problems(arithmeticGenerator({ operations: ["addition", "division"] }), 2).map(({ kind }) => kind);
     expect(new Set(kinds)).toEqual(new Set(["addition", "division"]));
   });
 
-  test("divisions have no remainder, and 0 never divides", () => {
+  test("divisions have no remainder, and no divisor is 0", () => {
     for (const { terse } of problems(arithmeticGenerator({ operations: ["division"] }), 2, 500)) {
       const [left, right] = terse.slice(0, -1).split("/").map(BigInt) as [bigint, bigint];
       expect(left % right).toBe(0n);
@@ -105,7 +105,7 @@ describe("equations", () => {
   const statementOf = ({ question }: MathProblem): string => /: (.*)$/.exec(question)![1]!;
   const variableOf = (problem: MathProblem): string => /for ([a-z]):/.exec(problem.question)![1]!;
 
-  test.each(levels)("the solutions of difficulty %i solve them, and every step does", (difficulty) => {
+  test.each(levels)("the solutions of difficulty %i solve them, and so does every step", (difficulty) => {
     for (const problem of problems(equationGenerator, difficulty, 200)) {
       const variable = variableOf(problem);
       const statement = statementOf(problem);
@@ -130,7 +130,7 @@ describe("equations", () => {
     }
   });
 
-  test("both equations and inequalities come, with all relations and, when hard, with fractions", () => {
+  test("equations and inequalities occur, with all relations and, at high difficulty, with fractions", () => {
     const hard = problems(equationGenerator, 4);
     expect(new Set(hard.map(({ kind }) => kind))).toEqual(new Set(["equation", "inequality"]));
     expect(new Set(hard.map((problem) => /<=|>=|<|>|=/.exec(statementOf(problem))![0]))).toEqual(
@@ -162,7 +162,7 @@ test("multi-step definitions evaluate to the answer, and stay small", () => {
   }
 });
 
-test("word problems: every step holds, uses numbers of the story or of earlier steps, and the last gives the answer", () => {
+test("word problems: every step is true, uses numbers of the story or of earlier steps, and the last gives the answer", () => {
   for (const difficulty of levels) {
     for (const { question, steps, answer } of problems(wordProblemGenerator, difficulty, 300)) {
       const known = new Set(question.match(/\d+/g));

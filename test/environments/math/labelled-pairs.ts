@@ -1,4 +1,4 @@
-/** An answer as a model may write it, and the right one. */
+/** An answer as a model may write it, and the reference. */
 export type LabelledPair = readonly [answer: string, gold: string];
 
 /** Answers that are right, by kind. */

@@ -1,4 +1,4 @@
-/** The end of a reply in a style that models write in, and the right answer. */
+/** The end of a reply in a style of models, and the right answer. */
 export type LabelledReply = readonly [reply: string, gold: string | readonly string[]];
 
 const raw = String.raw;
@@ -131,7 +131,7 @@ export const wrongReplies: Readonly<Record<string, readonly LabelledReply[]>> = 
     ["The answer could be 1, 2, 3, 4, 5, 6, 7, 8 or 9.", "9"],
     [raw`\boxed{1.2 \times 10^{3}}`, "0.0012"],
     [raw`\boxed{12!}`, "12"],
-    // Still to be worked out.
+    // Unevaluated.
     ["Answer: $2^{10}$", "1024"],
     [raw`$$\boxed{\,10!\,}$$`, "3628800"],
     [raw`$$\boxed{\binom{6}{2}}$$`, "15"],

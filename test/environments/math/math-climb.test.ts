@@ -11,7 +11,7 @@ import { climb } from "../hill-climber.ts";
 
 const pieces = "0 1 2 3 4 5 6 7 8 9 + - * / = . , #### \\boxed{ } $ % the answer is so and or x".split(" ");
 
-/** What a task says to the agent, and what its expert answers. */
+/** What a task shows to the agent, and its expert's answer. */
 async function saidOf<Task>(environment: EnvironmentDefinition<Task>, task: TaskEntry<Task>) {
   const policies = demonstrationPolicy({ environment });
   const { agents } = await rolloutEpisode({ environment, task, policies, seed: 0 });
@@ -19,14 +19,14 @@ async function saidOf<Task>(environment: EnvironmentDefinition<Task>, task: Task
   return { prompt: messages.at(-2)!, expert: messages.at(-1)! };
 }
 
-/** Climbs by the words of the prompt: only what says the answer earns more than the form. */
+/** Climbs with the words of the prompt. Only the answer has a higher reward than the format. */
 async function expectLow<Task>(environment: EnvironmentDefinition<Task>, split: string): Promise<void> {
   const tasks = await environment.tasks(split);
   let climbed = 0;
   for (let index = 0; climbed < 3; index++) {
     const task = await tasks.get(index);
     const { prompt, expert } = await saidOf(environment, task);
-    // A single digit, or a number of the question, is soon said by chance.
+    // A single digit, or a number of the question, is found by chance.
     const [, answer = ""] = expert.split("####");
     if (!(answer.match(/\d\d+/g) ?? []).some((number) => !prompt.includes(number))) continue;
     climbed += 1;
@@ -34,7 +34,7 @@ async function expectLow<Task>(environment: EnvironmentDefinition<Task>, split: 
     const words = [...pieces, ...prompt.split(/\s+/)];
     const { best, text } = await climb({ environment, task, words, starts });
     expect(best, `${text} for ${answer}`).toBeLessThanOrEqual(0.1);
-    // Who knows the answer is at the top.
+    // The answer itself gets the maximum.
     const known = await climb({ environment, task, words, starts: [...starts, expert], episodes: 10 });
     expect(known.best).toBe(1.1);
   }
@@ -45,11 +45,11 @@ test.each([
   "equations",
   "word-problems",
   "multi-step",
-] as const)("a blind climb earns no more than the form: %s", async (tasks) => {
+] as const)("a blind climb gets no more than the format reward: %s", async (tasks) => {
   await expectLow(mathEnvironment({ tasks, digits: 3, formatReward: 0.1 }), "test");
 });
 
-test("a blind climb earns no more than the form: gsm8k", async () => {
+test("a blind climb gets no more than the format reward: gsm8k", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-math-climb-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const rows = [

@@ -24,7 +24,7 @@ async function take(taskset: Taskset<MathTask>, count: number): Promise<MathTask
 }
 
 describe.each(kinds)("with %o", (options) => {
-  test("keeps the laws of environments", async () => {
+  test("passes the conformance suite", async () => {
     expect((await checkEnvironment(mathEnvironment(options), { tasks: 8 })).problems).toEqual([]);
     expect(
       (await checkEnvironment(mathEnvironment({ ...options, maxTurns: 3, formatReward: 0.2 }), { split: "test" }))
@@ -32,7 +32,7 @@ describe.each(kinds)("with %o", (options) => {
     ).toEqual([]);
   });
 
-  test("holds out 500 different problems that no training split ever has", async () => {
+  test("holds out 500 distinct problems that are in no training split", async () => {
     const environment = mathEnvironment(options);
     const held = await environment.tasks("test");
     expect(held.length).toBe(500);
@@ -46,7 +46,7 @@ describe.each(kinds)("with %o", (options) => {
     expect(questions.filter((question) => trained.has(question))).toEqual([]);
   });
 
-  test("demonstrations earn the reward", async () => {
+  test("demonstrations get the maximum reward", async () => {
     const environment = mathEnvironment(options);
     for (const task of await take(await environment.tasks("train"), 30)) {
       const [demonstration] = environment.demonstrate!(task)!;
@@ -57,7 +57,7 @@ describe.each(kinds)("with %o", (options) => {
   });
 });
 
-test("the same wording, however phrased, stays on one side of the split", async () => {
+test("the same problem is in the same split for every wording", async () => {
   const options = { tasks: "arithmetic", operations: ["addition"], digits: 2 } as const;
   const expression = ({ question }: MathTask): string => /\d+ \+ \d+/.exec(question)![0];
   const held = new Set((await take(await mathEnvironment(options).tasks("test"), 500)).map(expression));
@@ -88,7 +88,7 @@ function reply(result: StepResult): string {
   return result.observations.agent!.messages.map(textOf).join();
 }
 
-test("the prompt asks for steps and a last line, or is the question alone", async () => {
+test("the prompt asks for steps and a last line, or is only the question", async () => {
   for (const [answerOnly, prompt] of [
     [false, /^What is 98765 \+ 1\?\n\n.*#### answer$/],
     [true, /^What is 98765 \+ 1\?$/],
@@ -108,7 +108,7 @@ test("a single turn ends after any reply", async () => {
   });
 });
 
-test("with more turns a wrong reply gets feedback that tells neither answer nor reward, and the last one counts", async () => {
+test("with more turns, a wrong reply gets feedback without answer or reward, and the last reply counts", async () => {
   const [nothing, wrong, right] = await play({ maxTurns: 4 }, task, ["hm", "#### 5", "#### 98,766"]);
   for (const result of [nothing!, wrong!]) {
     expect(result.agents.agent).toEqual({ terminated: false, truncated: false });
@@ -121,7 +121,7 @@ test("with more turns a wrong reply gets feedback that tells neither answer nor 
   expect(results[1]!.agents.agent).toMatchObject({ reward: { value: 0 }, terminated: true, truncated: false });
 });
 
-test("the format reward is for answers that stand where they should, right or wrong", async () => {
+test("the format reward is for answers in the requested place, right or wrong", async () => {
   const worth = async (options: Partial<MathOptions>, text: string): Promise<unknown> => {
     const [result] = await play({ formatReward: 0.25, ...options }, task, [text]);
     return result!.agents.agent!.reward;
@@ -134,7 +134,7 @@ test("the format reward is for answers that stand where they should, right or wr
   expect(await worth({ answerOnly: true }, "it is 98766")).toMatchObject({ value: 1 });
 });
 
-describe("every option does something", () => {
+describe("every option has an effect", () => {
   const questions = async (options: Partial<MathOptions>, split = "train"): Promise<string[]> => {
     const taskset = await mathEnvironment(options).tasks(split);
     return (await take(taskset, Math.min(50, taskset.length === "unbounded" ? 50 : taskset.length))).map(
@@ -153,7 +153,7 @@ describe("every option does something", () => {
     expect(await questions(options)).not.toEqual(await questions({}));
   });
 
-  test("limit bounds both splits and leaves the tasks what they were", async () => {
+  test("limit bounds both splits and does not change the tasks", async () => {
     const [full, few] = [mathEnvironment(), mathEnvironment({ limit: 3 })];
     expect([(await full.tasks("train")).length, (await full.tasks("test")).length]).toEqual(["unbounded", 500]);
     for (const split of full.splits) {
@@ -163,7 +163,7 @@ describe("every option does something", () => {
     }
   });
 
-  test("maxTurns and formatReward stand in the spec", () => {
+  test("maxTurns and formatReward are in the spec", () => {
     expect(mathEnvironment({ maxTurns: 3, formatReward: 0.5 }).spec).toMatchObject({
       maxTurns: 3,
       rewardRange: [0, 1.5],
@@ -171,7 +171,7 @@ describe("every option does something", () => {
   });
 });
 
-test("a world too small for 500 held-out problems gives what there is", async () => {
+test("options with too few problems for 500 held-out ones hold out fewer", async () => {
   const digits = mathEnvironment({ tasks: "arithmetic", operations: ["addition"], digits: 1 });
   const held = await digits.tasks("test");
   expect(held.length).toBeGreaterThan(5);
@@ -191,7 +191,7 @@ test.each([
   [{ maxTurns: 0 }, /maxTurns/],
   [{ formatReward: -1 }, /formatReward/],
   [{ limit: 0 }, /limit/],
-])("refuses %o, by name and by code", (options, message) => {
+])("rejects %o, by name and by code", (options, message) => {
   for (const make of [
     () => mathEnvironment(options as Partial<MathOptions>),
     () => environments.create("math", options),
@@ -218,7 +218,7 @@ test("every environment of the registry is described, with every option", () => 
   }
 });
 
-test("an unknown split is a typed error, a slice is taken", async () => {
+test("an unknown split is a typed error, and a slice is accepted", async () => {
   const environment = mathEnvironment();
   await expect(environment.tasks("validation")).rejects.toMatchObject({ code: "data.out-of-range" });
   expect((await environment.tasks("test[:10%]")).length).toBe(50);

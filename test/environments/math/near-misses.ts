@@ -7,7 +7,7 @@ export interface NearMiss {
   readonly question: string;
 }
 
-/** So many near misses: a number that is close to the right one, written in each usual form in turn. */
+/** Returns this many near misses: a number close to the right one, written in each usual form in turn. */
 export function nearMisses(count: number, seed: number): NearMiss[] {
   const random = createRandom(seed);
   return Array.from({ length: count }, (_, i) => makers[i % makers.length]!(random));
@@ -15,7 +15,7 @@ export function nearMisses(count: number, seed: number): NearMiss[] {
 
 const raw = String.raw;
 
-/** A whole number from `low` to `high`. */
+/** Returns a whole number from `low` to `high`. */
 function whole(random: Random, low: number, high: number): number {
   return low + Math.floor(random.next() * (high - low + 1));
 }
@@ -24,7 +24,7 @@ const pick = <Item>(random: Random, items: readonly Item[]): Item => items[whole
 const say = (text: string, gold: string, question = "What is it?"): NearMiss => ({ text, gold, question });
 const grouped = (value: number, separator: string): string => String(value).replace(/\B(?=(\d{3})+$)/g, separator);
 
-/** A number beside `value`: a digit more or less, another sign, a power of ten, a swap of its digits. */
+/** Returns a number close to `value`: a digit more or less, another sign, a power of ten, swapped digits. */
 function beside(random: Random, value: number): number {
   const swapped = Number([...String(value)].reverse().join(""));
   return pick(
@@ -169,6 +169,6 @@ const kinds: readonly Maker[] = [
   },
 ];
 
-/** Numbers, which are decided without a thread, come twice as often. */
+/** Numbers, which need no thread, occur twice as often. */
 const [numbers, groups, sentences] = kinds as [Maker, Maker, Maker];
 const makers: readonly Maker[] = [...kinds, numbers, groups, sentences, kinds.at(-1)!];

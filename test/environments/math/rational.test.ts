@@ -43,4 +43,4 @@ test.each([
   [rational(0, -5), "0"],
 ])("%o prints as %s", (value, text) => expect(formatRational(value)).toBe(text));
 
-test("nothing is divided by 0", () => expect(() => rational(1, 0)).toThrow(RangeError));
+test("division by 0 throws", () => expect(() => rational(1, 0)).toThrow(RangeError));

@@ -3,8 +3,8 @@ import type { LabelledReply } from "./labelled-replies.ts";
 const raw = String.raw;
 
 /**
- * Ends of replies that SmolLM2-135M-Instruct gave to easy problems (200 at temperature 0.7, all read), with what they
- * state, be it the right answer to their question or not. Only those that a reader of answers could stumble over.
+ * Ends of replies of SmolLM2-135M-Instruct to easy problems (200 at temperature 0.7, all read), with the answers that
+ * they state, right or wrong. Only replies that are hard to parse.
  */
 export const statedBySamples: readonly LabelledReply[] = [
   [
@@ -53,7 +53,7 @@ export const statedBySamples: readonly LabelledReply[] = [
   ["So, the answer is A = (3√5) / 5", raw`\frac{3\sqrt{5}}{5}`],
 ];
 
-/** Ends of such replies with what they do not state. */
+/** Ends of such replies with answers that they do not state. */
 export const notStatedBySamples: readonly LabelledReply[] = [
   ["$-7$ is the absolute value of the given expression.\n\nThe final answer is: $-22$", "7"],
   ["2^5 = 2^8, which is the answer.\n\nSo, the final answer is: 2^", "2"],
@@ -68,7 +68,7 @@ export const notStatedBySamples: readonly LabelledReply[] = [
   ["This is our answer, written as: 10% of 50.", raw`10\%`],
   ["There are infinitely many numbers. So the answer is not an infinite set of all solutions.", raw`\infty`],
   ["The answer is:", "0"],
-  // Not sampled, but near to what was.
+  // Not sampled, but close to sampled ones.
   ["The answer is not $x+1$.", "x+1"],
   ["The answer is not equal to $x+1$.", "x+1"],
   ["The answer is $5$ or $6$.", "6"],

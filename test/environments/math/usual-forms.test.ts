@@ -6,7 +6,7 @@ import { type UsualForm, usualForms } from "./usual-forms.ts";
 const checker = createAnswerChecker({ deadlineMs: 10_000 });
 afterAll(() => checker[Symbol.asyncDispose]());
 
-/** The cases that get this verdict. */
+/** The cases with this verdict. */
 async function judged(forms: readonly UsualForm[], correct: boolean): Promise<readonly UsualForm[]> {
   const verdicts = await Promise.all(
     forms.map(([text, gold, question]) => checker.check({ text, gold, ...(question !== undefined && { question }) })),
@@ -23,7 +23,7 @@ describe.each(Object.entries(usualForms))("%s", (_kind, { right, wrong }) => {
 
   test("right ones are accepted", async () => expect(await judged(right, false)).toEqual([]));
 
-  test("near misses are refused", async () => expect(await judged(wrong, true)).toEqual([]));
+  test("near misses are rejected", async () => expect(await judged(wrong, true)).toEqual([]));
 });
 
 test("none of 10,000 generated near misses is accepted", async () => {

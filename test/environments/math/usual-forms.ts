@@ -14,7 +14,7 @@ const ratio = "What is the ratio of red to blue?";
 const orderNK = "Find the ordered pair $(n, k)$.";
 const orderXYZ = raw`Solve for \((x, y, z)\).`;
 
-/** Forms in which models usually write their answers, by kind, with near misses of each. */
+/** Usual forms of answers of models, by kind, with near misses of each. */
 export const usualForms: Readonly<Record<string, FormsOfKind>> = {
   "displayed formulas on lines of their own": {
     right: [

@@ -97,7 +97,7 @@ describe("notations of a number", () => {
   ])("%j is not %s", wrong);
 });
 
-describe("what states an answer", () => {
+describe("stated answers", () => {
   test.each([
     ["2 + 2 = 5\n#### 4", "4"],
     ["#### 4\nwhich is 2 + 2, of course", "4"],
@@ -167,7 +167,7 @@ describe("what states an answer", () => {
     ["v4", "4"],
   ])("%j does not state %s", wrong);
 
-  test("the verdict tells how the answer was marked, and why none was found", () => {
+  test("the verdict reports the mark of the answer, and why none was found", () => {
     expect(verifyAnswer("#### 4", "4")).toEqual({ correct: true, extracted: "4", mark: "hashes" });
     expect(verifyAnswer("4", "5")).toEqual({ correct: false, extracted: "4", mark: "none" });
     expect(verifyAnswer("hm", "5")).toEqual({ correct: false, reason: "It states no number.", mark: "none" });
@@ -190,7 +190,7 @@ describe("inequalities", () => {
     ["2x < 6 => x < 3", "x < 3"],
     ["2x < 6 \\implies x < 3.", "x < 3"],
     ["The answer is \\boxed{x < 3}.", "x < 3"],
-  ])("%j says %s", right);
+  ])("%j means %s", right);
 
   test.each([
     ["3", "x < 3"],
@@ -211,7 +211,7 @@ describe("inequalities", () => {
     ["3 > xy", "x < 3"],
     ["<", "x < 3"],
     ["x < ", "x < 3"],
-  ])("%j does not say %s", wrong);
+  ])("%j does not mean %s", wrong);
 });
 
 describe("other answers are compared as text", () => {
@@ -227,10 +227,10 @@ describe("other answers are compared as text", () => {
   ])("%j is not %s", wrong);
 });
 
-describe("laws", () => {
+describe("properties", () => {
   const integer = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n });
 
-  test("an integer is right in every notation of it, and its neighbour in none", () => {
+  test("an integer is right in each of its notations, and its neighbour in none", () => {
     fc.assert(
       fc.property(integer, (value) => {
         const absolute = String(value < 0n ? -value : value);
@@ -281,7 +281,7 @@ describe("laws", () => {
     );
   });
 
-  test("a reason never tells the answer", () => {
+  test("a reason never contains the answer", () => {
     for (const text of ["", "?", "2+2", "\\boxed{1 or 2}", "x"]) {
       for (const gold of ["98765", "x < 98765"])
         expect(JSON.stringify(verifyAnswer(text, gold))).not.toContain("98765");
@@ -289,7 +289,7 @@ describe("laws", () => {
   });
 });
 
-describe("hostile texts cost little", () => {
+describe("hostile texts take little time", () => {
   test.each([
     ["a long number", "9".repeat(200_000)],
     ["many numbers", "1 ".repeat(100_000)],

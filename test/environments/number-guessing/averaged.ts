@@ -3,8 +3,8 @@ import { textMessage } from "../../../src/contract/message.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 
 /**
- * An environment of one turn whose reward is what a text earns on average over tasks of a single-agent environment,
- * said in every turn of each. What a climb reaches here it owes to no task's own secret.
+ * An environment of one turn. Its reward is the mean reward of a text over tasks of a single-agent environment, given
+ * in every turn of each. A climb here cannot use the secret of a single task.
  */
 export async function averaged<Task>(
   environment: EnvironmentDefinition<Task>,

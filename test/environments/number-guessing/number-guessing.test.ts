@@ -25,7 +25,7 @@ function replies(episode: Episode): readonly string[] {
   return nodes.filter(({ message }) => message.role === "user").map(({ message }) => JSON.stringify(message.content));
 }
 
-test("keeps the laws of environments", async () => {
+test("passes the conformance suite", async () => {
   for (const options of [{}, { maximum: 2, spareGuesses: 0 }, { maximum: 100_000 }]) {
     for (const split of ["train", "test"]) {
       expect((await checkEnvironment(numberGuessingEnvironment(options), { split })).problems).toEqual([]);
@@ -33,14 +33,14 @@ test("keeps the laws of environments", async () => {
   }
 });
 
-test("train and test share no number, and hold every number between them", async () => {
+test("train and test have no common number, and together have every number", async () => {
   const environment = environments.create("number-guessing", { maximum: 23 });
   const [train, held] = [await environment.tasks("train"), await environment.tasks("test")];
   await checkDisjoint(train, held);
   expect([train.length, held.length]).toEqual([18, 5]);
 });
 
-test("an expert that halves the range finds every number within par", async () => {
+test("a binary search finds every number without an extra guess", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 2, max: 5_000 }), fc.nat(), async (maximum, number) => {
       const options = { maximum, spareGuesses: 0 };
@@ -52,7 +52,7 @@ test("an expert that halves the range finds every number within par", async () =
   );
 });
 
-test("each guess beyond par costs a share, and the number never found earns nothing", async () => {
+test("each extra guess costs a share, and a number that is not found gets 0", async () => {
   const after = async (misses: number): Promise<unknown> => {
     const script = Array.from({ length: 10 }, (_, turn) => (turn < misses ? "1" : "It must be 42"));
     return (await play(42, scriptedPolicy(script))).agents.agent!.reward;
@@ -68,7 +68,7 @@ test("each guess beyond par costs a share, and the number never found earns noth
   }
 });
 
-test("says higher or lower, never the number, and reads the last number of a reply", async () => {
+test("answers higher or lower, never the number, and reads the last number of a reply", async () => {
   const script = ["between 42 and 50", "-3", "no idea", "41.", "42"];
   const episode = await play(42, scriptedPolicy(script));
   expect(replies(episode).slice(1)).toEqual([
@@ -80,7 +80,7 @@ test("says higher or lower, never the number, and reads the last number of a rep
   expect(replies(episode).join(" ")).not.toContain("42");
 });
 
-test("a fool who says nothing earns 0", async () => {
+test("an empty reply gets 0", async () => {
   const episode = await play(
     9,
     scriptedPolicy(() => "higher"),
@@ -88,7 +88,7 @@ test("a fool who says nothing earns 0", async () => {
   expect(episode.agents.agent!.reward).toMatchObject({ value: 0 });
 });
 
-test("no text that is blind to the answers earns more than one number in ten", async () => {
+test("no text without feedback gets more than one number in ten", async () => {
   const tasks = Array.from({ length: 10 }, (_, i) => ({ secret: 10 * i + 1 }));
   const environment = await averaged(numberGuessingEnvironment(), tasks);
   const words = ["higher", "lower", "-", ...Array.from({ length: 100 }, (_, i) => String(i + 1))];

@@ -25,7 +25,7 @@ async function environmentOf(
 }
 
 describe("the preferences environment", () => {
-  it("keeps the laws of environments", async () => {
+  it("passes the conformance suite", async () => {
     expect((await checkEnvironment(await environmentOf([row]), { tasks: 1, episodes: 5 })).problems).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe("the preferences environment", () => {
     ["an answer of the user", [{ ...row, chosen: prompt }], /chosen: must be one message of the assistant/],
     ["an answer of two messages", [{ ...row, chosen: [chosen, said("user", "?"), chosen] }], /chosen: must be one/],
     ["no JSON", ["{"], /pairs\.jsonl:1/],
-  ])("refuses %s with the line", async (_, lines, message) => {
+  ])("rejects %s with the line", async (_, lines, message) => {
     await expect((await environmentOf(lines)).tasks("train")).rejects.toMatchObject({
       code: "data.malformed",
       message: expect.stringMatching(message),
@@ -133,7 +133,7 @@ describe("the preferences environment", () => {
     expect(learnt.before).toBeCloseTo(Math.log(2), 5);
     expect(learnt.after).toBeLessThan(0.3);
     expect(opposite.after).toBeLessThan(0.3);
-    // A uniform model is right about once in eight.
+    // A uniform model is right in about one of eight cases.
     expect(learnt.margin).toBeGreaterThan(0.25);
     expect(opposite.margin).toBeLessThan(0.1);
   });

@@ -28,7 +28,7 @@ it.each([
   expect(run.output).toMatch(/\nmodel: /);
 });
 
-it.each(["tic-tac-toe", "kuhn-poker"])("self-play in %s is evaluated against a player of random moves", async (id) => {
+it.each(["tic-tac-toe", "kuhn-poker"])("self-play in %s is evaluated against a random player", async (id) => {
   const opponent = `scripted:${join(repository, "examples/random-player.ts")}`;
   const config = {
     seed: 1,

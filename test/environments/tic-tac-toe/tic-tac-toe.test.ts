@@ -14,7 +14,7 @@ import { taskEntry } from "../../../src/core/taskset/task-entry.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { climb } from "../hill-climber.ts";
 
-/** A game of legal moves until it is over, from the numbers that choose among the free cells. */
+/** Plays legal moves to the end. The numbers choose among the free cells. */
 function playOut(choices: readonly number[]): Moves {
   let moves: Moves = [];
   for (const choice of choices) {
@@ -26,7 +26,7 @@ function playOut(choices: readonly number[]): Moves {
 }
 const choices = fc.array(fc.nat(), { minLength: 9, maxLength: 9 });
 
-/** Who has three in a line on a drawn board, found by its characters alone. */
+/** Returns who has three in a line on a drawn board, from its characters alone. */
 function winners(board: string): readonly string[] {
   const text = board.replaceAll(/[ \n]/g, "");
   const found: string[] = [];
@@ -38,7 +38,7 @@ function winners(board: string): readonly string[] {
 }
 
 describe("the rules", () => {
-  test("end a game exactly when a line is made or the board is full", () => {
+  test("end a game exactly if a line is complete or the board is full", () => {
     fc.assert(
       fc.property(choices, (numbers) => {
         const game = playOut(numbers);
@@ -59,13 +59,13 @@ describe("the rules", () => {
     expect(openings(4).every((moves) => result(moves) === undefined)).toBe(true);
   });
 
-  test("show the board", () => {
+  test("draw the board", () => {
     expect(drawBoard([5, 1, 9])).toBe("O 2 3\n4 X 6\n7 8 X");
   });
 });
 
 describe("minimax", () => {
-  test("never loses against random moves, from either side, and takes a win at once", () => {
+  test("never loses against random moves, from either side, and wins immediately if it can", () => {
     fc.assert(
       fc.property(choices, fc.constantFrom(0, 1), (numbers, side) => {
         let moves: Moves = [];
@@ -102,7 +102,7 @@ const replies = (...texts: string[]): Policy => {
   return scriptedPolicy(() => texts[turn++]!);
 };
 
-test("keeps the laws of environments; openings are shared between the splits", async () => {
+test("passes the conformance suite, and openings are divided between the splits", async () => {
   for (const options of [{}, { openingMoves: 0, retries: 0 }, { openingMoves: 4, retries: 5 }]) {
     const environment = ticTacToeEnvironment(options);
     expect((await checkEnvironment(environment, { tasks: 2 })).problems).toEqual([]);
@@ -113,7 +113,7 @@ test("keeps the laws of environments; openings are shared between the splits", a
   expect([train.length, held.length]).toEqual([58, 14]);
 });
 
-test("an expert draws with itself and beats who plays the first free cell", async () => {
+test("an expert draws against itself and beats a player of the first free cell", async () => {
   const environment = ticTacToeEnvironment({ openingMoves: 1 });
   for (const opening of openings(1)) {
     expect(rewards(await play(demonstrationPolicy({ environment }), opening))).toEqual([0, 0]);
@@ -134,7 +134,7 @@ function movesOf(prompt: string): Moves {
   return x.flatMap((cell, i) => (o[i] === undefined ? [cell] : [cell, o[i]]));
 }
 
-test("only the player to move is asked, and sees what the other did", async () => {
+test("only the player to move is asked, and sees the other's moves", async () => {
   const episode = await play({ x: replies("1", "cell 2", "3"), o: replies("4", "I take 5") });
   expect(rewards(episode)).toEqual([1, -1]);
   const turns = (agent: string): unknown => episode.agents[agent]!.turns.map(({ turn }) => turn);
@@ -145,14 +145,14 @@ test("only the player to move is asked, and sees what the other did", async () =
   expect(JSON.stringify(episode.agents.x!.nodes.at(-2))).toContain("X X 3\\\\nO O 6".replaceAll("\\\\", "\\"));
 });
 
-test("a reply that is no free cell is asked again so often, and then loses", async () => {
+test("an invalid reply gets another try a limited number of times, and then loses", async () => {
   expect(rewards(await play({ x: replies("1", "2", "3"), o: replies("1", "4", "5") }))).toEqual([1, -1]);
   expect(rewards(await play({ x: replies("1", "2"), o: replies("1", "5", "2") }))).toEqual([1, -1]);
   expect(rewards(await play({ x: replies("0"), o: replies("1") }, [], 0))).toEqual([-1, 1]);
   expect(rewards(await play({ x: replies("none", "10"), o: replies() }))).toEqual([-1, 1]);
 });
 
-test("no fixed text so much as draws against perfect play", async () => {
+test("no fixed text draws against perfect play", async () => {
   const known = new Map<string, number>();
   const best = (moves: Moves): number => {
     const move = known.get(moves.join()) ?? bestMove(moves);

@@ -21,13 +21,13 @@ afterEach(async () => {
   await rm(outside, { recursive: true });
 });
 
-/** Where the folder lies, and every file under `outside` but not in it. */
+/** Returns the location of the folder, and every file under `outside` that is not in it. */
 async function rootOf(folder: EpisodeFolder): Promise<string> {
   await folder.list();
   return join(outside, "tmp", (await readdir(join(outside, "tmp")))[0]!);
 }
 
-test("writes, reads and lists", async () => {
+test("writes, reads and lists files", async () => {
   await using folder = new EpisodeFolder();
   await folder.write("a.txt", "one");
   await folder.write("a.txt", "zwölf");
@@ -43,7 +43,7 @@ test("writes, reads and lists", async () => {
   await expect(folder.read("c")).rejects.toThrow(/no file "c"\. Files: a\.txt/);
 });
 
-test("no path leads out", async () => {
+test("no path leads outside", async () => {
   await using folder = new EpisodeFolder();
   const root = await rootOf(folder);
   const parts = constantFrom(
@@ -78,7 +78,7 @@ test("no path leads out", async () => {
   await assert(asyncProperty(string({ maxLength: 40 }), stays), { numRuns: 500 });
 });
 
-test("no link is followed, symbolic or hard, of a file or of a folder on the way", async () => {
+test("no link is followed, symbolic or hard, of a file or of a parent folder", async () => {
   await using folder = new EpisodeFolder();
   const root = await rootOf(folder);
   await symlink(join(outside, "secret"), join(root, "file-link"));
@@ -95,7 +95,7 @@ test("no link is followed, symbolic or hard, of a file or of a folder on the way
   expect((await readdir(outside)).toSorted()).toEqual(["secret", "tmp"]);
 });
 
-test("sizes and counts have limits", async () => {
+test("sizes and counts are limited", async () => {
   await using folder = new EpisodeFolder();
   await expect(folder.write("big", "ä".repeat(32_769))).rejects.toThrow(/at most 65536 bytes/);
   for (let i = 0; i < 64; i++) await folder.write(`f${i}`, "");
@@ -104,7 +104,7 @@ test("sizes and counts have limits", async () => {
   await expect(folder.write("a/b/c/d/e", "")).rejects.toThrow(/is no path/);
 });
 
-test("an episode's folder is its own and gone at its end, at the next reset, and when the instance closes", async () => {
+test("each episode has its own folder, which is removed at its end, at the next reset, and when the instance closes", async () => {
   const environment = toolsEnvironment();
   const folders = async (): Promise<string[]> => readdir(join(outside, "tmp"));
   const task = { question: "?", answer: "1", tools: [], files: { "in.txt": "given" } };

@@ -6,7 +6,7 @@ import { callText, play, replyOf, rewardOf } from "./play.ts";
 const task: ToolsTask = { question: "?", answer: "1", tools: [] };
 
 interface Samples {
-  /** Code, and what it shows, call after call of one episode. */
+  /** Code, and its output, call after call of one episode. */
   readonly session: readonly (readonly [code: string, shown: RegExp])[];
   readonly endless: string;
 }
@@ -55,7 +55,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
   });
   const run = (code: string): string => callText(name, { code });
 
-  // The sandbox stays open as long as an instance does.
+  // The sandbox stays open as long as an instance.
   let instance: Awaited<ReturnType<typeof environment.create>>;
   beforeAll(async () => {
     instance = await environment.create();
@@ -69,11 +69,11 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
       session.map(([code]) => run(code)),
     );
     for (const [index, [code, shown]] of session.entries()) expect(replyOf(results[index]), code).toMatch(shown);
-    // What was printed before is not printed again.
+    // Earlier output is not printed again.
     expect(replyOf(results[1])).not.toContain("set");
   });
 
-  test("code without end is stopped and forgotten; episodes share nothing", async () => {
+  test("an infinite loop is stopped and not repeated, and episodes share nothing", async () => {
     const set = run(name === "python" ? "kept = 5" : "var kept = 5");
     const [, stopped, after] = await play(environment, task, [set, run(endless), run("kept")]);
     expect(replyOf(stopped)).toMatch(/Error: the code was stopped \(timeout_(?:cpu|wall)\)/);
@@ -81,7 +81,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
     expect(replyOf((await play(environment, task, [run("kept")]))[0])).toMatch(/Error: (NameError|ReferenceError)/);
   });
 
-  test("an expert reaches the top reward", async () => {
+  test("an expert gets the maximum reward", async () => {
     const tasks = await environment.tasks("train");
     for (let index = 0; index < 12; index++) {
       const { task: generated } = await tasks.get(index);
@@ -93,7 +93,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
   });
 });
 
-test("a sandbox of one language leaves the other to auto, and both share an episode", async () => {
+test("a sandbox for one language leaves the other to auto, and both share an episode", async () => {
   const environment = toolsEnvironment({ tools: ["python", "javascript"], sandbox: "isolated-vm" });
   const code = "x = 2; print(x)";
   const [python, javascript] = await play(environment, task, [

@@ -50,7 +50,7 @@ test("the key of a server does not follow a redirect, and no error contains it",
   expect(seen).toEqual([]);
 });
 
-test("a config's servers, over stdio and HTTP, give their tools to the model", async () => {
+test("a config's servers, over stdio and HTTP, offer their tools to the model", async () => {
   const handler = createMcpHandler(wordServer);
   const headers: (string | null)[] = [];
   await using http = await serve((request) => {
@@ -76,7 +76,7 @@ test("a config's servers, over stdio and HTTP, give their tools to the model", a
   expect(environment.spec.deterministic).toBe(false);
 });
 
-test("the native protocol hands the servers' tools on in each observation", async () => {
+test("the native protocol has the servers' tools in each observation", async () => {
   const environment = made([{ ...command, tools: ["count_letters"] }], { protocol: "native", tools: ["calculator"] });
   const { task } = await (await environment.tasks("train")).get(0);
   await using instance = await opened(environment);
@@ -101,7 +101,7 @@ test("instances share a server, which ends with the last of them", async () => {
   expect(ids.size).toBe(2);
 });
 
-test("a server that dies is started anew once; one that dies of every call leaves it unscored", async () => {
+test("a server that dies is restarted once, and one that dies at every call leaves the episode unscored", async () => {
   const environment = made([command]);
   const { task } = await (await environment.tasks("train")).get(0);
   await using instance = await opened(environment);
@@ -122,7 +122,7 @@ test.each<[string, unknown, string]>([
   ["arguments of an address", { url: "http://localhost", args: [] }, "args"],
   ["an unknown key", { command: "x", argv: [] }, "argv"],
   ["an address of another protocol", { url: "ftp://localhost" }, "url"],
-])("%s is refused", (_, server, message) => {
+])("%s is rejected", (_, server, message) => {
   expect(() => made([server])).toThrow(
     expect.objectContaining({ code: "config.invalid", message: expect.stringContaining(message) }),
   );

@@ -2,7 +2,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
-/** A server of the Model Context Protocol with two tools; run as a program, it speaks over stdio. */
+/** A server of the Model Context Protocol with two tools. Run as a program, it uses stdio. */
 export function wordServer(): McpServer {
   const server = new McpServer({ name: "words", version: "1.0.0" });
   server.registerTool(

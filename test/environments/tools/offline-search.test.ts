@@ -12,7 +12,7 @@ test("there are 60 documents with distinct titles, and each contains its facts",
   }
 });
 
-test("the document that a question asks for is the first result", async () => {
+test("the document of a question is the first result", async () => {
   for (const { title, phrase } of facts) expect((await search(`${title}: ${phrase}`))[0]?.title).toBe(title);
 });
 

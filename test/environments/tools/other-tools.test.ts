@@ -62,7 +62,7 @@ describe("servers of the Model Context Protocol", () => {
     expect([...keys]).toEqual(["k"]);
   });
 
-  test("in an environment of one's own", async () => {
+  test("in a custom environment", async () => {
     await using server = await mcpTools({
       command: process.execPath,
       args: [join(import.meta.dirname, "mcp-server.ts")],
@@ -88,7 +88,7 @@ describe("servers of the Model Context Protocol", () => {
     expect(reward).toMatchObject({ status: "scored", value: 1 });
   });
 
-  test("one that is not there is an error that names it", async () => {
+  test("a missing server is an error that names it", async () => {
     await expect(mcpTools({ command: "/no/such/program" })).rejects.toMatchObject({
       code: "data.unavailable",
       message: expect.stringContaining("/no/such/program"),
@@ -101,7 +101,7 @@ describe("servers of the Model Context Protocol", () => {
 describe("tools of the AI SDK", () => {
   const add = z.object({ a: z.number(), b: z.number() });
 
-  test("those with Zod or JSON Schema, and those that stream", async () => {
+  test("with Zod or JSON Schema, and with streaming results", async () => {
     const tools = {
       add: tool({ description: "Adds.", inputSchema: add, execute: async ({ a, b }) => ({ sum: a + b }) }),
       upper: tool({
@@ -139,7 +139,7 @@ describe("tools of the AI SDK", () => {
     expect(shown[4]).toContain("\nlast\n");
   });
 
-  test("the signal reaches the tool when its time is over", async () => {
+  test("the signal reaches the tool at its timeout", async () => {
     let aborted = false;
     const tools = {
       wait: tool({
@@ -158,7 +158,7 @@ describe("tools of the AI SDK", () => {
     expect(aborted).toBe(true);
   });
 
-  test("an unavailable server is refused", () => {
+  test("an unavailable server is rejected", () => {
     const ask = tool({ inputSchema: z.object({}), outputSchema: z.object({}) });
     expect(() => toolsEnvironment({}, { tools: { ask } })).toThrow(
       expect.objectContaining({ code: "config.invalid", message: expect.stringContaining('"ask"') }),

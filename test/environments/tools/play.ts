@@ -3,7 +3,7 @@ import type { Action } from "../../../src/contract/action.ts";
 import type { EnvironmentDefinition, StepResult } from "../../../src/contract/environment.ts";
 import { type Message, textMessage, textOf } from "../../../src/contract/message.ts";
 
-/** Plays messages one after another: texts, or whole actions. */
+/** Plays messages one after another. Each is a text or a complete action. */
 export async function play(
   environment: EnvironmentDefinition<ToolsTask>,
   task: ToolsTask,
@@ -27,18 +27,18 @@ function actionOf(message: string | Message | Action): Action {
   return "message" in message ? message : { message, finish: "tool-calls" };
 }
 
-/** What the agent reads after a step. */
+/** Returns what the agent reads after a step. */
 export function replyOf(result: StepResult | undefined): string {
   return result?.observations.agent?.messages.map(textOf).join("\n") ?? "";
 }
 
-/** The value of the episode's reward. */
+/** Returns the value of the episode's reward. */
 export function rewardOf(results: readonly StepResult[]): unknown {
   const reward = results.at(-1)?.agents.agent?.reward;
   return reward?.status === "scored" ? reward.value : reward?.status;
 }
 
-/** A call as a model writes it into its text. */
+/** Returns a call as a model writes it in its text. */
 export function callText(name: string, input: object): string {
   return `<tool_call>${JSON.stringify({ name, arguments: input })}</tool_call>`;
 }

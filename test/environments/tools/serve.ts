@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A server on this machine's loopback that answers by a function of web requests, until it is disposed of. */
+/**
+ * Starts a server on the loopback interface that answers with a function of web requests. It runs until it is disposed.
+ */
 export async function serve(
   answer: (request: Request) => Response | Promise<Response>,
 ): Promise<AsyncDisposable & { readonly url: string }> {

@@ -26,15 +26,15 @@ const sum: ToolsTask = {
   solution: [callMessage(["calculator", { expression: "123456 * 1000" }]), answerText("123456000")],
 };
 
-describe("tasks and laws", () => {
-  test("keeps the laws of environments", async () => {
+describe("tasks and conformance", () => {
+  test("passes the conformance suite", async () => {
     expect((await checkEnvironment(toolsEnvironment(), { tasks: 8, episodes: 2 })).problems).toEqual([]);
     expect(
       (await checkEnvironment(toolsEnvironment({ maxTurns: 1, protocol: "native" }), { split: "test" })).problems,
     ).toEqual([]);
   });
 
-  test("200 distinct tasks of every kind are held out, and no seed trains on them", async () => {
+  test("holds out 200 distinct tasks of every kind, which no seed puts into train", async () => {
     const held = await toolsEnvironment().tasks("test");
     const tasks = await take(held, 200);
     expect(held.length).toBe(200);
@@ -45,7 +45,7 @@ describe("tasks and laws", () => {
     }
   });
 
-  test("an expert reaches the top reward on every kind, with and without a calculator", async () => {
+  test("an expert gets the maximum reward for every kind, with and without a calculator", async () => {
     for (const tools of [
       ["calculator", "search", "files"],
       ["search", "files"],
@@ -58,7 +58,7 @@ describe("tasks and laws", () => {
     }
   });
 
-  test("a fool stays low", async () => {
+  test("a policy that guesses gets a low reward", async () => {
     const environment = toolsEnvironment();
     for (const task of await take(await environment.tasks("train"), 30)) {
       const nonsense = [
@@ -79,7 +79,7 @@ describe("tasks and laws", () => {
     }
   });
 
-  test("own tasks come from JSONL, and a row without a question is named by its line", async () => {
+  test("custom tasks come from JSONL, and an error names the line of a row without a question", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-own-"));
     try {
       const path = join(folder, "tasks.jsonl");
@@ -105,7 +105,7 @@ describe("tasks and laws", () => {
     }
   });
 
-  test("no tools and no tasks of one's own is an error that says so", async () => {
+  test("no tools and no custom tasks is an error that says so", async () => {
     await expect(toolsEnvironment({ tools: [] }).tasks("train")).rejects.toMatchObject({ code: "config.invalid" });
     expect(() => environments.create("tools", { tools: ["calculater"] })).toThrow(/tools/);
   });
@@ -156,7 +156,7 @@ describe("the reward", () => {
 describe("calls", () => {
   const environment = toolsEnvironment();
 
-  test("native calls, also unreadable ones, get tool messages with their ids", async () => {
+  test("native calls, also unparsable ones, get tool messages with their ids", async () => {
     const [result, end] = await play(environment, sum, [
       {
         message: {
@@ -193,11 +193,11 @@ describe("calls", () => {
     [callText("toString", {}), /Unknown tool/],
     ["I think it is 5", /no call and no answer/],
     ["", /no call and no answer/],
-  ])("%s is answered with what to do", async (text, reply) => {
+  ])("%s is answered with instructions", async (text, reply) => {
     expect(replyOf((await play(environment, sum, [text]))[0])).toMatch(reply);
   });
 
-  test("the last message is announced, and calls beyond eight are refused", async () => {
+  test("the last message is announced, and calls beyond eight are rejected", async () => {
     const [first] = await play(toolsEnvironment({ maxTurns: 2 }), sum, [
       callText("calculator", { expression: "1" }).repeat(9),
     ]);
@@ -223,7 +223,7 @@ describe("calls", () => {
   });
 });
 
-describe("tools of one's own", () => {
+describe("custom tools", () => {
   const own = (call: () => unknown, options = {}): ReturnType<typeof toolsEnvironment> =>
     toolsEnvironment(options, {
       tools: { own: { execute: call } },
@@ -231,7 +231,7 @@ describe("tools of one's own", () => {
   const reply = async (environment: ReturnType<typeof toolsEnvironment>): Promise<string> =>
     replyOf((await play(environment, sum, [callText("own", {})]))[0]);
 
-  test("values are shown as JSON, errors as errors, long output is cut", async () => {
+  test("values are shown as JSON, errors as errors, and long output is truncated", async () => {
     expect(await reply(own(() => ({ a: [1] })))).toContain('{"a":[1]}');
     expect(await reply(own(() => Promise.reject(new Error("no luck"))))).toContain("Error: no luck");
     expect(await reply(own(() => "x".repeat(5000), { outputCharacters: 100 }))).toMatch(
@@ -239,7 +239,7 @@ describe("tools of one's own", () => {
     );
   });
 
-  test("code that never ends is stopped and gets an error", async () => {
+  test("a tool that never ends is stopped and gets an error", async () => {
     expect(await reply(own(() => new Promise(() => {}), { callSeconds: 0.02 }))).toContain("longer than 0.02 s");
   });
 
@@ -257,7 +257,7 @@ describe("tools of one's own", () => {
     await instance.close();
   });
 
-  test("infrastructure that fails leaves the episode unscored", async () => {
+  test("a failure of the infrastructure leaves the episode unscored", async () => {
     const down = own(() => Promise.reject(new LyceumError({ code: "data.unavailable", message: "down" })));
     expect(rewardOf(await play(down, sum, [callText("own", {})]))).toBe("unscored");
   });
@@ -270,7 +270,7 @@ describe("training", () => {
   });
   afterAll(() => hub[Symbol.asyncDispose]());
 
-  test("one GRPO step", async () => {
+  test("one step of GRPO", async () => {
     await using run = await trainOneStep({
       config: {
         environment: { id: "tools", tools: ["calculator"], maxTurns: 2, limit: 8 },

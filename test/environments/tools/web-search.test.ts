@@ -72,7 +72,7 @@ describe.each(services)("%s", (_, engine, body, asked, request) => {
     expect(String((error as Error).message)).not.toContain("secret-key");
   });
 
-  test.each(["with a length", "in pieces"])("no more is read of an endless answer %s than a limit", async (how) => {
+  test.each(["with a length", "in pieces"])("reads at most the limit of an endless answer %s", async (how) => {
     let sent = 0;
     const piece = Buffer.alloc(2 ** 20, " ");
     const server = createServer((_request, response) => {
@@ -96,7 +96,7 @@ describe.each(services)("%s", (_, engine, body, asked, request) => {
     expect(sent).toBeLessThan(100 * piece.length);
   });
 
-  test("the key does not follow a redirect, to another origin or to the same", async () => {
+  test("the key does not follow a redirect, neither to another origin nor to the same", async () => {
     const seen: string[] = [];
     await using other = await serve((request) => {
       seen.push(JSON.stringify([...request.headers]));
@@ -114,7 +114,7 @@ describe.each(services)("%s", (_, engine, body, asked, request) => {
     expect(seen).toEqual([]);
   });
 
-  test("an address with a password is data.unavailable, and not shown", async () => {
+  test("an address with a password is data.unavailable, and is not shown", async () => {
     const error: unknown = await search(engine("http://name:secret-key@127.0.0.1:1")).catch(
       (reason: unknown) => reason,
     );
@@ -130,7 +130,7 @@ describe.each(services)("%s", (_, engine, body, asked, request) => {
   });
 });
 
-test("keys come from the environment's variables; without one, or without SearXNG's address, nothing is made", async () => {
+test("keys come from environment variables, and a missing key or address is an error", async () => {
   vi.stubEnv("BRAVE_API_KEY", "");
   vi.stubEnv("TAVILY_API_KEY", "");
   for (const engine of ["brave", "tavily", "searxng"] as const) {
@@ -150,7 +150,7 @@ test("keys come from the environment's variables; without one, or without SearXN
   expect(environment.spec.deterministic).toBe(false);
 });
 
-test("a service is asked once more, and then leaves the episode unscored", async () => {
+test("a service is retried once, and then the episode is unscored", async () => {
   const task = { question: "?", answer: "1", tools: [] };
   const call = callText("web_search", { query: "x" });
   for (const [failures, result] of [
@@ -167,7 +167,7 @@ test("a service is asked once more, and then leaves the episode unscored", async
   }
 });
 
-test("a service that is silent for the time of a call leaves the episode unscored", async () => {
+test("a service that does not answer in time leaves the episode unscored", async () => {
   await using server = await serve(() => new Promise(() => {}));
   const environment = toolsEnvironment({ engine: "searxng", engineUrl: server.url, callSeconds: 0.05 });
   const task = { question: "?", answer: "1", tools: [] };

@@ -10,7 +10,7 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 
 const question = { question_id: 81, category: "writing", turns: ["Write a poem.", "Shorter."], reference: ["ref"] };
 
-/** Plays the question between "good" and "bad" answers, judged by `judge` from the prompt that it reads. */
+/** Plays the question with the answers "good" and "bad". `judge` returns the verdict for a prompt. */
 async function play(judge: (prompt: string) => ScriptedAnswer) {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-win-rate-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ async function play(judge: (prompt: string) => ScriptedAnswer) {
 const goodIsFirst = (prompt: string): boolean => prompt.indexOf("good one") < prompt.indexOf("bad one");
 
 describe("the win rate", () => {
-  it("goes to who is better in both orders, over all turns", async () => {
+  it("goes to the model that is better in both orders, over all turns", async () => {
     const { episode, prompts, rewards } = await play((prompt) => `Well. [[${goodIsFirst(prompt) ? "A" : "B"}]]`);
     expect(rewards).toMatchObject([{ value: 1 }, { value: 0 }]);
     expect(prompts.map(goodIsFirst).sort()).toEqual([false, true]);
@@ -57,7 +57,7 @@ describe("the win rate", () => {
     ]);
   });
 
-  it("takes the last verdict of an answer", () => {
+  it("uses the last verdict of an answer", () => {
     expect(readVerdict("At first [[A]], but then [[B]]")).toBe("second");
     expect(() => readVerdict("[[D]] [A]")).toThrow("no verdict");
   });

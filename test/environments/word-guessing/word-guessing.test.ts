@@ -28,7 +28,7 @@ describe("the marks", () => {
     ["those", "geese", "...GG"],
     ["robot", "floor", "..YGY"],
   ];
-  test.each(cases)("of %s guessed as %s are told apart", (secret, guess, marks) => {
+  test.each(cases)("of %s guessed as %s are distinguished", (secret, guess, marks) => {
     const shown = { green: "G", yellow: "Y", grey: "." };
     expect(
       markLetters(secret, guess)
@@ -37,7 +37,7 @@ describe("the marks", () => {
     ).toBe(marks);
   });
 
-  /** The rules said another way: a letter's yellow marks are as many as it has places left, the first ones. */
+  /** The rules in another formulation: of a letter, the first ones are yellow, as many as it has unmatched places. */
   function restated(secret: string, guess: string): readonly LetterMark[] {
     return [...guess].map((letter, i) => {
       if (secret[i] === letter) return "green";
@@ -47,7 +47,7 @@ describe("the marks", () => {
     });
   }
 
-  test("are those of an independent statement of the rules, repeated letters and all", () => {
+  test("are those of an independent implementation, also for repeated letters", () => {
     const word = fc.array(fc.constantFrom(..."abc"), { minLength: 5, maxLength: 5 }).map((letters) => letters.join(""));
     fc.assert(
       fc.property(word, word, (secret, guess) => {
@@ -58,16 +58,16 @@ describe("the marks", () => {
   });
 });
 
-test("the list holds hundreds of different words of five letters, in order", () => {
+test("the list has hundreds of distinct five-letter words in order", () => {
   expect(words.length).toBeGreaterThan(500);
   expect(words.filter((word) => !/^[a-z]{5}$/.test(word))).toEqual([]);
   expect(new Set(words).size).toBe(words.length);
   expect([...words].sort()).toEqual(words);
 });
 
-test("keeps the laws of environments; train and test share no word", async () => {
+test("passes the conformance suite, and train and test have no common word", async () => {
   const environment = wordGuessingEnvironment();
-  // Only luck finds a word at once.
+  // A first guess is right only by luck.
   const skip = ["demonstrations-reach-the-top"];
   expect((await checkEnvironment(environment, { skip })).problems).toEqual([]);
   const short = wordGuessingEnvironment({ maxTurns: 1, progressReward: 0 });
@@ -77,7 +77,7 @@ test("keeps the laws of environments; train and test share no word", async () =>
   expect(Number(train.length) + Number(held.length)).toBe(words.length);
 });
 
-test("the expert finds every word in six guesses, most in four, and earns the most for the first", async () => {
+test("the expert finds every word in six guesses, most in four, and gets the most for the first", async () => {
   const counts = words.map((word) => expertGuesses(word, words).length);
   expect(Math.max(...counts)).toBeLessThanOrEqual(6);
   expect(counts.filter((count) => count <= 4).length / counts.length).toBeGreaterThan(0.85);
@@ -97,7 +97,7 @@ test("the expert finds every word in six guesses, most in four, and earns the mo
   });
 });
 
-test("a reply is read from its last word, and one of another length costs a guess", async () => {
+test("the last word of a reply counts, and one of another length costs a guess", async () => {
   const episode = await play("apple", ["I guess: POPPY!", "apples", "", "äpple", "maybe apple."]);
   const said = episode.agents.agent!.nodes.flatMap(({ message }) =>
     message.role === "user" ? [JSON.stringify(message.content)] : [],
@@ -108,14 +108,14 @@ test("a reply is read from its last word, and one of another length costs a gues
   expect(episode.agents.agent!.reward).toMatchObject({ value: 1 - 4 / 12 });
 });
 
-test("a fool stays low: letters in their places are worth a tenth at most", async () => {
+test("a fixed word gets a low reward: letters in their places are worth a tenth at most", async () => {
   const none = await play("apple", Array(6).fill("wrong"));
   expect(none.agents.agent!.reward).toMatchObject({ value: 0 });
   const near = await play("apple", ["appqq", "qqqle", "appqq", "appqq", "appqq", "ample"]);
   expect(near.agents.agent!.reward).toMatchObject({ components: { solved: 0, progress: 0.1 } });
 });
 
-test("no text that is blind to the answers earns more than one word in eleven, and some letters", async () => {
+test("no text without feedback gets more than one word in eleven and some letters", async () => {
   const tasks = words.filter((_, i) => i % 56 === 0).map((secret) => ({ secret }));
   const environment = await averaged(wordGuessingEnvironment(), tasks);
   const { best } = await climb({ environment, task: taskEntry("all", 0), words });

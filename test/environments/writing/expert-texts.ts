@@ -1,4 +1,4 @@
-/** What an expert writes about the first built-in abstract. */
+/** An expert's texts about the first built-in abstract. */
 export const expertIntroduction: Readonly<Record<"first" | "second", string>> = {
   first:
     "Storage pests take much of what small farms harvest. A beetle in the grain is hard to detect early, because its " +

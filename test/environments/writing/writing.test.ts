@@ -23,7 +23,7 @@ const expertSummaries = summaries[0]!;
 
 type Texts = Readonly<Record<"first" | "second", string>>;
 
-/** What a pair of texts earns. */
+/** Returns the reward of a pair of texts. */
 async function earned(source: string, texts: Texts, options: Partial<WritingOptions> = {}) {
   const policies = { first: scriptedPolicy(() => texts.first), second: scriptedPolicy(() => texts.second) };
   const task = taskEntry({ source }, 0);
@@ -35,13 +35,13 @@ async function earned(source: string, texts: Texts, options: Partial<WritingOpti
 }
 
 describe("an expert", () => {
-  test("earns all there is with a pair of summaries of any post, and nearly all of comlrl's reward", async () => {
+  test("gets the maximum with a pair of summaries of any post, and nearly all of comlrl's reward", async () => {
     expect(summaries).toHaveLength(posts.length);
     for (const [i, post] of posts.entries()) expect((await earned(post, summaries[i]!)).value).toBeCloseTo(1, 10);
     expect((await earned(posts[0]!, expertSummaries, { reward: "comlrl" })).value).toBeGreaterThan(2.6);
   });
 
-  test("earns nearly all there is with an introduction, in both presets", async () => {
+  test("gets nearly the maximum with an introduction, in both presets", async () => {
     const { value } = await earned(abstracts[0]!, expertIntroduction, { form: "arxiv" });
     expect(value).toBeGreaterThan(0.8);
     const published = await earned(abstracts[0]!, expertIntroduction, { form: "arxiv", reward: "comlrl" });
@@ -49,7 +49,7 @@ describe("an expert", () => {
   });
 });
 
-test("the demonstrations of all built-in posts reach the maximum reward, and other texts have none", async () => {
+test("the demonstrations of all built-in posts get the maximum reward, and other texts have none", async () => {
   const environment = writingEnvironment();
   const sources: string[] = [];
   for (const split of environment.splits) {
@@ -80,7 +80,7 @@ describe("unfaithful texts have a low reward", () => {
     }
   });
 
-  test("numbers and names that the source does not have", async () => {
+  test("numbers and names that are not in the source", async () => {
     const right = (await earned(posts[0]!, expertSummaries)).value;
     const number = { ...expertSummaries, first: expertSummaries.first.replace("at four", "at 5") };
     const name = { ...expertSummaries, first: expertSummaries.first.replace("My neighbour", "My neighbour Brunhilde") };
@@ -102,7 +102,7 @@ describe("unfaithful texts have a low reward", () => {
     expect((await earned(source, said)).value).toBeLessThan(0.6 * right);
   });
 
-  test("nothing, noise, the prompt's own words, a list of the source's words", async () => {
+  test("no text, noise, the prompt's own words, a list of the source's words", async () => {
     const source = posts[0]!;
     const list = source.match(/\p{L}{5,}/gu)!.join(" ");
     const rule = "Summarise it in some detail, however, in your own words and answer with nothing but your own part.";
@@ -119,7 +119,7 @@ describe("unfaithful texts have a low reward", () => {
 
 describe("an answer-blind climb over both texts", () => {
   const sources = posts.slice(0, 3);
-  /** The mean reward over the posts, for one text that holds both, divided by "|". */
+  /** The mean reward over the posts, for one text that contains both, divided by "|". */
   function joined(reward: "default" | "comlrl", of: readonly string[] = sources) {
     const environment = writingEnvironment({ reward });
     return defineEnvironment<string>({
@@ -146,10 +146,10 @@ describe("an answer-blind climb over both texts", () => {
   const common =
     "| | . . the a of is and however therefore also because for I my we said told two last week month years day Anna 3";
   const vocabulary = [...common.split(" "), ...words.filter((_, i) => i % 6 === 0)];
-  // Every post says that somebody said something, so that the climb has somewhere to begin.
+  // Each source says that somebody said something, so that the climb has a beginning.
   const start = `she said that they said so to all of us | ${"she said it to us and so they also said it to me . ".repeat(2)}`;
 
-  test("earns little with words that know nothing of the sources", async () => {
+  test("gets a low reward with words that are unrelated to the sources", async () => {
     const { best } = await climb({ environment: joined("default"), task, words: vocabulary, starts: [start] });
     expect(best).toBeLessThan(0.2);
   });
@@ -163,7 +163,7 @@ describe("an answer-blind climb over both texts", () => {
     expect(best).toBeLessThan(0.3);
   });
 
-  test("earns nearly all of comlrl's reward with the same words", async () => {
+  test("gets nearly all of comlrl's reward with the same words", async () => {
     const climbed = await climb({
       environment: joined("comlrl"),
       task,
@@ -188,7 +188,7 @@ describe("the terms", () => {
     expect(more.components.style).toBeCloseTo(0.6 + 0.4 * 0.5, 10);
   });
 
-  test("have the documented ranges, each gate closing those after it", async () => {
+  test("have the documented ranges, and each gate closes those after it", async () => {
     const of = async (one: string, other: string) =>
       (await earned("-", { first: one, second: other }, { reward: "comlrl" })).components;
     expect(await of("too short", filler)).toEqual({ structure: 0, length: 0, uniqueWords: 0, style: 0 });
@@ -208,14 +208,14 @@ describe("the terms", () => {
     }
   });
 
-  test("count no stopword as a word of its own", async () => {
+  test("do not count stopwords as unique words", async () => {
     const stop = "the of and is was were been being with without they them";
     const { components } = await earned("-", { first, second: `${first} ${stop}` }, { reward: "comlrl" });
     expect(components).toMatchObject({ structure: 0.5, length: 1, uniqueWords: 0, style: 0 });
   });
 });
 
-test("keeps the laws of environments, and its built-in texts apart", async () => {
+test("passes the conformance suite, and built-in texts are divided between the splits", async () => {
   for (const options of [{}, { form: "arxiv" }, { reward: "comlrl" }] as const) {
     const environment = writingEnvironment(options);
     for (const split of ["train", "test"])
@@ -243,7 +243,7 @@ describe("data", () => {
     expect((await checkEnvironment(environment)).problems).toEqual([]);
   });
 
-  test("may have its text in another field, and a row without it is named", async () => {
+  test("may have its text in another field, and an error names a row without it", async () => {
     const path = join(folder, "field.jsonl");
     await writeFile(path, '{"text":"A tale."}\n{"txt":"?"}\n');
     const tasks = await writingEnvironment({ path, field: "text" }).tasks("train");

@@ -1,17 +1,17 @@
 import type { Random } from "../../../src/core/random/random.ts";
 
-/** A reply's answer and the right one, and whether they say the same, which whoever made them knows. */
+/** An answer, a reference, and whether they are equal, which the generator knows. */
 export interface AnswerPair {
-  /** What a model writes; in `\boxed{}` unless `isReply`. */
+  /** A model's text. It is in `\boxed{}` unless `isReply` is set. */
   readonly answer: string;
-  /** The right answer in LaTeX, or several forms that are each right. */
+  /** The reference in LaTeX, or several forms that are each right. */
   readonly gold: string | readonly string[];
   readonly equal: boolean;
-  /** `answer` is a whole reply with a box of its own. */
+  /** `answer` is a whole reply with its own box. */
   readonly isReply?: boolean;
 }
 
-/** Makes a pair of one kind that says the same, or does not. */
+/** Generates a pair of one kind, equal or not. */
 export type PairGenerator = (random: Random, equal: boolean) => AnswerPair;
 
 /** A whole number between two bounds that is none of `others`. */
@@ -22,13 +22,13 @@ export function integerOtherThan(random: Random, bounds: readonly [number, numbe
   }
 }
 
-/** A sum of terms such as `3x`, `-2` and `x^2`, without the signs that stand for nothing. */
+/** A sum of terms such as `3x`, `-2` and `x^2`, without redundant signs. */
 export function sum(terms: readonly string[]): string {
   const written = terms.filter((term) => term !== "");
   return written.join(" + ").replaceAll("+ -", "- ") || "0";
 }
 
-/** A coefficient before a factor: `3x`, `-x`, and nothing for 0. */
+/** A coefficient before a factor: `3x`, `-x`, and an empty text for 0. */
 export function times(coefficient: number, factor: string): string {
   if (coefficient === 0) return "";
   if (factor === "") return String(coefficient);

@@ -2,7 +2,7 @@ import type { Random } from "../../../src/core/random/random.ts";
 import { type AnswerPair, type PairGenerator, shuffled } from "./answer-pair.ts";
 import { drawFraction, type Fraction, fraction, otherFraction, writeFraction } from "./number-pairs.ts";
 
-/** So many different values, most of them whole numbers. */
+/** This many distinct values, most of them whole numbers. */
 function drawValues(random: Random, count: number): Fraction[] {
   const values: Fraction[] = [];
   while (values.length < count) {
@@ -14,7 +14,7 @@ function drawValues(random: Random, count: number): Fraction[] {
 
 const isSame = (a: Fraction, b: Fraction): boolean => a.top * b.bottom === b.top * a.bottom;
 
-/** One value changed to one that is not among them. */
+/** Changes one value to one that is not among them. */
 function changed(random: Random, values: readonly Fraction[]): Fraction[] {
   const at = random.integer(0, values.length - 1);
   for (;;) {
@@ -136,7 +136,7 @@ function drawForms(random: Random): readonly [form: string, sameForm: string, ot
   ] as const);
 }
 
-/** A right answer in several forms, each of which is right; they need not say the same. */
+/** A reference in several forms, each of which is right. They need not be equal. */
 export const severalForms: PairGenerator = (random, equal) => {
   const [form, same, other] = drawForms(random);
   const answer = equal ? same : other;

@@ -1,6 +1,6 @@
 import type { PairWithKind } from "./pairs.ts";
 
-/** A class of pairs on which the two verdicts differ, and who is right about them. */
+/** A class of pairs with different verdicts, and which verdict is right. */
 export interface Disagreement {
   readonly class: string;
   readonly right: "ours" | "math-verify";
@@ -13,7 +13,7 @@ const isRelation = (text: string): boolean => /[<>≤≥]|\\[lg]e/.test(text.rep
 const isInterval = (text: string): boolean => /^(?:x \\in )?[([].*[)\]]$/.test(text);
 const golds = ({ gold }: PairWithKind): readonly string[] => [gold].flat();
 
-/** Every class of disagreement, adjudicated. The first that holds is a pair's class. */
+/** Every class of disagreement, adjudicated. The first one that matches is a pair's class. */
 export const disagreements: readonly Disagreement[] = [
   {
     class: "another unit",

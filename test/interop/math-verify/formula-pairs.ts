@@ -146,7 +146,7 @@ function relationInterval(relation: string, bound: number): string {
 const identities: PairGenerator = (random, equal) => {
   const k = random.integer(2, 9);
   const m = integerOtherThan(random, [2, 9], [k]);
-  // What the answer says instead of k where it is to be wrong.
+  // The value in place of k if the answer must be wrong.
   const j = equal ? k : k + random.integer(1, 4);
   const x = random.pick(letters);
   return {

@@ -1,7 +1,7 @@
 import type { Random } from "../../../src/core/random/random.ts";
 import { integerOtherThan, type PairGenerator } from "./answer-pair.ts";
 
-/** The fraction `top / bottom`; the bottom is positive. */
+/** The fraction `top / bottom`. The bottom is positive. */
 export interface Fraction {
   readonly top: number;
   readonly bottom: number;
@@ -9,7 +9,7 @@ export interface Fraction {
 
 export const fraction = (top: number, bottom = 1): Fraction => ({ top, bottom });
 
-/** A fraction near the other, and never equal to it. */
+/** A fraction close to the other, and never equal to it. */
 export function otherFraction(random: Random, { top, bottom }: Fraction): Fraction {
   const candidates = [
     fraction(top + 1, bottom),
@@ -25,14 +25,14 @@ export function drawFraction(random: Random): Fraction {
   return fraction(integerOtherThan(random, [-40, 40], [0]), random.integer(2, 16));
 }
 
-/** A decimal with its digits moved, which is exact: `decimal(-1234, 2)` is `-12.34`. */
+/** A decimal, exact: `decimal(-1234, 2)` is `-12.34`. */
 export function decimal(digits: number, places: number): string {
   const padded = String(Math.abs(digits)).padStart(places + 1, "0");
   const cut = padded.length - places;
   return `${digits < 0 ? "-" : ""}${padded.slice(0, cut)}${places === 0 ? "" : `.${padded.slice(cut)}`}`;
 }
 
-/** A fraction as a model may write it: in LaTeX, on one line, as a mixed number, or as a decimal where that ends. */
+/** A fraction as a model may write it: in LaTeX, on one line, as a mixed number, or as a decimal if that is finite. */
 export function writeFraction(random: Random, { top, bottom }: Fraction): string {
   const [sign, size] = [top < 0 ? "-" : "", Math.abs(top)];
   const forms = [
@@ -45,11 +45,11 @@ export function writeFraction(random: Random, { top, bottom }: Fraction): string
     forms.push(`${sign}${Math.floor(size / bottom)}\\frac{${size % bottom}}{${bottom}}`);
   const thousandths = (1000 * top) / bottom;
   if (Number.isInteger(thousandths)) forms.push(decimal(thousandths, 3));
-  // A fraction that is a whole number is still to be worked out.
+  // A fraction that is a whole number is an unevaluated division.
   return size % bottom === 0 ? String(top / bottom) : random.pick(forms);
 }
 
-/** A number in plain, scientific and engineers' notation. */
+/** A number in plain, scientific and engineering notation. */
 function writeDecimal(random: Random, digits: number, places: number): string {
   const plain = decimal(digits, places);
   const exponent = random.integer(-6, 6);
@@ -123,7 +123,7 @@ const withUnits: PairGenerator = (random, equal) => {
   const changesUnit = !equal && random.integer(0, 2) === 0;
   const otherUnit = changesUnit ? random.pick(units.filter((other) => other !== unit)) : unit;
   const given = equal || changesUnit ? value : integerOtherThan(random, [2, 500], [value]);
-  // Without a unit on one side there is nothing to tell apart by it.
+  // If one side has no unit, units cannot differ.
   const goldUnit = changesUnit || random.integer(0, 1) === 0 ? random.pick(unit) : "";
   const answerUnit = changesUnit || random.integer(0, 3) > 0 ? random.pick(otherUnit) : "";
   return { answer: `${given}${answerUnit}`, gold: `${value}${goldUnit}`, equal };
@@ -156,7 +156,7 @@ const thousands: PairGenerator = (random, equal) => {
   return { answer, gold, equal };
 };
 
-/** One of the two numbers stays plain, the other has separators. */
+/** One of the two numbers stays plain, and the other has separators. */
 function shuffledPair(
   random: Random,
   plain: string,

@@ -1,4 +1,4 @@
-"""Losses of the algorithms and advantage estimation, stated anew over PyTorch's autograd in float64."""
+"""Losses of the algorithms and advantage estimation, written separately for PyTorch's autograd in float64."""
 
 import torch
 from contract import answer

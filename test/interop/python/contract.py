@@ -1,6 +1,6 @@
 """How the scripts in this folder are called: `python SCRIPT REQUEST.json RESPONSE.json`.
 
-Whatever a library prints goes to standard output or error and is no part of the answer.
+Whatever a library prints goes to standard output or error and is not part of the answer.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 def answer(handler: Callable[[dict], object]) -> None:
-    """Reads the request, hands it to `handler` and writes what that returns as the response."""
+    """Reads the request, passes it to `handler` and writes the result as the response."""
     request_path, response_path = sys.argv[1:]
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)

@@ -27,7 +27,7 @@ def run_job(job: dict) -> dict:
 
 
 class FixedDropout(torch.nn.Module):
-    """peft's dropout of one adapter, whose masks are given: one for each call."""
+    """Replaces peft's dropout of one adapter by given masks, one for each call."""
 
     def __init__(self, rate: float, masks: list[list[list[int]]]) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class FixedDropout(torch.nn.Module):
 
 
 def fix_dropout(model: torch.nn.Module, rate: float, masks: dict) -> None:
-    """Gives every adapter its masks in the place of peft's own module, which has the same rate."""
+    """Gives every adapter its masks instead of peft's own module, which has the same rate."""
     adapted = {
         name.removeprefix("base_model.model."): module
         for name, module in model.named_modules()

@@ -1,4 +1,4 @@
-"""The loss terms of trainers/backend/loss-term.ts, written again from their formulas for autograd.
+"""The loss terms of trainers/backend/loss-term.ts, written separately from their formulas for autograd.
 
 A datum is {"tokens", "targets", "lossMask", "advantages"?, "behaviourLogprobs"?, "referenceLogprobs"?, "returns"?,
 "oldValues"?, "temperature"?, "supports"?}, as in trainers/backend/datum.ts. Each term sums over the targets whose loss mask is not 0.

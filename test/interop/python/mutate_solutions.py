@@ -109,7 +109,7 @@ def mutants_of(problem, count, seed):
     for _ in range(20 * count):
         if len(found) > count or not by_kind:
             break
-        # A kind first, for there are more ways to spoil a return than a comparison.
+        # The kind is chosen first, because there are more mutations of a return than of a comparison.
         kind = random_of.choice(sorted(by_kind))
         old, new = by_kind[kind].pop(random_of.randrange(len(by_kind[kind])))
         if not by_kind[kind]:
@@ -117,7 +117,7 @@ def mutants_of(problem, count, seed):
         change = Replacement(old, new)
         mutated = [[change.visit(node) for node in part] for part in (statements, later)]
         text = completed(*mutated)
-        # Nodes are changed in place: what was there comes back.
+        # Nodes are changed in place, so the original node is restored.
         back = Replacement(new, old)
         statements, later = ([back.visit(node) for node in part] for part in mutated)
         was, now = (ast.unparse(ast.fix_missing_locations(node)).split("\n")[0] for node in (old, new))

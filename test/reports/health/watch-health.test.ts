@@ -31,13 +31,13 @@ describe("watchHealth", () => {
     expect(all[place - 1]).toMatchObject({ type: "step", step: 10 });
   });
 
-  it("is silent if it is turned off, and refuses invalid settings", async () => {
+  it("is silent if it is turned off, and rejects invalid settings", async () => {
     const events = [start(), ...cutOff];
     expect(await watched(events, { settings: { enabled: false } })).toEqual(events);
     await expect(watched(events, { settings: { window: 1 } })).rejects.toThrow();
   });
 
-  it("remembers the warnings of a resumed run, up to the step where it resumes", async () => {
+  it("remembers the warnings of a resumed run, up to the step of the resumption", async () => {
     const past = cutOff.slice(0, 20);
     const rest = [start(15), ...cutOff.slice(15)];
     expect((await watched(rest, { history: async () => past })).filter(({ type }) => type === "warning")).toEqual([]);

@@ -77,7 +77,7 @@ describe("mlflowTracker", () => {
     for (const { step, timestamp } of steps) expect(timestamp).toBe(moments.get(step));
   });
 
-  it("fails immediately if the server refuses, with its message", async () => {
+  it("fails immediately with the server's message if the server refuses", async () => {
     const refusal = { error_code: "PERMISSION_DENIED", message: "not yours" };
     await using server = await startMlflowServer(() => ({ status: 403, body: refusal }));
     await expect(track(server.url, sampleRun({ steps: 1 }))).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe("mlflowTracker", () => {
   it.each([
     ["nonsense", { status: 200, body: "<html>sign in</html>" } as const],
     ["another program", { status: 200, body: { hello: "world" } } as const],
-  ])("refuses %s for an answer", async (_, answer) => {
+  ])("rejects the answer %s", async (_, answer) => {
     await using server = await startMlflowServer(() => answer);
     await expect(track(server.url, sampleRun({ steps: 1 }))).rejects.toMatchObject({ code: "tracker.failed" });
   });
@@ -209,11 +209,11 @@ describe("trackers in a config", () => {
     ["an address that is none", [{ type: "mlflow", url: "databricks", experiment: "e" }]],
     ["a file", [{ type: "mlflow", url: "file:///tmp", experiment: "e" }]],
     ["no experiment", [{ type: "mlflow", url: "http://h" }]],
-  ])("refuses %s", (_, config) => {
+  ])("rejects %s", (_, config) => {
     expect(parse(config).success).toBe(false);
   });
 
-  it("take MLflow's credentials from its own variables", async () => {
+  it("take MLflow's credentials from MLflow's variables", async () => {
     await using server = await startMlflowServer();
     const config = [{ type: "mlflow", url: server.url, experiment: "e" }] as const;
     const start = sampleRun({ steps: 1 })[0] as RunStartEvent;

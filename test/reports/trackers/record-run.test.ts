@@ -62,7 +62,7 @@ describe("recordRun with trackers", () => {
     "open",
     "write",
     "close",
-  ] as const)("goes on where one fails to %s, with one warning, kept too", async (place) => {
+  ] as const)("continues if a tracker fails to %s, with one warning, which is recorded too", async (place) => {
     const [broken, whole] = [memoryTracker(place), memoryTracker()];
     const events = sampleRun({ steps: 9 });
     const passed = await collect(recordRun(replay(events), { folder, trackers: [broken.tracker, whole.tracker] }));

@@ -35,7 +35,7 @@ describe("two trainings", () => {
     ]);
   });
 
-  it("are printed by lyceum compare; a training and another folder are refused", async () => {
+  it("are printed by lyceum compare, and another folder is rejected", async () => {
     const { stdout, code } = await runInProcess(["compare", "a", "b"], { folder });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^A {2}a: grpo on math, .* 20 steps, .*, completed\nB {2}b: /);

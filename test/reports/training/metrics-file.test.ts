@@ -77,7 +77,7 @@ describe("recordRun", () => {
     expect(record.elapsedMs).toBe(10 * 2100 + 20 * 2100);
   });
 
-  it("keeps the time of the first start through resumptions", async () => {
+  it("keeps the time of the first start after resumptions", async () => {
     await collect(recordRun(replay(sampleRun({ steps: 30, stopAt: 10 })), { folder }));
     const before = (await readMetrics(path())).header.startedAt;
     await collect(recordRun(replay(sampleRun({ steps: 30, resumedFrom: 10 })), { folder }));
@@ -192,7 +192,7 @@ describe("readMetrics", () => {
     expect(file.skippedLines).toBe(junk.length);
   });
 
-  it("refuses a missing file, an empty one, another format and another version", async () => {
+  it("rejects a missing file, an empty one, another format and another version", async () => {
     await expect(readMetrics(path())).rejects.toMatchObject({ code: "data.not-found" });
     for (const text of ["", "hello\n", '{"type":"header","format":"lyceum-metrics","version":2,"startedAt":""}\n']) {
       await writeFile(path(), text);

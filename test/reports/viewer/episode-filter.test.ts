@@ -10,7 +10,7 @@ function row(id: string, parts: Partial<EpisodeRow>): EpisodeRow {
 
 const ids = (rows: readonly EpisodeRow[]): string => rows.map(({ id }) => id).join(" ");
 
-it("an agent's filter looks at what that agent did and earned", () => {
+it("an agent's filter selects by that agent's actions and rewards", () => {
   const rows = [
     row("both", { reward: 0.5, rewards: { first: 1, second: 0 } }),
     row("one", { reward: 0.25, rewards: { second: 0.25 } }),
@@ -26,7 +26,7 @@ it("an agent's filter looks at what that agent did and earned", () => {
   expect(ids(filterRows([row("alone", {})], { agent: "agent" }))).toBe("alone");
 });
 
-it("steps are a number or a range, and what is neither lets everything through", () => {
+it("steps are a number or a range, and anything else selects all", () => {
   const rows = [undefined, 1, 2, 3, 30].map((step) => row(String(step), { step }));
   const through = (step: string): string => ids(filterRows(rows, parseFilter(new URLSearchParams({ step }))));
   expect(through("2")).toBe("2");

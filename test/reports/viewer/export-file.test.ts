@@ -17,7 +17,7 @@ function exportedRun(html: string): ExportedRun {
 }
 
 describe("an exported file", () => {
-  it("has a whole run, filtered and searched as the server does it", async () => {
+  it("has a whole run, filtered and searched like on the server", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 30 });
     const source = folderSource(folder);
@@ -32,7 +32,7 @@ describe("an exported file", () => {
     }
   });
 
-  it("has a training's episodes too, where it keeps a trace", async () => {
+  it("has the episodes of a training if it has a trace", async () => {
     const folder = await temporaryFolder();
     await writeTracedTraining(folder);
     const source = folderSource(folder);
@@ -47,7 +47,7 @@ describe("an exported file", () => {
     expect(some.view.note).toContain("12 of the run's 120 transcripts");
   });
 
-  it("holds no more than is asked for, evenly over the run, and says so", async () => {
+  it("contains at most the requested number of episodes, evenly spread over the run, and reports it", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 30 });
     const source = folderSource(folder);
@@ -60,7 +60,7 @@ describe("an exported file", () => {
     });
   });
 
-  it("is closed to what its texts say, and to scripts but its own", async () => {
+  it("executes no text of the run, and no scripts except its own", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 1 });
     const html = await exportFile({ source: folderSource(folder), path: ".", page, episodes: 10 });

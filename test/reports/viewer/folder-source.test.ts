@@ -26,7 +26,7 @@ import { temporaryFolder } from "./viewed-folder.ts";
 const all = { filter: {}, offset: 0, limit: 500 };
 
 describe("the runs of a folder", () => {
-  it("are found with their figures, newest first, whatever else lies there", async () => {
+  it("are found with their figures, newest first, whatever else is in the folder", async () => {
     const folder = await temporaryFolder();
     const summary = await evaluatePair(join(folder, "evals/pair"), { tasks: 12 });
     await writeTraining(join(folder, "train"), trainingEvents(40));
@@ -44,7 +44,7 @@ describe("the runs of a folder", () => {
     expect(runs[2]).toMatchObject({ status: "failed", problem: expect.stringContaining("cannot be read") });
   });
 
-  it("are one where the folder is a run itself", async () => {
+  it("are one run if the folder is itself a run", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 2 });
     const source = folderSource(folder);
@@ -52,7 +52,7 @@ describe("the runs of a folder", () => {
     expect((await source.episodes(".", all)).total).toBe(2);
   });
 
-  it("outside are refused, by dots, absolutely, behind links and by nonsense", async () => {
+  it("outside are rejected, with dots, as absolute paths, behind links and as nonsense", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(join(folder, "secret"), { tasks: 2 });
     await evaluatePair(join(folder, "in/run"), { tasks: 2 });
@@ -168,7 +168,7 @@ describe("an evaluation", () => {
     expect(narrowed.matched).toBe(2);
   });
 
-  it("compares with another, with the paths that were asked for", async () => {
+  it("compares with another, with the requested paths", async () => {
     const home = await temporaryFolder();
     await evaluatePair(join(home, "a"), { tasks: 10 });
     await evaluatePair(join(home, "b"), { tasks: 10, hard: 5, name: "better" });
@@ -180,8 +180,8 @@ describe("an evaluation", () => {
   });
 });
 
-describe("a run that goes on", () => {
-  it("is followed line by line: torn lines and traces that lag are read later, once", async () => {
+describe("a run in progress", () => {
+  it("is followed line by line, and incomplete lines and late traces are read later, once", async () => {
     const folder = await temporaryFolder();
     const whole = await temporaryFolder();
     await evaluatePair(whole, { tasks: 10 });
@@ -202,7 +202,7 @@ describe("a run that goes on", () => {
     expect(lagging).toBeLessThan(10);
     await copyFile(from.episodes, to.episodes);
     expect(await count()).toBe(10);
-    // An episode that failed and is played again takes the place of the failure.
+    // An episode that failed and is played again replaces the failure.
     const failure = lines.find((line) => line.includes('"status":"failed"')) ?? lines[0]!;
     await appendFile(to.index, `${failure}\n`);
     expect(await count()).toBe(10);
@@ -210,7 +210,7 @@ describe("a run that goes on", () => {
     expect(run.metrics.accuracy!.value).toBeCloseTo((await readSummary(whole)).metrics.accuracy!.value, 12);
   });
 
-  it("is read anew where another took its place", async () => {
+  it("is read again if another run replaced it", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 10 });
     const source = folderSource(folder);
@@ -222,7 +222,7 @@ describe("a run that goes on", () => {
 });
 
 describe("a training", () => {
-  it("has its curves, and more of them as it goes on", async () => {
+  it("has its curves, which grow while it runs", async () => {
     const folder = await temporaryFolder();
     const events = [...trainingEvents(50)];
     await writeTraining(folder, events.slice(0, 20));
@@ -255,7 +255,7 @@ describe("a training", () => {
 });
 
 describe("the episodes of a training", () => {
-  it("are listed, filtered and searched as an evaluation's, by step and agent too", async () => {
+  it("are listed, filtered and searched like those of an evaluation, also by step and agent", async () => {
     const folder = await temporaryFolder();
     await writeTracedTraining(folder);
     const source = folderSource(folder);
@@ -284,7 +284,7 @@ describe("the episodes of a training", () => {
     expect(view).not.toHaveProperty("task");
   });
 
-  it("grow with the run, and go back with one that was killed and resumed", async () => {
+  it("grow with the run, and are reset with a run that was killed and resumed", async () => {
     const folder = await temporaryFolder();
     await writeTracedTraining(folder, { to: 3 });
     const source = folderSource(folder);
@@ -292,7 +292,7 @@ describe("the episodes of a training", () => {
     const first = await list();
     expect(first).toHaveLength(60);
     expect(await source.run(".")).toMatchObject({ status: "stopped", trace: { episodes: 60 } });
-    // Killed within step 4: an episode that no step tells of, and a part of another.
+    // Killed in step 4: an episode without a step event, and a part of another.
     const trace = tracePath(folder);
     const { size } = await stat(trace);
     const episode = { ...(await source.episode(".", { id: first[0]!.slice(2), filter: {} })).episode, id: "later" };
@@ -325,7 +325,7 @@ describe("the episodes of a training", () => {
     expect((await source.run(".")) as TrainingView).toMatchObject({ trace: { episodes: 120 } });
   });
 
-  it("are absent where it keeps no trace", async () => {
+  it("are absent if it has no trace", async () => {
     const folder = await temporaryFolder();
     await writeTraining(folder, trainingEvents(3));
     const source = folderSource(folder);

@@ -15,7 +15,7 @@ import { timeline } from "../../../src/reports/viewer/page/timeline.ts";
 import type { RunSummary } from "../../../src/reports/viewer/view-source.ts";
 
 describe("smoothed", () => {
-  it("starts at the first value and follows the mean of what came before", () => {
+  it("starts at the first value and follows the mean of earlier values", () => {
     expect(smoothed([1, 1, 1], 0.9)).toEqual([1, 1, 1].map((value) => expect.closeTo(value, 12)));
     const [, second, third] = smoothed([0, 1, 1], 0.5);
     expect(second).toBeCloseTo(2 / 3, 12);
@@ -23,7 +23,7 @@ describe("smoothed", () => {
     expect(smoothed([3, -1, 4], 0)).toEqual([3, -1, 4]);
   });
 
-  it("keeps gaps, and goes on behind them as if they were not there", () => {
+  it("keeps gaps, and continues after them as if they did not exist", () => {
     const [first, gap, last] = smoothed([2, null, 4], 0.5);
     expect([first, gap]).toEqual([2, null]);
     expect(last).toBeCloseTo(smoothed([2, 4], 0.5)[1]!, 12);
@@ -54,7 +54,7 @@ describe("sortRows", () => {
     expect(sortRows(rows, { by, descending: true }).map(({ v }) => v)).toEqual([10, 3, 3, undefined, Number.NaN]);
   });
 
-  it("sorts names as people count", () => {
+  it("sorts names with numbers numerically", () => {
     const names = ["run-10", "run-9", "a"];
     expect(sortRows(names, { by: (name) => name, descending: false })).toEqual(["a", "run-9", "run-10"]);
   });
@@ -81,7 +81,7 @@ describe("the list of runs", () => {
     expect(nextOrder(order, "model")).toEqual({ sort: "model", descending: false });
   });
 
-  it("is searched for words in any order, status and kind among them", () => {
+  it("is searched for words in any order, also in status and kind", () => {
     const failed = run({ status: "failed" });
     expect(matchesWords(failed, "MATH failed")).toBe(true);
     expect(matchesWords(failed, "training grpo")).toBe(true);
@@ -99,7 +99,7 @@ describe("differences", () => {
     expect(metricText("accuracy", 0.5)).toBe("50.0%");
   });
 
-  it("of configs are found in every depth", () => {
+  it("of configs are found at every depth", () => {
     const configs = [
       { seed: 1, model: { path: "a", lora: { rank: 8 } }, tasks: [1, 2] },
       { seed: 2, model: { path: "a", lora: { rank: 16 } }, tasks: [1, 2] },
@@ -117,7 +117,7 @@ describe("differences", () => {
 describe("messageSegments", () => {
   const call = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>';
 
-  it("sets calls and results between tags apart", () => {
+  it("separates calls and results in tags", () => {
     expect(messageSegments(`I add.\n${call}\ndone`, "assistant")).toMatchObject([
       { kind: "text", text: "I add.\n" },
       { kind: "call", name: "add", arguments: { a: 1 } },
@@ -131,7 +131,7 @@ describe("messageSegments", () => {
     );
   });
 
-  it("takes calls in what a model reads for examples", () => {
+  it("treats calls in prompts as examples", () => {
     expect(messageSegments(`Call so: ${call}`, "user")).toMatchObject([{ kind: "text", text: `Call so: ${call}` }]);
     const quoted = "<tool_response>2</tool_response>";
     expect(messageSegments(quoted, "assistant")).toMatchObject([{ kind: "text", text: quoted }]);
@@ -150,7 +150,7 @@ describe("messageSegments", () => {
     expect(segment!.text.length).toBeGreaterThan(0);
   });
 
-  it("loses nothing but tags and blank stretches, and gives every token one place", () => {
+  it("loses only tags and blank text, and assigns every token to one place", () => {
     const pieces = fc.constantFrom(
       call,
       "<tool_call>",
@@ -205,7 +205,7 @@ describe("timeline", () => {
       return `${turn === undefined ? `to ${readers.join("+")}` : agent}: ${part!.type === "text" ? part!.text : ""}`;
     });
 
-  it("has the messages of all agents turn by turn, what they read before what they wrote", () => {
+  it("has the messages of all agents by turn, prompts before completions", () => {
     const x = agent([
       [0, "user", "begin"],
       [0, "assistant", "5"],
@@ -222,7 +222,7 @@ describe("timeline", () => {
     ]);
   });
 
-  it("shows once what several read at once, and twice what two wrote", () => {
+  it("shows once what several agents read in the same turn, and twice what two agents wrote", () => {
     const a = agent([
       [0, "user", "all: begin"],
       [0, "assistant", "hi"],
@@ -239,7 +239,7 @@ describe("timeline", () => {
 });
 
 describe("promptNames", () => {
-  it("leave out what all prompts begin with, if that is long", () => {
+  it("omit the common beginning of all prompts if it is long", () => {
     const instruction = "Answer the question, with these tools where they help:";
     expect(promptNames([`${instruction} 1 + 1?`, `${instruction} 10 - 2?`, `${instruction} 1 + 1?`])).toEqual([
       "… 1 + 1?",
@@ -267,7 +267,7 @@ describe("chartValues", () => {
     steps: [1, 2],
   };
 
-  it("has every line over the steps of all", () => {
+  it("has every line at all steps", () => {
     const { steps, lines } = chartValues(chart, { smoothing: 0, isLog: false });
     expect(steps).toEqual([1, 2]);
     expect(lines.map(({ values }) => values)).toEqual([
@@ -276,7 +276,7 @@ describe("chartValues", () => {
     ]);
   });
 
-  it("draws a smoothed line with the recorded one; dots stay", () => {
+  it("draws a smoothed line with the recorded one, and dots stay", () => {
     const dots = { ...chart, series: [...chart.series, series("held out", [1, 2], { dots: true })] };
     const { lines } = chartValues(dots, { smoothing: 0.5, isLog: false });
     expect(lines.map(({ kind, series }) => `${series} ${kind}`)).toEqual([
@@ -290,7 +290,7 @@ describe("chartValues", () => {
     expect(lines[4]!.values).toEqual([1, 2]);
   });
 
-  it("has gaps for what a log scale cannot show", () => {
+  it("has gaps for values that a log scale cannot show", () => {
     const zero = { ...chart, series: [series("kl", [0, 1e-3])] };
     expect(chartValues(zero, { smoothing: 0, isLog: true }).lines[0]!.values).toEqual([null, 1e-3]);
   });
@@ -301,7 +301,7 @@ describe("overlaidCharts", () => {
     { title: "Reward", charts: [{ title, series: lines, steps: [1, last] as const }] },
   ];
 
-  it("has a chart of each metric with a line of each run, in the colour of the run", () => {
+  it("has one chart per metric with one line per run, in the run's colour", () => {
     const runs = [
       { name: "a", sections: sectionsOf("Length", [series("mean", [1]), series("max", [9])], 10) },
       { name: "b", sections: sectionsOf("Length: max", [series("max", [8])], 20) },

@@ -49,7 +49,7 @@ const route: fc.Arbitrary<Route> = fc.oneof(
 );
 
 describe("an address", () => {
-  it("opens what it was made of", () => {
+  it("opens the page that it was made from", () => {
     fc.assert(
       fc.property(route, (one) => {
         expect(parseHash(routeHash(one))).toEqual(one);
@@ -57,7 +57,7 @@ describe("an address", () => {
     );
   });
 
-  it("of anything opens something", () => {
+  it("of any text opens a page", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (hash) => {
         expect(parseHash(hash).page).toBeTypeOf("string");

@@ -17,8 +17,8 @@ const end = (number: number, reason: "completed" | "aborted"): TrainingEvent => 
   ...{ type: "run-end", reason, step: number, elapsedMs: number },
 });
 
-describe("the line of a training", () => {
-  it("of megabytes has its last figures, and a trend that rises as it does", async () => {
+describe("the list entry of a training", () => {
+  it("of megabytes has its last figures, and a trend that rises with its reward", async () => {
     const folder = await temporaryFolder();
     const padding = Object.fromEntries(Array.from({ length: 20 }, (_, place) => [`metric/${place}`, place / 7]));
     const steps = Array.from({ length: 6_000 }, (_, n) => step(n + 1, { ...padding, "reward/mean": n + 1 }));
@@ -33,7 +33,7 @@ describe("the line of a training", () => {
     expect(trend.at(-1)).toBeGreaterThan(5_400);
   });
 
-  it("is read again if the file has changed, and only whole lines count", async () => {
+  it("is read again if the file has changed, and only complete lines count", async () => {
     const folder = await temporaryFolder();
     const source = folderSource(folder);
     const line = async () => (await source.runs()).runs[0]!;
@@ -65,14 +65,14 @@ describe("the line of a training", () => {
     ["a line of a wrong form", '{"type":"step","step":"<b>","steps":{},"metrics":[]}\n'],
     ["texts that look like events", '{"type":"sample","step":1,"prompt":"{\\"type\\":\\"step\\"","completion":""}\n'],
     ["no JSON", "\u0000\u0000\n"],
-  ])("passes over %s", async (_, text) => {
+  ])("ignores %s", async (_, text) => {
     const folder = await temporaryFolder();
     await writeTraining(folder, [start, step(3, { "reward/mean": 0.75 })]);
     await appendFile(join(folder, "metrics.jsonl"), text);
     expect((await folderSource(folder).runs()).runs).toMatchObject([{ done: 3, scores: { reward: 0.75 } }]);
   });
 
-  it("says what is wrong with a file that is none", async () => {
+  it("describes the error of a file that is not a training's", async () => {
     const folder = await temporaryFolder();
     for (const [name, text] of [
       ["a", "\n"],
@@ -88,8 +88,8 @@ describe("the line of a training", () => {
   });
 });
 
-describe("the line of an evaluation", () => {
-  it("is that of its summary however many tasks follow, and however the file is laid out", async () => {
+describe("the list entry of an evaluation", () => {
+  it("is that of its summary, with any number of tasks, and however the file is formatted", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 3 });
     const { summary: path } = runFolder(folder);
@@ -109,7 +109,7 @@ describe("the line of an evaluation", () => {
     }
   });
 
-  it("is read again if its summary has changed, and says what is wrong with it", async () => {
+  it("is read again if its summary has changed, and describes its error", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 3 });
     const { summary: path } = runFolder(folder);
@@ -133,8 +133,8 @@ async function killedEvaluation(): Promise<{ readonly folder: string; readonly f
   return { folder, files };
 }
 
-describe("the line of an evaluation without a summary", () => {
-  it("has the figures of the run's own page", async () => {
+describe("the list entry of an evaluation without a summary", () => {
+  it("has the figures of the run's page", async () => {
     const { folder } = await killedEvaluation();
     const source = folderSource(folder);
     const { counts, metrics } = (await source.run(".")) as EvaluationView;
@@ -150,7 +150,7 @@ describe("the line of an evaluation without a summary", () => {
     ["an episode that was played twice", (text: string) => `${text}${text.split("\n")[0]}\n`, 9],
     ["lines of two values, and of none", (text: string) => `${text}0,0\n\n`, 9],
     ["no line", () => "", 0],
-  ])("counts as that page does: %s", async (_, change, done) => {
+  ])("counts like that page: %s", async (_, change, done) => {
     const { folder, files } = await killedEvaluation();
     await writeFile(files.index, change(await readFile(files.index, "utf8")));
     const source = folderSource(folder);
@@ -158,7 +158,7 @@ describe("the line of an evaluation without a summary", () => {
     expect(await source.run(".")).toMatchObject({ counts: { played: done } });
   });
 
-  it("leaves out episodes that are not written yet", async () => {
+  it("omits episodes that are not written yet", async () => {
     const { folder, files } = await killedEvaluation();
     const source = folderSource(folder);
     const episodes = await readFile(files.episodes);
@@ -169,7 +169,7 @@ describe("the line of an evaluation without a summary", () => {
     expect((await source.runs()).runs).toMatchObject([{ done: 9 }]);
   });
 
-  it("counts again if its index has changed, and only then; the status is that of its process", async () => {
+  it("counts again only if its index has changed, and has the status of its process", async () => {
     const { folder, files } = await killedEvaluation();
     const source = folderSource(folder);
     await utimes(files.index, 1, 1);
@@ -196,7 +196,7 @@ describe("the line of an evaluation without a summary", () => {
   });
 });
 
-it("the list stops when its request ends", async () => {
+it("the list stops if its request ends", async () => {
   const folder = await temporaryFolder();
   await writeTraining(folder, [start]);
   await expect(folderSource(folder).runs(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");

@@ -11,7 +11,7 @@ import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 
-/** Makes the lock of a run that has not ended, and returns the run's status. */
+/** Creates the lock of a run that has not ended, and returns the run's status. */
 type Unfinished = (lock?: object) => Promise<string>;
 
 async function unfinishedTraining(): Promise<{ readonly folder: string; readonly files: readonly string[] }> {
@@ -32,7 +32,7 @@ describe.each([
   ["a training", unfinishedTraining],
   ["an evaluation", unfinishedEvaluation],
 ])("the status of %s that has not ended", (_, unfinished) => {
-  it("is that of its process: running while it lives, stopped once it is killed", async () => {
+  it("is that of its process: running while it lives, stopped after a kill", async () => {
     const { folder } = await unfinished();
     const statusOf: Unfinished = async (lock) => {
       if (lock !== undefined) await writeFile(lockPath(folder), JSON.stringify(lock));
@@ -64,7 +64,7 @@ describe.each([
 });
 
 describe("a training that is recorded", () => {
-  it("locks its folder while it goes on, and no other run may write there", async () => {
+  it("locks its folder while it runs, and no other run may write there", async () => {
     const folder = await temporaryFolder();
     const events = recordRun(asyncEvents(), { folder });
     for await (const event of events) {

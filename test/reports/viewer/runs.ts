@@ -12,7 +12,7 @@ import type { EvaluateOptions } from "../../../src/evaluation/evaluate-options.t
 import type { EvaluationSummary } from "../../../src/evaluation/log/summary.ts";
 import { openMetricsWriter } from "../../../src/reports/training/metrics-file.ts";
 
-/** Text that would run, load or hide, were it taken for markup; and characters that cannot be seen. */
+/** Text that would run, load or hide if it were used as markup, and invisible characters. */
 export const hostile =
   '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2"></pre></script><!-- \u202eevil\u0000 &amp; ünïcode 🙂';
 
@@ -22,8 +22,8 @@ interface SumTask {
 }
 
 /**
- * A coder and a reviewer over two turns. Task n is solved where n is no multiple of `hard`; every ninth reward is
- * unscored, every eleventh step throws. The first task's texts are hostile.
+ * A coder and a reviewer over two turns. Task n is solved if n is not a multiple of `hard`. Every ninth reward is
+ * unscored, and every eleventh step throws. The first task's texts are hostile.
  */
 export function pairEnvironment(count: number): EnvironmentDefinition<SumTask> {
   return defineParallelEnvironment({
@@ -54,7 +54,10 @@ export function pairEnvironment(count: number): EnvironmentDefinition<SumTask> {
   });
 }
 
-/** A policy that solves what is no multiple of `hard`, with a tool call, reasoning, usage and log-probabilities. */
+/**
+ * A policy that solves tasks that are not a multiple of `hard`, with a tool call, reasoning, usage and
+ * log-probabilities.
+ */
 export function pairPolicy(name: string, { hard }: { readonly hard: number }): Policy {
   return {
     specificationVersion: "v1",
@@ -83,7 +86,7 @@ export function pairPolicy(name: string, { hard }: { readonly hard: number }): P
           message: { ...message, content: turn === 1 ? [reasoning, ...message.content] : message.content, ...calls },
           finish: n % 7 === 6 ? "length" : "stop",
         },
-        // Turn 0 is told without log-probabilities.
+        // Turn 0 has no log-probabilities.
         ...(turn === 1 && agent === "coder" ? { logprobs } : {}),
         usage: { promptTokens: 100 + n, completionTokens: logprobs.length },
         latencyMs: 120 + n,
@@ -117,7 +120,7 @@ export async function evaluatePair(
   return summary!;
 }
 
-/** The events of a training of `steps` steps, `taken` of which are done. */
+/** The events of a training of `steps` steps, of which `taken` are done. */
 export function* trainingEvents(steps: number, taken: number = steps): Generator<TrainingEvent, void, undefined> {
   const random = createRandom(5);
   const model = { name: "SmolLM2-135M-Instruct", trainableParameters: 4_884_480, device: "cpu" };
@@ -159,7 +162,7 @@ export function* trainingEvents(steps: number, taken: number = steps): Generator
   if (taken === steps) yield { type: "run-end", reason: "completed", step: steps, elapsedMs: steps * 6_000 };
 }
 
-/** Writes events as a training's metrics file. */
+/** Writes events to a training's metrics file. */
 export async function writeTraining(folder: string, events: Iterable<TrainingEvent>): Promise<void> {
   await mkdir(folder, { recursive: true });
   await using writer = await openMetricsWriter({

@@ -14,7 +14,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Asks with headers that `fetch` would not let through. */
+/** Sends headers that `fetch` would reject. */
 function ask(
   url: string,
   options: { readonly method?: string; readonly path?: string; readonly headers?: Record<string, string> } = {},
@@ -48,7 +48,7 @@ describe("the server", () => {
     expect(JSON.parse((await ask(`${url}api/compare?first=run&second=run`)).body)).toMatchObject({ shared: 12 });
   });
 
-  it("answers this machine alone, by its name and address", async () => {
+  it("answers only this machine, by its name and address", async () => {
     const { url } = await servedFolder(await temporaryFolder());
     const { port } = new URL(url);
     for (const host of [`localhost:${port}`, `127.0.0.1:${port}`]) {
@@ -87,14 +87,14 @@ describe("the server", () => {
     "/%",
     "*",
     "http://evil.example/",
-  ])("answers the path %j without a failure of its own", async (path) => {
+  ])("answers the path %j without an error of its own", async (path) => {
     const { url } = await servedFolder(await temporaryFolder());
     const { status, headers } = await ask(url, { path });
     expect([400, 404]).toContain(status);
     expect(headers["content-type"]).toContain("text/plain");
   });
 
-  it("only reads, and knows no other page", async () => {
+  it("only reads, and has no other page", async () => {
     const { url } = await servedFolder(await temporaryFolder());
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) expect((await ask(url, { method })).status).toBe(405);
     for (const path of [
@@ -111,7 +111,7 @@ describe("the server", () => {
     expect((await ask(`${url}%ff%00`)).status).toBe(404);
   });
 
-  it("refuses paths out of its folder, whoever writes them and however", async () => {
+  it("rejects paths outside of its folder in any form", async () => {
     const home = await temporaryFolder();
     await evaluatePair(join(home, "secret"), { tasks: 2 });
     await evaluatePair(join(home, "in/run"), { tasks: 2 });
@@ -126,7 +126,7 @@ describe("the server", () => {
     }
   });
 
-  it("gives text as data, never as a page, and forbids scripts but its own", async () => {
+  it("sends text as data, never as a page, and allows only its own scripts", async () => {
     const folder = await temporaryFolder();
     await evaluatePair(folder, { tasks: 1 });
     const { url } = await servedFolder(folder);
@@ -141,7 +141,7 @@ describe("the server", () => {
     expect(missing.headers["content-type"]).toContain("application/json");
   });
 
-  it("says that a port is taken, and lets go of its own", async () => {
+  it("reports that a port is in use, and releases its own", async () => {
     const folder = await temporaryFolder();
     const server = await servedFolder(folder);
     const port = Number(new URL(server.url).port);

@@ -46,12 +46,12 @@ function identity(rotated: boolean): Pick<EvaluationManifest, "identity"> {
 const tokenizerOf = (sampleIndex: number, rotated: boolean) => async (agent: string) =>
   modelOfAgent(agent, { sampleIndex, ...identity(rotated) }) === "here" ? tokenizer : undefined;
 
-it("are one for each sampled token, whole characters with the last of theirs", async () => {
+it("are one per sampled token, and a character is whole in its last token", async () => {
   const texts = await tokenTexts(episode(0), tokenizerOf(0, false));
   expect(texts).toEqual({ one: { 1: ["a", "", "ü", "", "", "", "🙂"] } });
 });
 
-it("are of the model in the seat", async () => {
+it("are of the agent's model", async () => {
   const texts = await tokenTexts(episode(1), tokenizerOf(1, true));
   expect(texts).toEqual({ two: { 1: ["b"] } });
 });

@@ -24,7 +24,7 @@ function agent(reward: number | null, text: string): AgentEpisode {
   };
 }
 
-/** Episodes of one number differ in what they earned and how long they took, and often not in their length. */
+/** Episodes with the same number differ in reward and duration, and often have the same length. */
 function episode(n: number, options: { readonly take: number; readonly text?: string }): Episode {
   const { take, text = "ü" } = options;
   return {
@@ -40,16 +40,16 @@ function episode(n: number, options: { readonly take: number; readonly text?: st
   };
 }
 
-/** A run that writes its trace and index by hand, so that everything can happen between two lines. */
+/** A run that writes its trace and index itself, so that everything can happen between two lines. */
 class WrittenRun {
   readonly path: string;
   steps: StepEnd[] = [];
-  /** The steps as the metrics have them: they may lag. */
+  /** The steps according to the metrics, which may lag. */
   told: readonly StepEnd[] = [];
   #next = 0;
   #take = 0;
   #torn = "";
-  /** Entries that are in the trace and not in the index yet. */
+  /** Entries that are in the trace but not in the index yet. */
   #waiting: string[] = [];
 
   constructor(folder: string) {
@@ -76,7 +76,7 @@ class WrittenRun {
     this.#waiting.push(`${JSON.stringify(traceEntry(JSON.parse(line), place))}\n`);
   }
 
-  /** A part of a line, whose rest comes with the next `write`. */
+  /** A part of a line. The next `write` completes it. */
   async tear(text: string): Promise<void> {
     if (this.#torn !== "") return;
     const line = this.#line(text);
@@ -110,7 +110,7 @@ class WrittenRun {
     this.told = this.steps;
   }
 
-  /** As a run that was killed goes on from a checkpoint. */
+  /** Continues from a checkpoint like a run that was killed. */
   async resume(step: number): Promise<void> {
     const kept = this.steps.slice(0, step);
     const length = kept.at(-1)?.traceLength ?? headerLine().length;
@@ -132,7 +132,7 @@ async function wholeEpisodes(path: string): Promise<Episode[]> {
   return await Array.fromAsync(readTrace(path));
 }
 
-/** What the list has to be, found without an index. */
+/** The expected list, found without an index. */
 async function expectedRows(path: string, steps: readonly StepEnd[]): Promise<object[]> {
   const rows: object[] = [];
   let offset = 0;
@@ -202,7 +202,7 @@ describe("the list of a trace", () => {
       }),
       {
         numRuns: 100,
-        // The metrics tell of steps that were taken back, and then of those in their place.
+        // The metrics have steps that were reset, and then the steps that replaced them.
         examples: [
           [
             [
@@ -216,7 +216,7 @@ describe("the list of a trace", () => {
     );
   });
 
-  it("has the places of episodes, and who acted in them", async () => {
+  it("has the positions of episodes and their agents", async () => {
     const folder = await temporaryFolder();
     const path = tracePath(folder);
     await using trace = await createIndexedTraceWriter({ path });
@@ -235,7 +235,7 @@ describe("the list of a trace", () => {
 });
 
 describe("a trace with an index", () => {
-  it("has an entry for each line, also after a kill, a cut and a loss", async () => {
+  it("has an entry for each line, also after a kill, a truncation and a loss", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "trace.jsonl");
     const cut = fc.record({ written: fc.nat({ max: 6 }), cut: fc.nat({ max: 300 }), indexCut: fc.nat({ max: 300 }) });

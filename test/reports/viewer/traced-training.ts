@@ -8,10 +8,10 @@ import { openMetricsWriter } from "../../../src/reports/training/metrics-file.ts
 import { tracePath } from "../../../src/reports/viewer/trace-index.ts";
 import { evaluatePair } from "./runs.ts";
 
-/** Steps that a {@link writeTracedTraining} may have, of twenty episodes each. */
+/** The maximum number of steps of a {@link writeTracedTraining}, with twenty episodes each. */
 const steps = 6;
 
-/** What is written: three episodes of each of forty sums by two agents, failures among them. */
+/** Three episodes of each of forty sums by two agents, including failures. */
 async function playedEpisodes(): Promise<Episode[]> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-played-"));
   await evaluatePair(folder, { samples: 3 });
@@ -21,7 +21,7 @@ async function playedEpisodes(): Promise<Episode[]> {
   return played.sort((one, other) => one.task.index - other.task.index || one.sampleIndex - other.sampleIndex);
 }
 
-/** A training that keeps a trace, from one step to another; `from` above 0 goes on with one. */
+/** Writes a training with a trace, from one step to another. With `from` above 0, continues it. */
 export async function writeTracedTraining(
   folder: string,
   { from = 0, to = steps, ended = to === steps }: { from?: number; to?: number; ended?: boolean } = {},

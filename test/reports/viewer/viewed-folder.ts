@@ -6,21 +6,21 @@ import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
 import { serveView, type ViewServer } from "../../../src/reports/viewer/server.ts";
 import type { ViewSource } from "../../../src/reports/viewer/view-source.ts";
 
-/** A new folder that goes when the test ends. */
+/** Creates a folder that is removed when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-view-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A source's server, with a page of a few words, until the test ends. */
+/** The server of a source, with a page of a few words. It closes when the test ends. */
 export async function served(source: ViewSource): Promise<ViewServer> {
   const server = await serveView({ source, page: { script: "/* the script */", style: "/* the style */" } });
   onTestFinished(() => server.close());
   return server;
 }
 
-/** A folder's server. */
+/** The server of a folder. */
 export function servedFolder(folder: string): Promise<ViewServer> {
   return served(folderSource(folder));
 }

@@ -82,7 +82,7 @@ describe("Python: main's use of aux is", () => {
     ["none", "a look at it", def("return callable(aux)")],
     ["none", "recursion alone", def("return main(n - 1) if n else 0")],
     ["none", "a module's own call that nothing reads", `table = [1]\n${def("return n")}\nif False: aux(1)`],
-    // Called, and the result thrown away.
+    // Called, and the result is discarded.
     ["ignored", "a bare call", def("aux(n)", "return n")],
     ["ignored", "bound to _", def("_ = aux(n)", "return n")],
     ["ignored", "bound and never read", def("x = aux(n)", "return n")],
@@ -90,7 +90,7 @@ describe("Python: main's use of aux is", () => {
     ["ignored", "bound anew before it is read", def("x = aux(n)", "x = n", "return x")],
     ["ignored", "bound anew on both ways", def("x = aux(n)", "if n: x = 1", "else: x = 2", "return x")],
     ["ignored", "read in dead code alone", def("x = aux(n)", "return n", "return x")],
-    ["ignored", "read where nothing happens", def("x = aux(n)", "if x: pass", "return n")],
+    ["ignored", "read in an empty branch", def("x = aux(n)", "if x: pass", "return n")],
     ["ignored", "a condition of nothing", def("if aux(n): pass", "return n")],
     ["ignored", "a loop of nothing", def("for _ in aux(n): pass", "return n")],
     ["ignored", "an expression of nothing", def("aux(n) + 1", "return n")],
@@ -160,14 +160,14 @@ describe("Python: main's use of aux is", () => {
       "by a function that is called for its result, and once without",
       def("def f():", "    return aux(n)", "y = f()", "f()", "return y + 1"),
     ],
-    ["used", "kept where a branch may replace it", def("x = aux(n)", "if n: x = 1", "return x")],
+    ["used", "kept although a branch may replace it", def("x = aux(n)", "if n: x = 1", "return x")],
     ["used", "after a guard", def("if n == 0: return 0", "return aux(n)")],
     ["used", "by match", def("match aux(n):", "    case 1: return 2", "    case _: return 3")],
     ["used", "in a walrus", def("if (x := aux(n)) > 1: return x", "return 0")],
     ["used", "with recursion", def("return aux(n) if n < 2 else main(n - 1)")],
     ["used", "the result of one handed to another function", def("return abs(aux(n))")],
     ["used", "on arguments that main works out", def("return aux([x + len(str(x)) for x in n])")],
-    // Handed on.
+    // Passed on.
     ["wrapper", "returned as it is", def("return aux(n)")],
     ["wrapper", "below a docstring", def('"""Doc."""', "return aux(n)")],
     ["wrapper", "through a variable", def("x = aux(n)", "return x")],
@@ -207,7 +207,7 @@ describe("JavaScript: main's use of aux is", () => {
     ["ignored", "bound anew", fn("let x = aux(n);", "x = n;", "return x;")],
     ["ignored", "logged", fn("console.log(aux(n));", "return n;")],
     ["ignored", "pushed to nowhere", fn("const xs = [];", "xs.push(aux(n));", "return n;")],
-    ["ignored", "called where it stands", fn("(() => aux(n))();", "return n;")],
+    ["ignored", "called immediately", fn("(() => aux(n))();", "return n;")],
     ["ignored", "a condition of nothing", fn("if (aux(n)) {}", "return n;")],
     ["used", "part of an expression", fn("return aux(n) + 1;")],
     ["used", "as a callback", fn("return n.map(aux);")],
@@ -268,10 +268,10 @@ describe("what each agent defines", () => {
     ["typescript", "function main(n: number): number { return n; }", { defined: true, returns: true }],
     ["typescript", "function main(n: number", { defined: false, problem: expect.any(String) }],
     ["typescript", `x = ${"(".repeat(50_000)}`, { defined: false, problem: expect.any(String) }],
-    // What came before has not broken what takes types out.
+    // The earlier code has not broken the type stripping.
     ["typescript", "const main = (n: number): number => n + 1;", { defined: true, returns: true }],
   ];
-  // Some are long.
+  // Some cases are slow.
   const named = sources.map(([language, source, wanted]) => [language, source.slice(0, 60), source, wanted] as const);
   it.each(named)("%s: %s", async (language, _, source, wanted) => {
     expect((await structure(language, source)).main).toMatchObject(wanted);

@@ -28,7 +28,7 @@ async function opened(name: string, path: string, format: FormatName): Promise<E
   return benchmark.open({ set: { path }, format, shots: benchmark.formats[format]!.shots });
 }
 
-/** The first prompt of a task, and what it earns when it is answered by `answer`, or by the demonstration. */
+/** Returns the first prompt of a task, and its reward for `answer` or for the demonstration. */
 async function play(environment: EnvironmentDefinition, options: { split: string; answer?: string }) {
   const task = await (await environment.tasks(options.split)).get(0);
   const { answer } = options;
@@ -68,7 +68,7 @@ describe("benchmarks", () => {
     }
   });
 
-  it("refuse to be set otherwise than they are", async () => {
+  it("reject other values of their fixed options", async () => {
     const open = named("humaneval").open({ set: { dataset: "mbpp" }, format: "chat", shots: 0 });
     await expect(open).rejects.toMatchObject({ code: "config.invalid" });
     await expect(named("win-rate").open({ set: {}, format: "chat", shots: 0 })).rejects.toThrow("judge");
@@ -109,7 +109,7 @@ describe("code benchmarks with other options", () => {
     }
   });
 
-  it("have several turns where asked, each with feedback, but not as completion", async () => {
+  it("have several turns if requested, each with feedback, but not with format completion", async () => {
     const path = await file(rows);
     const set = { path, maxTurns: 2 };
     const environment = await named("humaneval").open({ set, format: "chat", shots: 0 });
@@ -123,7 +123,7 @@ describe("code benchmarks with other options", () => {
 });
 
 describe("gsm8k", () => {
-  it("as completion has five worked examples of train, then the question", async () => {
+  it("with completion has five worked examples of train, then the question", async () => {
     const environment = await opened("gsm8k", await gsm8kFiles(), "completion");
     const { prompt, reward, said } = await play(environment, { split: "test" });
     const examples = gsm8kRows("train").slice(0, 5);
@@ -137,13 +137,13 @@ describe("gsm8k", () => {
     });
   });
 
-  it("reads an answer up to where the next question would begin", async () => {
+  it("with completion reads an answer up to the beginning of the next question", async () => {
     const environment = await opened("gsm8k", await gsm8kFiles(), "completion");
     const answer = " #### 1\n\nQuestion: what is 5 + 5?\nAnswer: 10";
     expect((await play(environment, { split: "test", answer })).reward).toMatchObject({ value: 1 });
   });
 
-  it("as chat has worked examples as earlier turns", async () => {
+  it("with chat has worked examples as earlier turns", async () => {
     const benchmark = named("gsm8k");
     const environment = await benchmark.open({ set: { path: await gsm8kFiles() }, format: "chat", shots: 2 });
     const { messages, reward } = await play(environment, { split: "test", answer: "The answer is 1" });
@@ -161,7 +161,7 @@ describe("code as completion", () => {
     canonical_solution: "    return 2 * x\n",
   };
 
-  it("goes on with the source, up to what stands beside the function", async () => {
+  it("continues the source, up to the next top-level code", async () => {
     const environment = await opened("humaneval", await file([row]), "completion");
     const own = await play(environment, { split: "test" });
     expect(own).toMatchObject({ prompt: row.prompt, said: row.canonical_solution, reward: { value: 1 } });
@@ -171,7 +171,7 @@ describe("code as completion", () => {
     expect(wrong.reward).toMatchObject({ status: "scored", components: { tests: 0 } });
   });
 
-  it("of MBPP has its paper's prompt with the tests of the task", async () => {
+  it("of MBPP has the prompt of its paper with the tests of the task", async () => {
     const mbpp = (id: number, k: number) => ({
       task_id: id,
       text: `Write a function to add ${k}.`,

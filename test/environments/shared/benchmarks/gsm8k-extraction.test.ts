@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { extractGsm8kAnswer, matchesGsm8k } from "../../../../environments/shared/benchmarks/gsm8k-extraction.ts";
 
-/** Outputs with what the harness's strict and flexible filters read from them. */
+/** Outputs, with the answers that the harness's strict and flexible filters extract. */
 const outputs: readonly [text: string, strict: string, flexible: string][] = [
   ["She has 5 + 3 = <<5+3=8>>8 apples.\n#### 8", "8", "8"],
   ["#### 1,234.50", "1,234.50", "1,234.50"],
@@ -17,7 +17,7 @@ const outputs: readonly [text: string, strict: string, flexible: string][] = [
   ["three hundred, or 300 dollars, ok", "[invalid]", "300"],
 ];
 
-describe("answers of GSM8K as lm-evaluation-harness reads them", () => {
+describe("answers of GSM8K as extracted by lm-evaluation-harness", () => {
   it.each(outputs)("%j", (text, strict, flexible) => {
     expect(extractGsm8kAnswer(text, "strict")).toBe(strict);
     expect(extractGsm8kAnswer(text, "flexible")).toBe(flexible);

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../../../evaluation/answer-environment.ts";
 import { benchmarkFile, noBenchmarkData } from "../../../sandbox/benchmark-data.ts";
 
 test.skipIf(noBenchmarkData !== undefined)(
-  `the HumanEval harness's example samples come to its 0.4999999999999999 ${noBenchmarkData ?? ""}`,
+  `the HumanEval harness's example samples get its pass@1 of 0.4999999999999999 ${noBenchmarkData ?? ""}`,
   async () => {
     const rows = await readBenchmarkRows(benchmarkFile("humaneval-example-samples.jsonl"));
     const samples = rows.map((row) => (row as { readonly completion: string }).completion);

@@ -19,7 +19,7 @@ async function problemsOf(name: string, problemOf: (row: unknown) => CodeProblem
   return (await readBenchmarkRows(benchmarkFile(name))).map(problemOf);
 }
 
-describe.skipIf(noBenchmarkData)("every published problem is read", () => {
+describe.skipIf(noBenchmarkData)("every published problem is parsed", () => {
   it.each<[string, (row: unknown) => CodeProblem, { calls: number; judge: number; tests: number }]>([
     ["HumanEval.jsonl.gz", humanEvalProblem, { calls: 155, judge: 9, tests: 1_133 }],
     ["coop-humaneval.json", humanEvalProblem, { calls: 82, judge: 0, tests: 419 }],
@@ -49,7 +49,7 @@ describe.skipIf(noBenchmarkData)("the benchmarks' own solutions", () => {
   });
   afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-  /** Problems whose solution, changed, does not pass; the processor time is in milliseconds. */
+  /** Problems whose changed solution does not pass. The processor time is in milliseconds. */
   const failing = async (
     problems: readonly CodeProblem[],
     { cpuMs, change }: { readonly cpuMs: number; readonly change: (code: string) => string },
@@ -67,7 +67,7 @@ describe.skipIf(noBenchmarkData)("the benchmarks' own solutions", () => {
   };
   const unchanged = { cpuMs: 20_000, change: (code: string): string => code };
 
-  it("of HumanEval pass, and none does whose function returns nothing", async () => {
+  it("of HumanEval pass, and none passes if its function returns nothing", async () => {
     const problems = await problemsOf("HumanEval.jsonl.gz", humanEvalProblem);
     expect(await failing(problems, unchanged)).toEqual([]);
     const silent = (code: string): string => code.replace(/^( *)return\b.*(?:\n(?:\1[ )\]}].*)?)*/gm, "$1return\n");
@@ -87,7 +87,7 @@ describe("rows", () => {
     test: "def check(candidate):\n    assert candidate(1) == helper(1)\n",
   };
 
-  it("keep the helpers of their prompt for the judge, and not the function asked for", () => {
+  it("keep the helpers of their prompt for the judge, but not the requested function", () => {
     const { suite, solution } = humanEvalProblem({ ...row, canonical_solution: "    return x\n" });
     expect(solution).toBe(`${row.prompt}    return x\n`);
     expect(suite).toMatchObject({
@@ -97,7 +97,7 @@ describe("rows", () => {
     });
   });
 
-  it("that lack a field are refused, with its name", () => {
+  it("that lack a field are rejected, with its name", () => {
     const wrong: [string, (row: unknown) => CodeProblem, unknown][] = [
       ["entry_point", humanEvalProblem, { ...row, entry_point: undefined }],
       ["test_list", mbppProblem, { task_id: 1, text: "", code: "", test_setup_code: "", test_list: [] }],
@@ -112,7 +112,7 @@ describe("rows", () => {
     expect(() => humanEvalProblem(null)).toThrow("HumanEval");
   });
 
-  it("whose tests call nothing are refused", () => {
+  it("whose tests call nothing are rejected", () => {
     const mbpp = { task_id: 1, text: "t", code: "def f(): pass", test_setup_code: "", test_list: ["assert True"] };
     expect(() => mbppProblem(mbpp)).toThrow(expect.objectContaining({ code: "data.malformed" }));
     const classes = {
@@ -126,7 +126,7 @@ describe("rows", () => {
     expect(() => classEvalProblem(classes)).toThrow(expect.objectContaining({ code: "data.malformed" }));
   });
 
-  it("of CoMLRL's MBPP are put right where the candidate's name was written over another", () => {
+  it("of CoMLRL's MBPP are repaired if the candidate's name replaced another", () => {
     const problem = (test: string): CodeProblem =>
       sanitizedMbppProblem({ task_id: "MBPP/0", prompt: "def f(x):\n  '''x'''\n", entry_point: "f", test });
     expect(
@@ -151,7 +151,7 @@ describe("readBenchmarkRows", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it("reads lists and lines, packed or not", async () => {
+  it("reads lists and lines, compressed or not", async () => {
     const files: [string, string | Buffer][] = [
       ["a.json", '[{"a":1}, {"a":2}]'],
       ["a.jsonl", '{"a":1}\n\n{"a":2}\r\n'],
@@ -163,7 +163,7 @@ describe("readBenchmarkRows", () => {
     }
   });
 
-  it("refuses what is missing and what is neither", async () => {
+  it("rejects a missing file, and a file in neither format", async () => {
     await expect(readBenchmarkRows(join(folder, "none.json"))).rejects.toMatchObject({ code: "data.not-found" });
     const files: [string, string][] = [
       ["object.json", "{}"],

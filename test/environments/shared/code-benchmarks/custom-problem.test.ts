@@ -27,13 +27,13 @@ describe("a problem of one's own", () => {
     });
   });
 
-  it("keeps what its prompt defines for the judge", () => {
+  it("keeps the definitions of its prompt for the judge", () => {
     const prompt = "def base():\n    return 1\n\ndef inc(x):\n    '''Add base().'''\n";
     const { suite } = customProblem({ ...row, prompt, tests: ["assert inc(1) == 1 + base()"] }, "python");
     expect(suite).toMatchObject({ kind: "judge", exports: ["inc"], setup: expect.stringContaining("def base") });
   });
 
-  it("in JavaScript and TypeScript becomes calls", () => {
+  it("in JavaScript and TypeScript is compiled to calls", () => {
     for (const language of ["javascript", "typescript"] as const) {
       expect(customProblem({ ...script, id: "own/1", solution: "const inc = 1;", language }, language)).toMatchObject({
         id: "own/1",
@@ -67,7 +67,7 @@ describe("a problem of one's own", () => {
     expect(() => customProblem(wrong, language)).toThrow(name);
   });
 
-  it("is found in a file, and a bad one is named by its place", async () => {
+  it("is read from a file, and an error names its position", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-own-"));
     try {
       const path = join(folder, "own.jsonl");

@@ -46,7 +46,7 @@ async function idsOf(
 }
 
 describe("the sanitized MBPP", () => {
-  it("is in the form of the published rows, with the solution", () => {
+  it("has the form of the published rows, with the solution", () => {
     const { suite, ...problem } = sanitizedMbppProblem(sanitized(602));
     expect(problem).toEqual({
       id: "MBPP-sanitized/602",
@@ -57,13 +57,13 @@ describe("the sanitized MBPP", () => {
     expect(suite.tests).toHaveLength(2);
   });
 
-  it("is refused if its tests call no function of its code", () => {
+  it("is rejected if its tests call no function of its code", () => {
     expect(() => sanitizedMbppProblem(sanitized(1, "x = 1\n"))).toThrow(
       expect.objectContaining({ code: "data.malformed" }),
     );
   });
 
-  it.skipIf(noBenchmarkData)("has the signatures of the published rows, if it has the same function", async () => {
+  it.skipIf(noBenchmarkData)("has the signatures of the published rows if it has the same function", async () => {
     const full = await readBenchmarkRows(benchmarkFile("mbpp.jsonl"));
     const heads = new Set(
       full.map((row) => {
@@ -75,14 +75,14 @@ describe("the sanitized MBPP", () => {
     );
     const published = await readBenchmarkRows(benchmarkFile("mbpp-sanitized-openmlrl.json"));
     const same = published.map(sanitizedMbppProblem).filter(({ prompt }) => heads.has(prompt.split("\n")[0]));
-    // The others were rewritten when MBPP was sanitized.
+    // The others were rewritten for the sanitized MBPP.
     expect(published).toHaveLength(257);
     expect(same.length).toBeGreaterThanOrEqual(225);
   });
 });
 
 describe("the data set mbpp-coop", () => {
-  it("has every split of a file of the sanitized MBPP, and one of a file as published", async () => {
+  it("has every split of a file of the sanitized MBPP, and one split of a file in the published form", async () => {
     const at = await folder();
     const [whole, test] = [join(at, "whole.json"), join(at, "test.json")];
     await writeFile(whole, JSON.stringify([2, 11, 510, 511, 600, 601, 974].map((id) => sanitized(id))));
@@ -101,7 +101,7 @@ describe("the data set mbpp-coop", () => {
     });
   });
 
-  it("has the test split of one hub data set, and the others of the one that it was made of", async () => {
+  it("has the test split of one hub data set, and the other splits of its source data set", async () => {
     const lines = (...rows: object[]): string => `${rows.map((row) => JSON.stringify(row)).join("\n")}\n`;
     const commits = (files: Record<string, string>) => ({
       branches: { main: "a".repeat(40) },

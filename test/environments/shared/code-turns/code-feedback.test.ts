@@ -15,7 +15,7 @@ import { returned, scriptedSandbox } from "../../../sandbox/scripted-sandbox.ts"
 
 type Way = "returned" | "raised" | "not loaded";
 
-/** Code that shows all that it was asked in its process: by what it returns or raises, or by why it does not load. */
+/** Code that shows everything that it was called with in its process: in return values, errors or load errors. */
 const teller = (way: Way) =>
   scriptedSandbox(({ task }) => {
     const asked = task.kind === "judge" ? task.tests.map((code) => code) : task.kind === "calls" ? task.cases : [];
@@ -33,7 +33,7 @@ const teller = (way: Way) =>
     };
   });
 
-/** The texts by which a test would be known. */
+/** Texts that identify a test. */
 function secretsOf(suite: TestSuite): string[] {
   const shown = visibleTests(suite).map(({ text }) => text);
   const hidden = visibleTests(showAll(suite)).filter(({ index }) => suite.tests[index]!.visible !== true);
@@ -58,7 +58,7 @@ async function feedbackOn(
   return codeFeedback(options, { passed: grade.passed, visible, ...own });
 }
 
-describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, whatever the code tells", () => {
+describe.skipIf(noBenchmarkData)("feedback never has the text of a hidden test, whatever the code does", () => {
   it.each<[string, (row: unknown) => CodeProblem]>([
     ["HumanEval.jsonl.gz", humanEvalProblem],
     ["coop-humaneval.json", humanEvalProblem],
@@ -101,7 +101,7 @@ describe("feedback", () => {
   const problem: CodeProblem = { id: "f", prompt: "", entryPoint: "f", suite };
   const level = { mode: "level_feedback", sandboxSlice: "all" } as const;
 
-  it("shows what the slice picks", async () => {
+  it("shows the tests of sandboxSlice", async () => {
     const failures = async (sandboxSlice: CodeTurnOptions["sandboxSlice"]) =>
       [...(await feedbackOn(problem, "returned", { ...level, sandboxSlice })).matchAll(/Failed: (f\(\d\))/g)].map(
         ([, call]) => call,
@@ -111,13 +111,13 @@ describe("feedback", () => {
     for (const all of [0, null, "all", 9, -9] as const) expect(await failures(all)).toEqual(["f(1)", "f(2)"]);
   });
 
-  it("shows all where tests are shared", async () => {
+  it("shows all tests with shareTests", async () => {
     const shared = { ...problem, suite: showAll(suite) };
     expect(await feedbackOn(shared, "returned", level)).toContain("Visible tests: 0 of 3");
     expect(await feedbackOn(shared, "returned", level)).not.toContain("hidden");
   });
 
-  it("says nothing of tests where the sandbox failed on them alone", async () => {
+  it("does not mention tests if the sandbox failed only on them", async () => {
     let calls = 0;
     const sandbox = scriptedSandbox(() => (calls++ === 0 ? {} : { status: "infra_error" }));
     const grade = await gradeCode({ sandbox, code: "", suite });
@@ -129,7 +129,7 @@ describe("feedback", () => {
     expect(feedback).not.toContain("Visible tests");
   });
 
-  it("does not say that all passed to an agent whose own definition is missing", async () => {
+  it("does not report that all passed to an agent whose own definition is missing", async () => {
     const identity = scriptedSandbox(({ task }) => {
       if (task.kind !== "calls") throw new Error(task.kind);
       return { cases: task.cases.map(({ args }, index) => returned(index, args[0]!)) };
@@ -150,7 +150,7 @@ describe("feedback", () => {
     expect(tell(false)).toBe("Not every level passed.");
   });
 
-  it("counts the lines of errors from the agent's own code", async () => {
+  it("counts the lines of errors from the start of the agent's own code", async () => {
     const visible = { verdicts: [], loadError: { type: "NameError", message: "no x", line: 7 } };
     const of = (linesBefore: number, mode: CodeTurnOptions["mode"] = "level_feedback") =>
       codeFeedback(

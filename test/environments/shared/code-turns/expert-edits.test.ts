@@ -12,7 +12,7 @@ const request = {
 } as const;
 
 describe("an expert's edits", () => {
-  it("are asked for with the problem, the visible tests and the code, and shown as code", async () => {
+  it("request an edit with the problem, the visible tests and the code, and show it as code", async () => {
     const asked: ActRequest[] = [];
     const expert = scriptedPolicy((one) => {
       asked.push(one);
@@ -27,7 +27,7 @@ describe("an expert's edits", () => {
       expect(prompt).toContain(text);
   });
 
-  it("that are none, or that fail, are said to be so", async () => {
+  it("that are empty or fail are reported", async () => {
     const none = await expertEdits(scriptedPolicy(["  "]), request);
     expect(none).toEqual({ text: "The expert returned no edit.", failed: true });
     const broken = scriptedPolicy(() => {
@@ -52,7 +52,7 @@ describe("an expert's edits", () => {
   });
 });
 
-it("an expert is required where the mode asks for one, and only there", () => {
+it("need an expert if the mode uses one, and only then", () => {
   const expert = scriptedPolicy([""]);
   expect(requiredExpert("code", { mode: "expert_edits" }, expert)).toBe(expert);
   expect(requiredExpert("code", { mode: "plain" }, undefined)).toBeUndefined();

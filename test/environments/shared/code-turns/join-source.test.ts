@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { joinSource } from "../../../../environments/shared/code-turns/join-source.ts";
 
-it("puts pieces on lines of their own, and says where each begins", () => {
+it("puts pieces on separate lines and returns where each begins", () => {
   expect(joinSource("javascript", ["a", "b\nc\n", "", "d"])).toEqual({
     source: "a\nb\nc\nd\n",
     linesBefore: [0, 1, 3, 3],
   });
 });
 
-it("puts imports from __future__ first, and keeps every other line where it was", () => {
+it("puts imports from __future__ first and keeps the positions of all other lines", () => {
   const piece = '"""Doc."""\nfrom __future__ import (\n    annotations,\n)\nx = 1';
   const { source, linesBefore } = joinSource("python", ["y = 0", piece, "from __future__ import division; z = 2"]);
   const lines = source.split("\n");
@@ -20,7 +20,7 @@ it("puts imports from __future__ first, and keeps every other line where it was"
   execFileSync("python3", ["-c", source]);
 });
 
-it("leaves what only looks like one", () => {
+it("ignores text that only looks like such an import", () => {
   const text = "s = '''\nfrom __future__ import annotations\n'''\ndef f():\n    pass\n";
   expect(joinSource("python", [text]).source).toBe(text);
   const unreadable = "from __future__ import annotations\nx = 'open";

@@ -7,7 +7,7 @@ it.each([
   ["an unmarked block", "```\nx = 1\n```", "x = 1"],
   ["the last of several", "```python\nx = 1\n```\nBetter:\n```python\nx = 2\n```", "x = 2"],
   ["not one of another language", "```python\nx = 1\n```\nRun:\n```bash\npython x.py\n```", "x = 1"],
-  ["one of another language where there is no other", "```text\nx = 1\n```", "x = 1"],
+  ["one of another language if there is no other", "```text\nx = 1\n```", "x = 1"],
   ["one that is cut off", "```python\nx = 1\ny =", "x = 1\ny ="],
   ["a longer fence around a shorter one", '````python\ns = """\n```\n"""\n````', 's = """\n```\n"""'],
   ["tildes", "~~~py\nx = 1\n~~~", "x = 1"],

@@ -4,7 +4,7 @@ import { gradeCode } from "../../../../sandbox/grading/grade-code.ts";
 import type { CallSuite } from "../../../../sandbox/grading/test-suite.ts";
 import { returned, scriptedSandbox } from "../../../sandbox/scripted-sandbox.ts";
 
-/** Three tests, the first of them visible, that expect what they are called with. */
+/** Three tests, the first of which is visible. Each expects its argument. */
 const suite: CallSuite = {
   language: "python",
   kind: "calls",
@@ -12,7 +12,7 @@ const suite: CallSuite = {
   tests: ["1", "2", "3"].map((value) => ({ args: [value], expected: value, visible: value === "1" })),
 };
 
-/** The info on code that answers the calls with these. */
+/** The info on code that returns these values. */
 async function infoOn(answers: Readonly<Record<string, string>>, components?: Readonly<Record<string, number>>) {
   const sandbox = scriptedSandbox(({ task }) => ({
     cases:
@@ -26,7 +26,7 @@ async function infoOn(answers: Readonly<Record<string, string>>, components?: Re
 }
 
 describe("turnInfo", () => {
-  it("says how far code came: a level for each of syntax, definition, a hidden test, every test", async () => {
+  it("reports one level each for syntax, definition, a hidden test and every test", async () => {
     expect((await infoOn({ 1: "1", 2: "2", 3: "3" })).metrics).toEqual({
       level: 4,
       syntax: true,
@@ -35,11 +35,11 @@ describe("turnInfo", () => {
       passed: true,
     });
     expect((await infoOn({ 1: "1", 3: "3" })).metrics).toMatchObject({ level: 3, tests: 0.5, passed: false });
-    // The visible test alone is no level: anyone could have copied it.
+    // The visible test alone is no level, because its answer can be copied.
     expect((await infoOn({ 1: "1" })).metrics).toMatchObject({ level: 2, tests: 0 });
   });
 
-  it("has what the code is worth where its components are known, and the turn", async () => {
+  it("reports the reward of the code if its components are known, and the turn", async () => {
     const info = await infoOn({}, { syntax: 0.25, tests: 0.5 });
     expect(info).toMatchObject({ turn: 1, passed: false, sandbox: "scripted", metrics: { reward: 0.75 } });
     expect((await infoOn({})).metrics).not.toHaveProperty("reward");

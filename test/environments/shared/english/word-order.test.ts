@@ -8,7 +8,7 @@ const sentences = [...posts, ...abstracts]
   .flatMap((text) => text.split(/(?<=[.!?])\s+/))
   .filter((sentence) => sentence.split(" ").length >= 8);
 
-test("of English sentences more than 95 in 100 pass, of the same words shuffled fewer than 10", () => {
+test("accepts more than 95 % of English sentences, and fewer than 10 % of the same words shuffled", () => {
   const random = createRandom(1);
   const shuffled = sentences.map((sentence) => {
     const words = sentence.replace(/[.,;:]/g, "").split(" ");
@@ -20,7 +20,7 @@ test("of English sentences more than 95 in 100 pass, of the same words shuffled 
   expect(share(shuffled)).toBeLessThan(0.1);
 });
 
-describe("refuses", () => {
+describe("rejects", () => {
   test.each([
     ["no capital at the beginning", "the cat sleeps on the mat."],
     ["a word twice in a row", "The cat cat sleeps on the mat."],
@@ -42,6 +42,6 @@ test.each([
   "The cat sleeps on the mat because of the rain.",
   "I told him that an hour is enough, and a user of one agreed.",
   "In 2019, 40 engineers of the World Bank met in New York.",
-])("takes %j", (sentence) => {
+])("accepts %j", (sentence) => {
   expect(isOrdered(sentence)).toBe(true);
 });
