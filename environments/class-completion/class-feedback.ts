@@ -50,7 +50,13 @@ export function classFeedback(
       ...wrong.map((detail) => ({ name: "Bodies", ok: false, detail })),
       ...(overlap.length === 0
         ? []
-        : [{ name: "Only your methods", ok: false, detail: `Other agents write ${overlap.join(", ")}. Leave that out.` }]),
+        : [
+            {
+              name: "Only your methods",
+              ok: false,
+              detail: `Other agents write ${overlap.join(", ")}. Leave that out.`,
+            },
+          ]),
     ],
   });
 }

@@ -7,17 +7,16 @@ const textPart = z.object({ type: z.literal("text"), text: z.string() });
 const imagePart = z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() });
 const imageUrlPart = z.object({
   type: z.literal("image_url"),
-  image_url: z.object({ url: z.string().regex(/^data:[\w/+.-]+;base64,/, "an image must be embedded in the file (data:)") }),
+  image_url: z.object({
+    url: z.string().regex(/^data:[\w/+.-]+;base64,/, "an image must be embedded in the file (data:)"),
+  }),
 });
 
 const toolCall = z.object({
   id: z.string().optional(),
   function: z.object({
     name: z.string().min(1),
-    arguments: z.union(
-      [z.string(), z.record(z.string(), z.json())],
-      "arguments must be a mapping or its JSON text",
-    ),
+    arguments: z.union([z.string(), z.record(z.string(), z.json())], "arguments must be a mapping or its JSON text"),
   }),
 });
 

@@ -36,7 +36,9 @@ export async function calculate(expression: string): Promise<string> {
   try {
     node = parse(expression.replaceAll("**", "^"));
   } catch (error) {
-    throw new Error(`this is not an expression: ${error instanceof RangeError ? "too many brackets" : messageOf(error)}`);
+    throw new Error(
+      `this is not an expression: ${error instanceof RangeError ? "too many brackets" : messageOf(error)}`,
+    );
   }
   checkNode(node, 0);
   const value: unknown = node.compile().evaluate({});

@@ -84,7 +84,8 @@ export class EpisodeFolder implements AsyncDisposable {
       if (found === undefined) return "nothing";
       const isLast = index === parts.length - 1;
       if (isLast && found.isFile() && found.nlink === 1) return "file";
-      if (!found.isDirectory()) throw new Error(`"${parts.slice(0, index + 1).join("/")}" is not a plain file or folder.`);
+      if (!found.isDirectory())
+        throw new Error(`"${parts.slice(0, index + 1).join("/")}" is not a plain file or folder.`);
     }
     return "folder";
   }

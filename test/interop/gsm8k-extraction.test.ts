@@ -86,7 +86,10 @@ describe.skipIf(noBenchmarkData !== undefined)(`lm-evaluation-harness ${noBenchm
   test.each([
     ["strict-match", "strict"],
     ["flexible-extract", "flexible"],
-  ] as const satisfies readonly (readonly [keyof Reading, Gsm8kFilter])[])("%s extracts the same answers", (name, filter) => {
+  ] as const satisfies readonly (readonly [
+    keyof Reading,
+    Gsm8kFilter,
+  ])[])("%s extracts the same answers", (name, filter) => {
     const different: unknown[] = [];
     const counts = { right: 0, wrong: 0, invalid: 0 };
     for (const [index, { text, answer }] of outputs.entries()) {

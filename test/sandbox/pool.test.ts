@@ -188,7 +188,11 @@ describe("the pool", () => {
   test.each([
     { canary: "succeeds", sings: true, died: "violation", killed: "signal" },
     { canary: "fails", sings: false, died: "infra_error", killed: "infra_error" },
-  ])("classifies a job that fails twice, with a canary between that $canary: $died, $killed", async ({ sings, died, killed }) => {
+  ])("classifies a job that fails twice, with a canary between that $canary: $died, $killed", async ({
+    sings,
+    died,
+    killed,
+  }) => {
     ManualWorker.sings = sings;
     const { sandbox, busy } = pool({ workers: 1 });
     const isKilled = { status: "signal", exit: { code: null, signal: "SIGKILL" } } as const;

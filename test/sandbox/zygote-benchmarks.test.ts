@@ -26,18 +26,15 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
     expect(await failing(sandbox, problems)).toEqual([]);
   });
 
-  test.skipIf(skipped)(
-    `the solutions of ClassEval pass, except the listed ones ${noBenchmarkData ?? ""}`,
-    async () => {
-      const rows = JSON.parse(readFileSync(benchmarkFile("ClassEval_data.json"), "utf8")) as unknown[];
-      await using sandbox = await open();
-      const failed = await failing(sandbox, rows.map(classEvalProblem));
-      const missingHere = [...packagesOfOthers, ...(sandbox.info.packages.includes("numpy") ? [] : ofNumpy)];
-      const numbers = failed.map((id) => Number(id.split("_")[1]));
-      // A machine may have more packages than the image.
-      expect(numbers.filter((number) => !missingHere.includes(number))).toEqual(unable);
-    },
-  );
+  test.skipIf(skipped)(`the solutions of ClassEval pass, except the listed ones ${noBenchmarkData ?? ""}`, async () => {
+    const rows = JSON.parse(readFileSync(benchmarkFile("ClassEval_data.json"), "utf8")) as unknown[];
+    await using sandbox = await open();
+    const failed = await failing(sandbox, rows.map(classEvalProblem));
+    const missingHere = [...packagesOfOthers, ...(sandbox.info.packages.includes("numpy") ? [] : ofNumpy)];
+    const numbers = failed.map((id) => Number(id.split("_")[1]));
+    // A machine may have more packages than the image.
+    expect(numbers.filter((number) => !missingHere.includes(number))).toEqual(unable);
+  });
 });
 
 async function failing(sandbox: Sandbox, problems: readonly CodeProblem[]): Promise<string[]> {

@@ -33,18 +33,21 @@ test("the imports of a job are detected in its text", () => {
 });
 
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {
-  test.skipIf(missing !== undefined)("code can import modules of both servers, and uses the small server if it imports few modules", async () => {
-    await using sandbox = await open({ workers: 1 });
-    const run = async (code: string, seed = 1) =>
-      (await runPython(sandbox, { code, task: calls("f", []), seed })).cases[0]!.value;
-    const loaded = "import sys\ndef f(): return [name in sys.modules for name in ('re', 'unittest')]";
-    expect(await run(loaded)).toEqual({ list: [true, false] });
-    expect(await run(`${loaded} # import unittest`)).toEqual({ list: [true, true] });
-    expect(await run("name = 'uni' + 'code' + 'data'\ndef f(): return __import__(name).name('a')")).toBe(
-      "LATIN SMALL LETTER A",
-    );
-    const random = "import random\ndef f(): return random.random()";
-    expect(await run(random)).toEqual(await run(random));
-    expect(await run(random)).not.toEqual(await run(random, 2));
-  });
+  test.skipIf(missing !== undefined)(
+    "code can import modules of both servers, and uses the small server if it imports few modules",
+    async () => {
+      await using sandbox = await open({ workers: 1 });
+      const run = async (code: string, seed = 1) =>
+        (await runPython(sandbox, { code, task: calls("f", []), seed })).cases[0]!.value;
+      const loaded = "import sys\ndef f(): return [name in sys.modules for name in ('re', 'unittest')]";
+      expect(await run(loaded)).toEqual({ list: [true, false] });
+      expect(await run(`${loaded} # import unittest`)).toEqual({ list: [true, true] });
+      expect(await run("name = 'uni' + 'code' + 'data'\ndef f(): return __import__(name).name('a')")).toBe(
+        "LATIN SMALL LETTER A",
+      );
+      const random = "import random\ndef f(): return random.random()";
+      expect(await run(random)).toEqual(await run(random));
+      expect(await run(random)).not.toEqual(await run(random, 2));
+    },
+  );
 });

@@ -4,17 +4,20 @@ import { describe, expect, test } from "vitest";
 import { zygoteBackends } from "./zygote-backends.ts";
 
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {
-  test.skipIf(missing !== undefined)("closing during the start of workers waits for them and leaves no process", async () => {
-    for (let delay = 0; delay <= 30; delay += 3) {
-      const sandbox = await open({ workers: 3 });
-      const warming = sandbox.warmUp();
-      warming.catch(() => undefined);
-      await sleep(delay);
-      await sandbox[Symbol.asyncDispose]();
-      await warming.catch((error: unknown) => expect(error).toMatchObject({ code: "sandbox.closed" }));
-    }
-    await expect.poll(bubbles).toEqual([]);
-  });
+  test.skipIf(missing !== undefined)(
+    "closing during the start of workers waits for them and leaves no process",
+    async () => {
+      for (let delay = 0; delay <= 30; delay += 3) {
+        const sandbox = await open({ workers: 3 });
+        const warming = sandbox.warmUp();
+        warming.catch(() => undefined);
+        await sleep(delay);
+        await sandbox[Symbol.asyncDispose]();
+        await warming.catch((error: unknown) => expect(error).toMatchObject({ code: "sandbox.closed" }));
+      }
+      await expect.poll(bubbles).toEqual([]);
+    },
+  );
 });
 
 /** Orphaned processes of bubblewrap. */

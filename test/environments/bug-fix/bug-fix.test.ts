@@ -269,7 +269,11 @@ describe("a finder and a fixer", () => {
 });
 
 describe("the environment", () => {
-  it.each([{}, { maxTurns: 2, file: "seeded.jsonl" }, { finder: true }])("passes the conformance suite: %j", async (options) => {
+  it.each([
+    {},
+    { maxTurns: 2, file: "seeded.jsonl" },
+    { finder: true },
+  ])("passes the conformance suite: %j", async (options) => {
     expect((await checkEnvironment(open(options), { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
   });
 

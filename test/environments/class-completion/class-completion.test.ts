@@ -299,7 +299,10 @@ describe("several turns", () => {
 });
 
 describe("the environment", () => {
-  it.each([{ maxTurns: 2 }, { agents: 3, reward: "comlrl" as const }])("passes the conformance suite: %j", async (options) => {
+  it.each([
+    { maxTurns: 2 },
+    { agents: 3, reward: "comlrl" as const },
+  ])("passes the conformance suite: %j", async (options) => {
     expect((await checkEnvironment(open(options), { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
   });
 

@@ -119,12 +119,7 @@ describe("the reward of two agents", () => {
       { syntax: 0.05, definition: 0, tests: 0 },
     ],
     ["0 if main does not parse", "correctness", { aux, main: broken }, { syntax: 0, definition: 0, tests: 0 }],
-    [
-      "0 if aux does not parse",
-      "correctness",
-      { aux: broken, main: alone },
-      { syntax: 0, definition: 0, tests: 0 },
-    ],
+    ["0 if aux does not parse", "correctness", { aux: broken, main: alone }, { syntax: 0, definition: 0, tests: 0 }],
     [
       "4.0",
       "comlrl",

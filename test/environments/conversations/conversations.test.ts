@@ -134,7 +134,12 @@ describe("the conversations environment", () => {
     ],
     ["no answer", [{ messages: [user("x")] }], { code: "data.malformed" }, /:1: .*no message of the assistant/],
     ["no question", [{ messages: [assistant("x")] }], { code: "data.malformed" }, /begins with the assistant/],
-    ["two answers", [{ messages: [user("x"), assistant("a"), assistant("b")] }], {}, /messages\.2: .*two messages in a row/],
+    [
+      "two answers",
+      [{ messages: [user("x"), assistant("a"), assistant("b")] }],
+      {},
+      /messages\.2: .*two messages in a row/,
+    ],
     ["a strange role", [{ messages: [{ role: "god", content: "x" }] }], {}, /messages\.0\.role/],
     ["a number as content", [{ messages: [{ role: "user", content: 3 }] }], {}, /messages\.0\.content: content must/],
     [

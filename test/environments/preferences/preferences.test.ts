@@ -70,7 +70,11 @@ describe("the preferences environment", () => {
     ["no rejected answer", [row, { prompt: "x", chosen: "y" }], /pairs\.jsonl:2: rejected/],
     ["equal answers", [{ ...row, rejected: " Yes." }], /:1: rejected: says the same/],
     ["no prompt", [{ chosen: "a", rejected: "b" }], /no prompt/],
-    ["a prompt that ends with the assistant", [{ ...row, prompt: [chosen] }], /the last message must not be the assistant's/],
+    [
+      "a prompt that ends with the assistant",
+      [{ ...row, prompt: [chosen] }],
+      /the last message must not be the assistant's/,
+    ],
     ["an answer of the user", [{ ...row, chosen: prompt }], /chosen: must be one message of the assistant/],
     ["an answer of two messages", [{ ...row, chosen: [chosen, said("user", "?"), chosen] }], /chosen: must be one/],
     ["no JSON", ["{"], /pairs\.jsonl:1/],
