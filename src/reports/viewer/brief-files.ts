@@ -1,18 +1,16 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 
-/*
- * A list of thousands of runs looks at tens of thousands of small files. Reading in place takes a tenth of the time of
- * asynchronous reads; the caller lets other requests through between runs.
- */
+// A list of thousands of runs reads tens of thousands of small files. Synchronous reads take a tenth of the time of
+// asynchronous ones. The caller lets other requests run in between.
 
-/** What tells whether a file has changed. */
+/** Identifies a version of a file's content. */
 export interface FileStamp {
   readonly size: number;
   readonly mtimeMs: number;
 }
 
-/** The stamp of a file; undefined if there is none. */
+/** Returns the stamp of a file. Undefined if the file does not exist. */
 export function fileStamp(path: string): FileStamp | undefined {
   try {
     const found = statSync(path, { throwIfNoEntry: false });
@@ -22,12 +20,14 @@ export function fileStamp(path: string): FileStamp | undefined {
   }
 }
 
-/** Whether two stamps are of the same content. */
+/** True if two stamps belong to the same content. */
 export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefined): boolean {
   return one?.size === other?.size && one?.mtimeMs === other?.mtimeMs;
 }
 
-/** Parts of a file as text, in order; each is shorter if the file ends in it. Throws as `openSync` does. */
+/**
+ * Reads parts of a file as text, in order. A part is shorter if the file ends in it. Throws the errors of `openSync`.
+ */
 export function readParts(
   path: string,
   parts: readonly { readonly from: number; readonly length: number }[],
@@ -52,10 +52,10 @@ export function readParts(
 /** One buffer for all small reads. */
 const shared = Buffer.allocUnsafeSlow(1 << 16);
 
-/** How long the loop over files runs before it lets others run. */
+/** The time after which a loop over files lets other work run. */
 const sliceMs = 10;
 
-/** A function that lets others run, if the last time was long ago. */
+/** Returns a function that lets other work run if the last time was long ago. */
 export function breaks(): () => Promise<void> | undefined {
   let last = performance.now();
   return () => {

@@ -1,25 +1,28 @@
 import type { EpisodeRow } from "./episode-row.ts";
 
-/** Which episodes are shown, and in what order. Every part is optional; what is absent lets everything through. */
+/** Which episodes are shown, and in which order. Every part is optional. An absent part selects all. */
 export interface EpisodeFilter {
   readonly outcome?: (typeof outcomes)[number];
-  /** Of a training: a step or a range of them, such as `12`, `10-20`, `10-`. */
+  /** For trainings: a step or a range of steps, such as `12`, `10-20`, `10-`. */
   readonly step?: string;
-  /** One that acted. Of several agents, rewards are then its own. */
+  /** An agent that acted. If there are several agents, rewards are then those of this agent. */
   readonly agent?: string;
-  /** Bounds of the reward, included. Unscored episodes are in no range. */
+  /** Inclusive bounds of the reward. Unscored episodes are outside of every range. */
   readonly min?: number;
   readonly max?: number;
-  /** Part of a task's id, in any case; after `=` the whole id. */
+  /** A part of a task's id, in any case. After `=`, the whole id. */
   readonly task?: string;
   readonly level?: string;
-  /** Text of the transcript, in any case. */
+  /** A text of the transcript, in any case. */
   readonly text?: string;
-  /** As they were played, when absent. */
+  /** The order in which they were played by default. */
   readonly order?: (typeof orders)[number];
 }
 
-/** `scored` and `unscored` divide all episodes in two; failed ones are unscored too, unless an agent's action made them fail. Those after them are statuses. */
+/**
+ * `scored` and `unscored` are all episodes. Failed episodes are unscored, unless an agent's action caused the failure.
+ * The others are statuses.
+ */
 export const outcomes = [
   "scored",
   "unscored",
@@ -31,10 +34,10 @@ export const outcomes = [
   "aborted",
 ] as const;
 
-/** `best` and `worst` by reward, `longest` by tokens (by turns where nothing tells tokens), `slowest` by time. */
+/** `best` and `worst` by reward, `longest` by tokens (by turns if tokens are unknown), `slowest` by time. */
 export const orders = ["newest", "task", "best", "worst", "longest", "slowest"] as const;
 
-/** A filter as it stands in an address. Empty parts are left out. */
+/** Returns a filter for an address. Empty parts are omitted. */
 export function filterParameters(filter: EpisodeFilter): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(filter)) {
@@ -43,7 +46,7 @@ export function filterParameters(filter: EpisodeFilter): URLSearchParams {
   return parameters;
 }
 
-/** The filter of an address. What is no filter is left out, so that any address opens something. */
+/** Returns the filter of an address. Invalid parts are ignored, so that any address opens a page. */
 export function parseFilter(parameters: URLSearchParams): EpisodeFilter {
   const text = (name: string): string | undefined => parameters.get(name) || undefined;
   const number = (name: string): number | undefined => {
@@ -66,7 +69,7 @@ export function parseFilter(parameters: URLSearchParams): EpisodeFilter {
   return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as EpisodeFilter;
 }
 
-/** The rows that a filter lets through, in its order. Its text is not looked at: rows have none. */
+/** Returns the rows that a filter selects, in its order. Ignores the filter's text, because rows have no texts. */
 export function filterRows<Row extends EpisodeRow>(rows: readonly Row[], filter: EpisodeFilter): Row[] {
   const { order, agent } = filter;
   const steps = stepRange(filter.step);
@@ -76,7 +79,7 @@ export function filterRows<Row extends EpisodeRow>(rows: readonly Row[], filter:
   return passing.sort(compareRows(agent)[order]);
 }
 
-/** What an episode earned: all of its agents, or the one that is asked for. */
+/** Returns the reward of an episode: of all of its agents, or of one agent. */
 export function rewardOf({ reward, rewards }: EpisodeRow, agent: string | undefined): number | null {
   if (agent === undefined || rewards === undefined) return reward;
   return Object.hasOwn(rewards, agent) ? rewards[agent]! : null;
@@ -87,7 +90,7 @@ interface StepRange {
   readonly to: number;
 }
 
-/** The steps of a text such as `12`, `10-20`, `10-` or `-20`; undefined for what is none. */
+/** Returns the steps of a text such as `12`, `10-20`, `10-` or `-20`. Undefined for any other text. */
 function stepRange(text: string | undefined): StepRange | undefined {
   const [, from = "", dash, to = ""] = /^\s*(\d*)\s*(?:([-–])\s*(\d*))?\s*$/.exec(text ?? "") ?? [];
   if (from === "" && to === "") return undefined;
@@ -126,7 +129,7 @@ function hasOutcome(row: EpisodeRow, outcome: (typeof outcomes)[number]): boolea
 
 type Order = (one: EpisodeRow, other: EpisodeRow) => number;
 
-/** Unscored episodes come last in both. */
+/** Unscored episodes are last in both orders. */
 const byReward =
   (sign: 1 | -1, agent: string | undefined): Order =>
   (one, other) => {
@@ -135,7 +138,7 @@ const byReward =
     return sign * (first - second);
   };
 
-/** Episodes of a task stand together, in the order in which they were played. */
+/** Episodes of a task are adjacent, in the order in which they were played. */
 const byTask: Order = (one, other) =>
   one.task.index - other.task.index || (one.step ?? 0) - (other.step ?? 0) || one.sampleIndex - other.sampleIndex;
 

@@ -1,37 +1,40 @@
 import type { EpisodeFile, IndexedRow } from "./episode-row.ts";
 
-/** A task without its content, and where that is in `tasks.jsonl`. */
+/** A task without its content, and the position of the content in `tasks.jsonl`. */
 export interface IndexedTask {
   readonly level?: string;
   readonly offset: number;
   readonly length: number;
 }
 
-/** The episodes of a run, kept in memory in short and followed while it goes on. All else of them stays on disk. */
+/**
+ * The episodes of a run as short rows in memory. They are updated while the run continues. Everything else stays on
+ * disk.
+ */
 export interface EpisodeIndex {
-  /** In the order in which episodes were first written; one that was played again as it went last. */
+  /** In the order in which episodes were first written. A row contains the last attempt. */
   readonly rows: readonly IndexedRow[];
-  /** By the id of the episode: the place in `rows`. */
+  /** The position in `rows`, by the id of the episode. */
   readonly places: ReadonlyMap<string, number>;
-  /** Of an evaluation, by the place in the run. */
+  /** For evaluations, by the position in the run. */
   readonly tasks: ReadonlyMap<number, IndexedTask>;
-  /** Those that acted in episodes of several. */
+  /** The agents that acted in episodes with several agents. */
   readonly agents: ReadonlySet<string>;
   readonly paths: Readonly<Partial<Record<EpisodeFile, string>>>;
-  /** The share of it that was read; 1 where that is all. */
+  /** The share of the index that has been read, from 0 to 1. */
   readonly readShare: number;
-  /** Grows whenever rows were thrown away, for the run was taken back or is another one. */
+  /** Increases whenever rows were removed, because the run was reset or replaced. */
   readonly restarts: number;
-  /** Reads what was appended since, for so long at most. Calls at once share one reading. */
+  /** Reads what was appended since, for a limited time. Concurrent calls share one reading. */
   update(maximumMs?: number): Promise<void>;
 }
 
-/** The share of an index that was read, where that is not all. */
+/** The share of an index that has been read. Undefined if all has been read. */
 export function readingOf({ readShare }: Pick<EpisodeIndex, "readShare">): { readonly reading?: number } {
   return readShare < 1 ? { reading: readShare } : {};
 }
 
-/** The rows of an index, while they are read. */
+/** The rows of an index while they are read. */
 export interface RowTable {
   readonly rows: IndexedRow[];
   readonly places: Map<string, number>;
@@ -40,7 +43,7 @@ export interface RowTable {
   clear(): void;
 }
 
-/** An empty table. A row whose id is there already takes its place. */
+/** Creates an empty table. A row whose id already exists replaces it. */
 export function createRowTable(): RowTable {
   const rows: IndexedRow[] = [];
   const places = new Map<string, number>();
@@ -65,7 +68,7 @@ export function createRowTable(): RowTable {
   };
 }
 
-/** Lets calls that come while one is under way wait for it. */
+/** Lets concurrent calls wait for the running one. */
 export function shared<Args extends readonly unknown[]>(
   call: (...args: Args) => Promise<void>,
 ): (...args: Args) => Promise<void> {

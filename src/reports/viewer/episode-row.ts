@@ -2,58 +2,58 @@ import type { Episode } from "../../contract/episode.ts";
 import type { TraceEntry } from "../../core/trace/trace-entry.ts";
 import type { EpisodeEntry } from "../../evaluation/log/episode-entry.ts";
 
-/** How an episode counts. `scored`: it earned a reward, and nothing in its run counts as right or wrong. */
+/** The outcome of an episode. `scored`: it has a reward, and its run does not define correctness. */
 export type EpisodeOutcome = "correct" | "wrong" | "scored" | "unscored" | "failed";
 
-/** An episode as a line of the table: little enough that a hundred thousand fit into memory. */
+/** An episode as a row of the table. Small enough that a hundred thousand fit into memory. */
 export interface EpisodeRow {
   readonly id: string;
   readonly task: { readonly index: number; readonly id: string };
   readonly level?: string | undefined;
-  /** Of a training. Absent where the run does not tell, and while the step goes on. */
+  /** For trainings. Absent if it is unknown, and while the step is running. */
   readonly step?: number | undefined;
   readonly sampleIndex: number;
   readonly outcome: EpisodeOutcome;
   readonly status: Episode["status"];
-  /** The mean over its agents; null where it is unscored. */
+  /** The mean over its agents. Null if it is unscored. */
   readonly reward: number | null;
-  /** Of several agents, what each earned that acted. */
+  /** With several agents, the reward of each agent that acted. */
   readonly rewards?: Readonly<Record<string, number | null>> | undefined;
   readonly turns: number;
-  /** Tokens written, where the policy tells. */
+  /** The number of sampled tokens, if the policy reports them. */
   readonly tokens: number | null;
   readonly durationMs: number;
-  /** Why it failed, is unscored, or was cut off. */
+  /** Why it failed, is unscored, or was truncated. */
   readonly reason?: string | undefined;
 }
 
-/** A line of the table as it is shown. */
+/** A row of the table with its texts. */
 export interface ShownRow extends EpisodeRow {
-  /** The beginning of the prompt, without what all prompts of the page begin with. Absent as `words` is. */
+  /** The beginning of the prompt, without the common beginning of all prompts of the page. Absent like `words`. */
   readonly prompt?: string;
-  /** The beginning of what was said last. Absent where episodes are too long to look into. */
+  /** The beginning of the last message. Absent if the episodes are too long to read. */
   readonly words?: string;
 }
 
-/** A line with its texts, of which empty ones are left out. */
+/** Adds texts to a row. Empty ones are omitted. */
 export function shownRow(row: EpisodeRow, { prompt, words }: { prompt: string; words: string }): ShownRow {
   return { ...row, ...(prompt === "" ? {} : { prompt }), ...(words === "" ? {} : { words }) };
 }
 
-/** The files that episodes are in: of an evaluation, or of a training. */
+/** The files of episodes: those of an evaluation or of a training. */
 export type EpisodeFile = EpisodeEntry["file"] | "trace";
 
-/** A line of the table, and where all of its episode is. */
+/** A row of the table, and the position of the complete episode. */
 export interface IndexedRow extends EpisodeRow {
   readonly file: EpisodeFile;
   readonly offset: number;
   readonly length: number;
 }
 
-/** An entry of an evaluation's log, or of a training's trace. */
+/** An entry of an evaluation's log or of a training's trace. */
 type Entry = TraceEntry & Partial<Pick<EpisodeEntry, "file" | "correct">>;
 
-/** The line of an episode in a table, with where the episode is. Made a hundred thousand times while a page waits. */
+/** Returns the row of an episode, with the episode's position. Called a hundred thousand times while a page waits. */
 export function indexedRow(
   entry: Entry,
   known: Pick<IndexedRow, "file" | "task"> & Partial<Pick<IndexedRow, "level" | "step">>,
@@ -71,7 +71,7 @@ export function indexedRow(
     isScored &&= reward !== null;
   }
   reason ??= limit;
-  // An agent whose action made the environment fail is scored, though the episode failed.
+  // If an agent's action caused the failure, the episode is scored although it failed.
   isScored &&= entry.file !== "failures" && (status !== "failed" || count > 0);
   return {
     id,
@@ -93,7 +93,7 @@ export function indexedRow(
   };
 }
 
-/** The line of an evaluation's episode. Nothing is right or wrong if the run does not judge (`judges`). */
+/** Returns the row of an evaluation's episode. `judges` is true if the run defines correctness. */
 export function evaluationRow(
   entry: EpisodeEntry,
   of: { readonly judges: boolean; readonly task: EpisodeRow["task"]; readonly level?: string | undefined },

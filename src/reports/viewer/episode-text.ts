@@ -2,7 +2,7 @@ import type { Episode } from "../../contract/episode.ts";
 import type { Json } from "../../contract/json.ts";
 import { textOf } from "../../contract/message.ts";
 
-/** The texts of an episode that a search looks at: messages, tool calls, info, reasons and errors; not its tokens. */
+/** Returns the searchable texts of an episode: messages, tool calls, info, reasons and errors, without its tokens. */
 function* episodeTexts(episode: Episode): Generator<string, void, undefined> {
   yield episode.task.id;
   for (const { nodes, reward } of Object.values(episode.agents)) {
@@ -19,7 +19,10 @@ function* episodeTexts(episode: Episode): Generator<string, void, undefined> {
   if (episode.error !== undefined) yield episode.error.message;
 }
 
-/** The beginning of what an agent said last; by default the first one that said something. Empty where nobody did. */
+/**
+ * Returns the beginning of an agent's last message. By default, of the first agent that wrote one. Empty if there is
+ * none.
+ */
 export function lastWords(episode: Episode, agent?: string): string {
   const speakers = Object.entries(episode.agents).filter(([name]) => agent === undefined || name === agent);
   for (const [, { nodes }] of speakers) {
@@ -30,7 +33,7 @@ export function lastWords(episode: Episode, agent?: string): string {
   return "";
 }
 
-/** What an agent read first of the task, by default the first agent that read something: its first user message. */
+/** Returns an agent's first user message. By default, that of the first agent that read one. */
 export function firstWords(episode: Episode, agent?: string): string {
   const readers = Object.entries(episode.agents).filter(([name]) => agent === undefined || name === agent);
   for (const [, { nodes }] of readers) {
@@ -42,10 +45,10 @@ export function firstWords(episode: Episode, agent?: string): string {
   return "";
 }
 
-/** A shared beginning that is shorter stays: it costs little room. */
+/** A shorter common beginning stays, because it takes little space. */
 const shortest = 24;
 
-/** Names for prompts: the beginning of each, without the words that all of them begin with. */
+/** Returns names for prompts: the beginning of each, without the words with which all of them begin. */
 export function promptNames(prompts: readonly string[]): string[] {
   const [first = "", ...others] = [...new Set(prompts)].filter((prompt) => prompt !== "").sort();
   const last = others.at(-1) ?? "";
@@ -55,7 +58,7 @@ export function promptNames(prompts: readonly string[]): string[] {
   return prompts.map((prompt) => (cut < shortest || prompt === "" ? prompt : `… ${prompt.slice(cut)}`).slice(0, 200));
 }
 
-/** Whether an episode has a text, in any case. */
+/** True if an episode contains a text, in any case. */
 export function hasText(episode: Episode, text: string): boolean {
   const wanted = text.toLowerCase();
   for (const candidate of episodeTexts(episode)) if (candidate.toLowerCase().includes(wanted)) return true;

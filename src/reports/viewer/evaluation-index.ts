@@ -9,7 +9,10 @@ import { createRowTable, type EpisodeIndex, type IndexedTask, shared } from "./e
 import { type EpisodeRow, evaluationRow } from "./episode-row.ts";
 import { createLineFollower } from "./line-follower.ts";
 
-/** The index of an evaluation's folder; empty until the first `update`. A missing `index.jsonl` is an empty one. */
+/**
+ * Creates the index of an evaluation's folder. It is empty until the first `update`. A missing `index.jsonl` counts as
+ * an empty one.
+ */
 export function createEvaluationIndex(folder: string): EpisodeIndex {
   const files = runFolder(folder);
   const table = createRowTable();
@@ -18,7 +21,7 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
   const known = new Map<number, EpisodeRow["task"]>();
   const index = createLineFollower(files.index);
   const taskLines = createLineFollower(files.tasks);
-  /** Whether an episode is right or wrong, and not only more or less worth. */
+  /** True if the evaluation defines which episodes are correct. */
   let judges = false;
   let restarts = 0;
   let readShare = 1;
@@ -60,7 +63,7 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
       anew: clear,
       take: ({ text }) => {
         const entry = tryParseJson<EpisodeEntry>(text);
-        // What reaches beyond its file is read the next time.
+        // An entry beyond the end of its file is read the next time.
         if (entry === undefined || !(entry.offset + entry.length <= sizes[entry.file])) return false;
         add(entry);
         return true;

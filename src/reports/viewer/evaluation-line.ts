@@ -11,16 +11,16 @@ import { countRows, metricsSoFar, resumedAfterMs } from "./evaluation-view.ts";
 import { unfinishedStatus } from "./run-age.ts";
 import type { RunScores, RunStatus, RunSummary } from "./view-source.ts";
 
-/** The files that decide what a line says, but for the process that writes the run. */
+/** The files that determine the list entry, in addition to the process that writes the run. */
 const watched = ["manifest", "summary", "index", "episodes", "failures"] as const;
 
 type Stamps = Readonly<Record<(typeof watched)[number], FileStamp | undefined>>;
 
-/** What a line of the list needs of an evaluation. It does not change while the files do not. */
+/** The parts of an evaluation that its list entry needs. They change only if the files change. */
 interface BriefEvaluation {
   readonly stamps: Stamps;
   readonly line: Omit<RunSummary, "path" | "status" | "done" | "scores">;
-  /** Undefined if there is no summary, or if an interrupted run has gone on since: its process decides. */
+  /** Undefined if there is no summary, or if an interrupted run has continued since. Then its process decides. */
   readonly status: RunStatus | undefined;
   /** Undefined if its index is long. */
   readonly figures: Figures | undefined;
@@ -28,10 +28,10 @@ interface BriefEvaluation {
 
 type Figures = Pick<RunSummary, "done" | "scores">;
 
-/** Indexes up to this size, of some thousands of episodes, are read at once. Longer ones are followed as they grow. */
+/** Indexes up to this size, some thousands of episodes, are read at once. Longer ones are read as they grow. */
 const briefBytes = 1 << 20;
 
-/** Reads evaluations in a line each, again only if their files have changed. `index` is asked for a long index only. */
+/** Reads list entries of evaluations, again only if the files have changed. `index` is called for long indexes only. */
 export function createEvaluationLines(): (run: {
   readonly path: string;
   readonly folder: string;
@@ -43,7 +43,7 @@ export function createEvaluationLines(): (run: {
     const stamps = stampsOf(files);
     let brief = known.get(folder);
     if (brief === undefined || !watched.every((file) => sameStamp(stamps[file], brief!.stamps[file]))) {
-      // Rejects with what is missing.
+      // Rejects with the missing file.
       if (stamps.manifest === undefined) await readManifest(folder);
       brief = readBrief(files, stamps);
       known.set(folder, brief);
@@ -99,21 +99,21 @@ function figuresOf(rows: readonly EpisodeRow[]): Figures {
 /** Enough for the figures of a summary with some levels. */
 const headBytes = 1 << 15;
 
-/** Where the list of tasks begins in a summary as it is written: it is long, and a line does not need it. */
+/** The position of the list of tasks in a written summary. The list is long, and a list entry does not need it. */
 const tasksBegin = ',\n  "tasks": [';
 
-/** A summary, perhaps without what follows its figures. */
+/** Parses a summary, perhaps without the part after its figures. */
 function readSummaryHead(path: string, size: number): Pick<EvaluationSummary, "status" | "counts" | "metrics"> {
   if (size > headBytes / 8) {
     const [text] = readParts(path, [{ from: 0, length: Math.min(size, headBytes) }]);
     const end = text!.indexOf(tasksBegin);
-    // An end of line stands in no text of JSON: what is cut here is whole.
+    // A text in JSON contains no line break, so the part before one is complete.
     if (end >= 0) return parseSummary(`${text!.slice(0, end)}}`, path);
   }
   return parseSummary(readParts(path, [{ from: 0, length: size }])[0]!, path);
 }
 
-/** The models of a run as one name. */
+/** Returns the models of a run as one name. */
 function modelName({ identity }: Pick<EvaluationManifest, "identity">): string {
   return [...new Set(Object.values(identity.models))].join(" and ");
 }

@@ -5,15 +5,15 @@ import { type FileStamp, readParts } from "./brief-files.ts";
 import { evaluationRow, type IndexedRow } from "./episode-row.ts";
 
 /**
- * The episodes of an evaluation by its index, all read at once, for a list of many runs. They are those of
- * `createEvaluationIndex`: of two lines with one id the later counts, and reading ends at a line that is torn or whose
- * episode is not written yet.
+ * Reads the episodes of an evaluation from its index at once, for a list of many runs. They equal those of
+ * `createEvaluationIndex`: of two lines with one id, the later one counts, and reading ends at a line that is
+ * incomplete or whose episode is not written yet.
  */
 export function readEvaluationRows(
   files: RunFolder,
   options: {
     readonly stamps: Readonly<Record<"index" | EpisodeEntry["file"], FileStamp | undefined>>;
-    /** Whether an episode is right or wrong, and not only more or less worth. */
+    /** True if the evaluation defines which episodes are correct. */
     readonly judges: boolean;
   },
 ): IndexedRow[] {
@@ -30,7 +30,7 @@ function readEntries(path: string, size: number): EpisodeEntry[] {
   if (size === 0) return [];
   const [text] = readParts(path, [{ from: 0, length: size }]);
   const lines = text!.split("\n").slice(0, -1);
-  // One text of many lines is parsed in half the time. Lines are parsed one by one if one of them is not JSON.
+  // Parsing one text of many lines takes half the time. If one of the lines is not JSON, lines are parsed one by one.
   const all = tryParseJson<EpisodeEntry[]>(`[${lines.join(",")}]`);
   if (all?.length === lines.length) return all;
   const entries = lines.map((line) => tryParseJson<EpisodeEntry>(line));

@@ -7,7 +7,10 @@ import type { EpisodeRow } from "./episode-row.ts";
 import { changedMs, unfinishedStatus } from "./run-age.ts";
 import type { EvaluationView, RunStatus } from "./view-source.ts";
 
-/** An evaluation and its figures; of one that goes on, or was killed, the figures so far. `index` is up to date. */
+/**
+ * Returns an evaluation and its figures. If it is running or was killed, the figures so far. `index` must be up to
+ * date.
+ */
 export async function evaluationView(options: {
   readonly path: string;
   readonly folder: string;
@@ -32,10 +35,10 @@ export async function evaluationView(options: {
   };
 }
 
-/** A run that is resumed writes to its index long after the summary; a copied folder has both from the same moment. */
+/** A resumed run writes to its index long after the summary. In a copied folder, both have the same time. */
 export const resumedAfterMs = 10_000;
 
-/** The summary; undefined where there is none, or where an interrupted run has gone on since. */
+/** Returns the summary. Undefined if there is none, or if an interrupted run has continued since. */
 async function currentSummary(folder: string): Promise<EvaluationSummary | undefined> {
   const files = runFolder(folder);
   if ((await fileSize(files.summary)) === 0) return undefined;
@@ -44,13 +47,13 @@ async function currentSummary(folder: string): Promise<EvaluationSummary | undef
   return summary.status === "interrupted" && wentOn ? undefined : summary;
 }
 
-/** The status of an evaluation without a summary. */
+/** Returns the status of an evaluation without a summary. */
 async function statusSoFar(folder: string): Promise<RunStatus> {
   const { index, manifest } = runFolder(folder);
   return unfinishedStatus(folder, await changedMs([index, manifest]));
 }
 
-/** Episodes counted by how they went. */
+/** Counts episodes by outcome. */
 export function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
   const counts = { played: rows.length, scored: 0, unscored: 0, failed: 0, correct: 0 };
   for (const { reward, outcome, status } of rows) {
@@ -62,7 +65,7 @@ export function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"]
   return counts;
 }
 
-/** The figures of an evaluation that goes on. */
+/** Returns the figures of a running evaluation. */
 export function metricsSoFar(rows: readonly EpisodeRow[], counts: EvaluationView["counts"]): Record<string, Metric> {
   const { scored, correct } = counts;
   if (scored === 0) return {};

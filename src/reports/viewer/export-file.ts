@@ -5,13 +5,13 @@ import type { ExportedRun } from "./exported-run.ts";
 import type { PageFiles } from "./page-files.ts";
 import type { EpisodeView, RunView, ViewSource } from "./view-source.ts";
 
-/** The most characters of transcripts in one file: a browser still opens it at once. */
+/** The maximum number of characters of transcripts in one file. Browsers open such a file immediately. */
 const maximumCharacters = 32 << 20;
 
 /**
- * A run as one self-contained HTML file: the viewer's page with the run's figures and at most `episodes` transcripts,
- * taken evenly over the run (fewer where they are long). The file says what it leaves out. It loads nothing from
- * anywhere, and runs no script but its own.
+ * Returns a run as one self-contained HTML file: the viewer's page with the run's figures and at most `episodes`
+ * transcripts, spread evenly over the run (fewer if they are long). The file reports what it omits. It loads nothing,
+ * and runs only its own script.
  */
 export async function exportFile(options: {
   readonly source: ViewSource;
@@ -51,11 +51,11 @@ async function exportedRun(options: {
   const note =
     episodes.length === total
       ? undefined
-      : `This file has ${count(episodes.length)} of the run's ${count(total)} transcripts${left < 0 ? ", for they are long" : ", taken evenly over the run"}. The figures above are of all.`;
+      : `This file has ${count(episodes.length)} of the run's ${count(total)} transcripts${left < 0 ? ", because they are long" : ", evenly over the run"}. The figures above are of all.`;
   return { line, view: note === undefined ? view : { ...view, note }, episodes };
 }
 
-/** The view of a run without the paths of other runs, which the file does not have. */
+/** Returns the view of a run without the paths of other runs, which the file does not contain. */
 function withoutLinks(view: RunView): RunView {
   if (view.kind === "training")
     return { ...view, evaluations: view.evaluations.map(({ path: _, ...evaluation }) => evaluation) };
@@ -63,7 +63,7 @@ function withoutLinks(view: RunView): RunView {
   return evaluation;
 }
 
-/** Rows taken evenly over a run. */
+/** Returns rows that are spread evenly over a run. */
 async function spreadRows(options: {
   readonly source: ViewSource;
   readonly path: string;

@@ -4,14 +4,14 @@ import { type EpisodeRow, shownRow } from "./episode-row.ts";
 import { firstWords, hasText, lastWords, promptNames } from "./episode-text.ts";
 import type { ComparisonView, EpisodeView, RunSummary, RunView, ViewSource } from "./view-source.ts";
 
-/** What an exported file holds: one run, and some of its transcripts. */
+/** The content of an exported file: one run, and some of its transcripts. */
 export interface ExportedRun {
   readonly line: RunSummary;
   readonly view: RunView;
   readonly episodes: readonly Pick<EpisodeView, "row" | "episode" | "task" | "tokenTexts">[];
 }
 
-/** The data of an exported file, filtered and searched in the browser as the server does it. */
+/** Creates the source of an exported file's data. It filters and searches in the browser like the server. */
 export function exportedSource({ line, view, episodes }: ExportedRun): ViewSource {
   const byId = new Map(episodes.map((exported) => [exported.row.id, exported]));
   const allRows = episodes.map(({ row }) => row);

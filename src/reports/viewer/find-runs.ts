@@ -6,20 +6,20 @@ import { breaks } from "./brief-files.ts";
 
 /** A run's folder. */
 export interface FoundRun {
-  /** From the searched folder, with slashes; `.` for that folder itself. */
+  /** The path from the searched folder, with slashes. `.` for that folder itself. */
   readonly path: string;
   readonly kind: "evaluation" | "training";
 }
 
-/** Deeper than anything that Lyceum writes. */
+/** Deeper than any folder that Lyceum writes. */
 const deepest = 6;
 
-/** Folders that hold no run, and may hold very many files. A training lists its evaluations itself. */
+/** Folders that contain no run and possibly very many files. A training lists its evaluations itself. */
 const skipped: ReadonlySet<string> = new Set(["node_modules", ".git", "checkpoints", "model"]);
 
 /**
- * The runs in a folder and its subfolders, by path. Links are not followed, so that nothing outside is found; folders
- * that cannot be read are passed over.
+ * Returns the runs in a folder and its subfolders, by path. Links are not followed, so that nothing outside is found.
+ * Unreadable folders are skipped.
  */
 export async function findRuns(root: string): Promise<FoundRun[]> {
   const found: FoundRun[] = [];

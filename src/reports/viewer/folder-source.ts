@@ -29,23 +29,24 @@ import { createTrainingLines } from "./training-line.ts";
 import { createTrainingReader } from "./training-view.ts";
 import type { EpisodeView, RunSummary, ViewSource } from "./view-source.ts";
 
-/** What is known of a run's episodes between two requests. */
+/** What is known about a run's episodes between two requests. */
 interface OpenLog {
   readonly folder: string;
   readonly kind: FoundRun["kind"];
   readonly index: EpisodeIndex;
-  /** The last one: turning pages does not search again. */
+  /** The last search, so that turning pages does not repeat it. */
   search?: { readonly of: TextSearch; readonly restarts: number };
 }
 
-/** The most episodes on one page. */
+/** The maximum number of episodes on one page. */
 const longestPage = 500;
 
 /**
- * The runs in a folder. Logs are read by their index, a transcript at a time; what changes is read when it is asked for
- * again. Every path is refused that leads out of the folder. `tokenizerOf` gives the tokenizer of a model by its name or
- * folder, where there is one: it tells the texts of tokens that were recorded as ids. A request waits for `patienceMs`
- * for an index that is being read, and then answers with what there is; by default until it is read.
+ * Creates a source of the runs in a folder. Reads logs through their index, one transcript at a time. Changed files are
+ * read at the next request. Paths outside of the folder are rejected. `tokenizerOf` returns the tokenizer of a model by
+ * its name or folder, if there is one. It converts tokens that were recorded as ids to text. A request waits for
+ * `patienceMs` for an index that is being read, and then returns what has been read. By default it waits until all is
+ * read.
  */
 export function folderSource(
   root: string,
@@ -70,11 +71,11 @@ export function folderSource(
     kind === "evaluation"
       ? createEvaluationIndex(folder)
       : createTraceIndex(folder, () => trainings.stepEnds(folder).catch(() => []));
-  /** The episodes of a run; a folder without one is refused. */
+  /** Returns the episodes of a run. Throws for a folder without a run. */
   const logOf = async (path: string): Promise<OpenLog> => {
     const folder = await runPath(root, path);
     const kind = await kindOf(folder);
-    // Of neither kind, the manifest is what is missed.
+    // If it is neither kind of run, the error names the missing manifest.
     if (kind !== "training") await readManifest(folder);
     return await openLog(folder, kind ?? "evaluation");
   };
@@ -98,7 +99,7 @@ export function folderSource(
   };
   const runLine = async ({ path, kind }: FoundRun, home: string): Promise<RunSummary> => {
     try {
-      // No link leads to what was found.
+      // Links have been excluded.
       const folder = join(home, path);
       if (kind === "training") return await trainingLine({ path, folder });
       return await evaluationLine({ path, folder, index: async () => (await openLog(folder, kind)).index });
@@ -116,7 +117,7 @@ export function folderSource(
         signal?.throwIfAborted();
         runs.push(await runLine(found, home));
       }
-      // Times in ISO 8601 sort as texts.
+      // Times in ISO 8601 are sorted as texts.
       runs.sort((one, other) => (one.startedAt < other.startedAt ? 1 : one.startedAt > other.startedAt ? -1 : 0));
       return { folder: basename(resolve(root)), runs };
     },
@@ -177,7 +178,7 @@ export function folderSource(
   };
 }
 
-/** The rows that a filter lets through, its text included. */
+/** Returns the rows that a filter selects, including its text. */
 async function chosenRows(
   log: OpenLog,
   filter: EpisodeFilter,
@@ -195,7 +196,10 @@ async function chosenRows(
   return { rows: rows.filter(({ id }) => search.matches.has(id)), more: search.more };
 }
 
-/** Bytes of episodes that are read for their last words: a page must not wait for long ones. */
+/**
+ * The maximum number of bytes of episodes that are read for their last messages, because a page must not wait for long
+ * ones.
+ */
 const lookedInto = 8 << 20;
 
 async function shownRows(
@@ -206,7 +210,7 @@ async function shownRows(
   const isLong = rows.reduce((sum, { length }) => sum + length, 0) > lookedInto;
   const texts = await Promise.all(
     rows.map(async (row) => {
-      // What cannot be read is told where it is opened.
+      // A read error is reported when the episode is opened.
       const episode = isLong ? undefined : await readEpisodeAt(paths[row.file]!, row).catch(() => undefined);
       return episode === undefined ? ["", ""] : [firstWords(episode, agent), lastWords(episode, agent)];
     }),
@@ -215,10 +219,10 @@ async function shownRows(
   return rows.map((row, place) => shownRow(withoutPlace(row), { prompt: prompts[place]!, words: texts[place]![1]! }));
 }
 
-/** The most tasks of a comparison that are named by their prompts. */
+/** The maximum number of compared tasks that are named by their prompts. */
 const namedTasks = 100;
 
-/** The beginning of the prompt of each task, by its hash. */
+/** Returns the beginning of the prompt of each task, by its hash. */
 async function taskPrompts(
   { index }: OpenLog,
   tasks: readonly { readonly id: string; readonly hash: string }[],

@@ -4,28 +4,29 @@ import type { FileLine } from "../../core/trace/read-lines.ts";
 const newline = 0x0a;
 const blockSize = 1 << 19;
 
-/** Bytes before the end of what was read, by which a file is known again. They end a line, and lines differ. */
+/** The number of bytes before the end of the read part that identify a file. They end a line, and lines differ. */
 const tailLength = 256;
 
-/** A whole line of a file, without its end, and where it is. */
+/** A complete line of a file without its line break, and its position. */
 export type FollowedLine = Omit<FileLine, "torn">;
 
 /** Reads a file of lines as it grows. */
 export interface LineFollower {
-  /** Bytes of the lines that were taken. */
+  /** The number of bytes of the accepted lines. */
   readonly end: number;
   /**
-   * Gives `take` every whole line that it has not taken yet, until it refuses one, or the time is up. `anew` is called
-   * before, where the file is not the one that was read up to here: gone, shorter, or with something else there. Then
-   * it is read from its beginning. Tells why it ended: `end` of the file. At least a block is read.
+   * Passes every complete line that it has not accepted yet to `take`, until `take` refuses one or the time is up. If
+   * the file is not the one that was read so far (it is missing, shorter or has another content), calls `anew` first
+   * and starts again from the beginning. Returns the reason of the end. `end` is the end of the file. Reads at least
+   * one block.
    */
   read(options: {
     readonly anew: () => void;
     readonly take: (line: FollowedLine) => boolean;
-    /** As `performance.now` counts. */
+    /** A time of `performance.now`. */
     readonly until?: number;
   }): Promise<"end" | "refused" | "time">;
-  /** Goes on from another place, where a line begins: what is before it is known, or is to be read again. */
+  /** Continues at another position, where a line begins. Earlier lines are known, or will be read again. */
   seek(end: number): void;
 }
 
@@ -63,7 +64,7 @@ export function createLineFollower(path: string): LineFollower {
       }
       inode = ino;
       let block: Buffer = Buffer.allocUnsafe(blockSize);
-      // Bytes at the beginning of the block that begin a line.
+      // The bytes at the beginning of the block that begin a line.
       let begun = 0;
       for (let position = end; position < size; ) {
         if (begun === block.length) block = Buffer.concat([block], 2 * block.length);

@@ -2,19 +2,19 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** The page as it was built: its script, and its stylesheet. */
+/** The built page: its script and its stylesheet. */
 export interface PageFiles {
   readonly script: string;
   readonly style: string;
 }
 
-/** Where the build puts the page: beside this module, or where a clone's build has put it. */
+/** The folders of the built page: next to this module, or the build folder of a clone. */
 const builtFolders: readonly string[] = [
   join(import.meta.dirname, "page"),
   join(import.meta.dirname, "../../../dist/src/reports/viewer/page"),
 ];
 
-/** Reads the built page from the first folder that has it. Throws `data.not-found` in a clone that was not built. */
+/** Reads the built page from the first folder that has it. Throws `data.not-found` in a clone without a build. */
 export async function readPageFiles(folders: readonly string[] = builtFolders): Promise<PageFiles> {
   for (const folder of folders) {
     try {

@@ -2,10 +2,10 @@ import { stat } from "node:fs/promises";
 import { runWriter } from "../../core/files/run-lock.ts";
 import type { RunStatus } from "./view-source.ts";
 
-/** A run of another machine whose files did not change for longer than this is taken to have stopped. */
+/** A run of another machine counts as stopped if its files did not change for longer than this. */
 const recentMs = 5 * 60_000;
 
-/** When the newest of some files changed, in milliseconds since 1970; 0 where there is none. */
+/** Returns when the newest of some files changed, in milliseconds since 1970. 0 if there is none. */
 export async function changedMs(paths: readonly string[]): Promise<number> {
   const times = await Promise.all(
     paths.map((path) =>
@@ -18,7 +18,10 @@ export async function changedMs(paths: readonly string[]): Promise<number> {
   return Math.max(...times);
 }
 
-/** The status of a run that has not ended: whether its process lives, or on another machine, whether it writes. */
+/**
+ * Returns the status of a run that has not ended: running if its process lives or, on another machine, if its files
+ * change.
+ */
 export function unfinishedStatus(folder: string, changed: number): RunStatus {
   const writer = runWriter(folder);
   const isRunning = writer === "alive" || (writer === "elsewhere" && Date.now() - changed < recentMs);

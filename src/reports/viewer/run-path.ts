@@ -3,8 +3,8 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import { LyceumError } from "../../contract/errors/index.ts";
 
 /**
- * The folder of a run, from a path that a browser names. Throws `data.not-found` for one that does not exist or is not
- * within `root`, by dots, absolutely or behind a link: the two are not told apart.
+ * Returns the folder of a run from a path of a browser. Throws `data.not-found` if it does not exist or is outside of
+ * `root` (by dots, an absolute path or a link). Both cases have the same error.
  */
 export async function runPath(root: string, path: string): Promise<string> {
   const refused = new LyceumError({

@@ -5,20 +5,20 @@ import { parseFilter } from "./episode-filter.ts";
 import type { PageFiles } from "./page-files.ts";
 import type { ViewSource } from "./view-source.ts";
 
-/** A viewer that serves. */
+/** A running viewer. */
 export interface ViewServer extends AsyncDisposable {
   /** Such as `http://127.0.0.1:41873/`. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** The only address that is listened on: nothing else than this machine can connect. */
+/** The only address to listen on, so that only this machine can connect. */
 const loopback = "127.0.0.1";
 
 /**
- * Serves the page and its data on the loopback address, until it is closed; on a free port, unless one is named. Only
- * requests that were sent to this machine by name are answered: a page of another site whose name has been pointed here
- * sends its own. Throws `config.invalid` where the port is taken or may not be used.
+ * Serves the page and its data on the loopback address until it is closed, on a free port by default. Answers only
+ * requests whose host is this machine: a page of another site whose name points here sends its own name. Throws
+ * `config.invalid` if the port is in use or not allowed.
  */
 export async function serveView(options: {
   readonly source: ViewSource;
@@ -34,9 +34,11 @@ export async function serveView(options: {
     response.on("close", () => gone.abort());
     try {
       if (!hosts.includes(request.headers.host ?? ""))
-        return send(response, 403, text("This is for this machine alone."));
-      if (request.method !== "GET" && request.method !== "HEAD") return send(response, 405, text("There is only GET."));
-      // A path such as //host is no address of another server.
+        return send(response, 403, text("This server answers only its own machine."));
+      if (request.method !== "GET" && request.method !== "HEAD") {
+        return send(response, 405, text("Only GET and HEAD are supported."));
+      }
+      // A path such as //host must not become the address of another server.
       const address = `http://${loopback}${request.url}`;
       if (request.url?.startsWith("/") !== true || !URL.canParse(address))
         return send(response, 400, text("That is no address of a page."));
@@ -93,7 +95,7 @@ function pageFile(path: string, page: PageFiles): Body | undefined {
   return undefined;
 }
 
-/** What the source says to an address; undefined for one that asks for nothing. */
+/** Returns the source's answer to an address. Undefined for an unknown address. */
 async function answerOf(source: ViewSource, url: URL, signal: AbortSignal): Promise<unknown> {
   const { searchParams: asked } = url;
   const name = (key: string): string => asked.get(key) ?? "";
@@ -124,7 +126,9 @@ function count(asked: URLSearchParams, name: string, otherwise: number): number 
   return /^\d{1,12}$/.test(value) ? Number(value) : otherwise;
 }
 
-/** Everything comes from here, and nothing runs but the page's own script. uPlot and colours set styles of elements. */
+/**
+ * Only content of this server is loaded, and only the page's own script runs. uPlot and colours set styles of elements.
+ */
 const headers = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -157,7 +161,7 @@ function statusOf(error: unknown): number {
 function portError(port: number, cause: NodeJS.ErrnoException): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `Port ${port} cannot be listened on: ${cause.code === "EADDRINUSE" ? "it is taken" : cause.message}.`,
+    message: `Port ${port} cannot be used: ${cause.code === "EADDRINUSE" ? "it is in use" : cause.message}.`,
     hint: "Leave out --port for a free one.",
     data: { port },
     cause,

@@ -5,26 +5,26 @@ import type { EpisodeIndex } from "./episode-index.ts";
 import type { EpisodeFile, IndexedRow } from "./episode-row.ts";
 import { hasText } from "./episode-text.ts";
 
-/** Bytes that are read and looked through at once. */
+/** The number of bytes that are read and searched at once. */
 const blockSize = 8 << 20;
 
-/** The most episodes that a search finds; then it ends, and says so. */
+/** The maximum number of matches. The search ends there and reports it. */
 const maximumMatches = 10_000;
 
 /** A search through the transcripts of a log. */
 export interface TextSearch {
   readonly text: string;
-  /** Ids of the episodes that have the text, as far as the log was looked through. */
+  /** The ids of the matching episodes in the part that has been searched. */
   readonly matches: ReadonlySet<string>;
-  /** It ended at its limit. */
+  /** True if it ended at its limit. */
   readonly more: boolean;
-  /** Looks through the episodes that were not looked through yet. `signal` ends it between two blocks. */
+  /** Searches the episodes that have not been searched yet. `signal` ends it between two blocks. */
   run(signal?: AbortSignal): Promise<void>;
 }
 
 /**
- * A search for a text, in any case, in what an index is of. Blocks of bytes are looked through for the text as JSON
- * writes it, and only episodes with such bytes are parsed, for they may be a key's, or half a character's.
+ * Searches the episodes of an index for a text, in any case. Blocks of bytes are searched for the text as JSON encodes
+ * it. Only episodes with such bytes are parsed, because the match may be in a key or in half a character.
  */
 export function createTextSearch({ rows, paths }: Pick<EpisodeIndex, "rows" | "paths">, text: string): TextSearch {
   const pattern = bytePattern(text);
@@ -63,7 +63,7 @@ export function createTextSearch({ rows, paths }: Pick<EpisodeIndex, "rows" | "p
   };
 }
 
-/** The text's bytes, as Latin-1, in any case, as they stand in a string of JSON. */
+/** Returns a pattern of the text's bytes, as Latin-1, in any case, as they are in a string of JSON. */
 function bytePattern(text: string): RegExp {
   const characters = [...text].map((character) => {
     const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
@@ -77,7 +77,7 @@ function writtenPattern(text: string): string {
   return [...bytes].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
 }
 
-/** Episodes that lie one after another, as many as fit into a block; one alone may be longer. */
+/** Returns ranges of consecutive episodes that fit into a block. A single episode may be longer. */
 function* blocks(rows: readonly IndexedRow[]): Generator<IndexedRow[], void, undefined> {
   let block: IndexedRow[] = [];
   for (const row of rows) {
@@ -104,7 +104,7 @@ function* rowsWith(
     while (place < block.length && block[place]!.offset + block[place]!.length <= position) place += 1;
     const row = block[place];
     if (row === undefined) return;
-    // Between two episodes lies one that was played again.
+    // Between two episodes there may be one that was played again.
     if (row.offset > position) continue;
     yield row;
     pattern.lastIndex = row.offset + row.length - start;

@@ -6,8 +6,8 @@ import { playerOfAgent } from "../../evaluation/rotate-players.ts";
 import type { EpisodeView } from "./view-source.ts";
 
 /**
- * The text of each sampled token that an episode has as an id, by agent and node, as far as there is a tokenizer for the
- * agent. A character that is split over tokens stands with the last of them.
+ * Returns the text of each sampled token that an episode has as an id, by agent and node, if there is a tokenizer for
+ * the agent. A character that is split over tokens belongs to the last of them.
  */
 export async function tokenTexts(
   episode: Episode,

@@ -9,20 +9,21 @@ import { createRowTable, type EpisodeIndex, shared } from "./episode-index.ts";
 import { indexedRow } from "./episode-row.ts";
 import { createLineFollower, type FollowedLine } from "./line-follower.ts";
 
-/** Where a step's episodes end in a trace. */
+/** The end of a step's episodes in a trace. */
 export interface StepEnd {
   readonly step: number;
   readonly traceLength: number;
 }
 
-/** The trace of a training's folder. */
+/** Returns the trace of a training's folder. */
 export function tracePath(folder: string): string {
   return join(folder, "trace.jsonl");
 }
 
 /**
- * The episodes of a training's trace, by the index that its writer keeps beside it. What that has not, for the run was
- * killed or its trace comes from elsewhere, is read from the trace itself. `stepEnds` tells the steps, ascending.
+ * Creates the index of the episodes of a training's trace. Reads the index file of the trace's writer. Episodes that it
+ * lacks, because the run was killed or the trace comes from elsewhere, are read from the trace itself. `stepEnds`
+ * returns the steps, ascending.
  */
 export function createTraceIndex(folder: string, stepEnds: () => Promise<readonly StepEnd[]>): EpisodeIndex {
   const path = tracePath(folder);
@@ -45,7 +46,7 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
     const { index, id } = entry.task;
     table.add(indexedRow(entry, { file: "trace", task: { index, id }, step: stepAt(ends, entry.offset) }));
   };
-  /** Steps are told after their episodes; a resumed run tells those that it plays again anew. */
+  /** A step is known only after its episodes. A resumed run reports the steps that it repeats. */
   const tellSteps = async (): Promise<void> => {
     const before = ends;
     ends = await stepEnds();
@@ -60,7 +61,7 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
   const read = async (maximumMs: number): Promise<void> => {
     const until = performance.now() + maximumMs;
     const size = await fileSize(path);
-    // Whether the trace is still the one that was read: what comes of it after is of no matter yet.
+    // Checks that the trace is still the one that was read. Later lines do not matter yet.
     await trace.read({ anew: restart, take: () => false });
     let ended = await index.read({
       anew: restart,
@@ -79,7 +80,7 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
     });
     const addLine = ({ text, offset, length }: FollowedLine): boolean => {
       const episode = offset === 0 ? undefined : tryParseJson<Episode>(text);
-      // A line that is no episode is passed over, as long as it is whole.
+      // A line that is not an episode is skipped if it is complete.
       if (typeof episode?.id === "string") add(traceEntry(episode, { offset, length }));
       return true;
     };
@@ -103,7 +104,7 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
   };
 }
 
-/** The step whose episodes are there; undefined for one that was not told yet. */
+/** Returns the step of episodes. Undefined for a step that is not known yet. */
 function stepAt(ends: readonly StepEnd[], offset: number): number | undefined {
   let [low, high] = [0, ends.length];
   while (low < high) {

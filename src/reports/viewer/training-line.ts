@@ -7,16 +7,16 @@ import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.t
 import { unfinishedStatus } from "./run-age.ts";
 import type { RunStatus, RunSummary } from "./view-source.ts";
 
-/** What a line of the list needs of a training. */
+/** The parts of a training that its list entry needs. */
 interface BriefTraining {
   readonly stamp: FileStamp;
-  /** All but what depends on the process that writes it. */
+  /** Everything that does not depend on the process that writes it. */
   readonly line: Omit<RunSummary, "path" | "status">;
   /** Undefined if it has not ended. */
   readonly status: RunStatus | undefined;
 }
 
-/** Reads trainings in a line each, again only if the metrics file has changed. */
+/** Reads list entries of trainings, again only if the metrics file has changed. */
 export function createTrainingLines(): (run: {
   readonly path: string;
   readonly folder: string;
@@ -34,13 +34,15 @@ export function createTrainingLines(): (run: {
   };
 }
 
-/** Files up to this size are read whole. Of a longer one the beginning, the end and places between them are read. */
+/**
+ * Files up to this size are read completely. Of longer ones, the beginning, the end and some parts in between are read.
+ */
 const wholeBytes = 1 << 20;
 const headBytes = 1 << 16;
 const tailBytes = 1 << 18;
 const placeBytes = 1 << 13;
 
-/** Values of a trend: as many as a small drawing tells apart. */
+/** The number of values of a trend in a small drawing. */
 const trendLength = 40;
 
 function readLinesOf(file: string, size: number): string[] {
@@ -62,14 +64,14 @@ function readLinesOf(file: string, size: number): string[] {
   return texts.flatMap((text, place) => text.split("\n").slice(place === 0 ? 0 : 1, -1));
 }
 
-/** Throws `data.malformed` for what is no metrics file. */
+/** Throws `data.malformed` for anything but a metrics file. */
 function readBrief(file: string, size: number): Omit<BriefTraining, "stamp"> {
   const [first = "", ...lines] = readLinesOf(file, size);
   const { startedAt } = parseHeader(first, file);
   const start = lastEvent<RunStartEvent>(lines, '{"type":"run-start"');
   const step = lastEvent<StepEvent>(lines, '{"type":"step"');
   const ended = lastEvent<RunEndEvent>(lines, '{"type":"run-end"');
-  // A run that was resumed has not ended.
+  // A resumed run has not ended.
   const end = ended.place > Math.max(start.place, step.place) ? ended.event : undefined;
   const evaluation = lastEvent<TrainingEvaluationEvent>(lines, '{"type":"evaluation"').event;
   const rewarded = lastEvent<StepEvent>(lines, '{"type":"step"', '"reward/mean":').event;
@@ -92,7 +94,10 @@ function readBrief(file: string, size: number): Omit<BriefTraining, "stamp"> {
   };
 }
 
-/** The last event whose line begins so, and its place; -1 if there is none. Lines that are no event are passed over. */
+/**
+ * Returns the last event whose line begins with a text, and its position. -1 if there is none. Invalid lines are
+ * skipped.
+ */
 function lastEvent<Event>(
   lines: readonly string[],
   begins: string,
@@ -107,7 +112,7 @@ function lastEvent<Event>(
   return { place: -1 };
 }
 
-/** Of the last evaluation, or else of the last step. The loss stands in for rewards that there are not. */
+/** Returns the score of the last evaluation, or else of the last step. The loss is used if there are no rewards. */
 function scoresOf(of: {
   readonly evaluation: TrainingEvaluationEvent | undefined;
   readonly rewarded: StepEvent | undefined;
@@ -126,7 +131,7 @@ function scoresOf(of: {
   };
 }
 
-/** The means of equal parts of the steps that were read. */
+/** Returns the means of equal parts of the read steps. */
 function trendOf(lines: readonly string[]): number[] {
   const steps = lines.filter((line) => line.startsWith('{"type":"step"'));
   const metric = steps.some((line) => line.includes('"reward/mean":')) ? '"reward/mean":' : '"loss/total":';

@@ -15,29 +15,29 @@ import { unfinishedStatus } from "./run-age.ts";
 import type { StepEnd } from "./trace-index.ts";
 import type { RunStatus, TrainingView } from "./view-source.ts";
 
-/** Points of a curve beyond these are drawn on top of one another. */
+/** The maximum number of points of a curve. More would overlap. */
 const buckets = 500;
 
 const maximumSamples = 50;
 
-/** A training as it stands in its metrics file, and when that changed. */
+/** A training as read from its metrics file, and the time of its last change. */
 interface ReadTraining {
   readonly record: RunRecord;
   readonly changed: number;
   readonly size: number;
 }
 
-/** Reads the metrics of trainings, again only where the file has changed. */
+/** Reads the metrics of trainings, again only if the file has changed. */
 export interface TrainingReader {
-  /** `index`: of its trace, up to date. */
+  /** `index` is the index of its trace, up to date. */
   view(run: { readonly path: string; readonly folder: string; readonly index: EpisodeIndex }): Promise<TrainingView>;
-  /** Where the steps end in its trace, as far as its steps tell. */
+  /** The ends of the steps in its trace, according to its step events. */
   stepEnds(folder: string): Promise<readonly StepEnd[]>;
-  /** Of its model, as its config has it. */
+  /** The tokenizer of its model, by its config. */
   model(folder: string): Promise<{ readonly path?: string; readonly fromScratch: boolean }>;
 }
 
-/** Keeps what it has read. */
+/** Creates a reader that caches its results. */
 export function createTrainingReader(): TrainingReader {
   const known = new Map<string, ReadTraining>();
   const read = async (folder: string): Promise<ReadTraining> => {
@@ -92,7 +92,7 @@ function traceOf(index: EpisodeIndex): Pick<TrainingView, "trace"> {
   return { trace: { episodes: rows.length, agents: [...agents], hasSteps, ...readingOf(index) } };
 }
 
-/** A training, and what is known of it beside its metrics. */
+/** Returns a training with its further data. */
 interface KnownTraining {
   readonly path: string;
   readonly training: ReadTraining;
@@ -129,7 +129,7 @@ function statusOf({ record, changed }: ReadTraining, folder: string): RunStatus 
   return record.end.reason === "aborted" ? "interrupted" : record.end.reason;
 }
 
-/** A chart with as many points as can be told apart; spikes keep their height. */
+/** Reduces a chart to the maximum number of points. Spikes keep their height. */
 function thinned(chart: LineChart): LineChart {
   return { ...chart, series: chart.series.map(thinnedSeries) };
 }
@@ -137,7 +137,7 @@ function thinned(chart: LineChart): LineChart {
 function thinnedSeries(series: ChartSeries): ChartSeries {
   const { xs, ys, ...rest } = series;
   if (xs.length <= 2 * buckets) return series;
-  // Where a point stands for several values, its least and greatest are both kept.
+  // If a point replaces several values, the smallest and the largest value are kept.
   const kept = downsample({ xs, ys, buckets }).flatMap(({ from, to, low, high }) => [
     { x: from, y: low },
     { x: to, y: high },

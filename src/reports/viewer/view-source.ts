@@ -10,7 +10,7 @@ import type { WarningGroup } from "../training/warning-group.ts";
 import type { EpisodeFilter } from "./episode-filter.ts";
 import type { EpisodeRow, ShownRow } from "./episode-row.ts";
 
-/** Where the page has its data from: the server while `lyceum view` runs, or what an exported file holds. */
+/** The source of the page's data: the server of `lyceum view`, or the content of an exported file. */
 export interface ViewSource {
   runs(signal?: AbortSignal): Promise<RunList>;
   run(path: string, signal?: AbortSignal): Promise<RunView>;
@@ -27,12 +27,12 @@ export interface RunList {
   readonly runs: readonly RunSummary[];
 }
 
-/** `running`: its process writes it; `stopped`: that process is gone, killed for example, before the run ended. */
+/** `running`: its process is alive. `stopped`: its process ended before the run ended, for example by a kill. */
 export type RunStatus = "running" | "completed" | "interrupted" | "failed" | "stopped";
 
-/** A run in a line. */
+/** A list entry of a run. */
 export interface RunSummary {
-  /** From the viewed folder to the run's, with slashes; `.` for the folder itself. */
+  /** The path from the viewed folder, with slashes. `.` for the folder itself. */
   readonly path: string;
   readonly kind: "evaluation" | "training";
   readonly name: string;
@@ -41,22 +41,22 @@ export interface RunSummary {
   readonly status: RunStatus;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Episodes or steps. */
+  /** The number of episodes or steps. */
   readonly done: number;
   readonly total: number;
-  /** Of the scores that are known, the newest. */
+  /** The newest known scores. */
   readonly scores: RunScores;
-  /** What the scores are of, such as `test, step 60`. */
+  /** The source of the scores, such as `test, step 60`. */
   readonly scoresOf?: string;
-  /** The course of a training's reward, or of its loss: few values, evenly spread. */
+  /** A few evenly spaced values of a training's reward, or of its loss. */
   readonly trend?: readonly number[];
-  /** What ended it. */
+  /** The error that ended it. */
   readonly error?: string;
-  /** Why it cannot be read, where it cannot. */
+  /** The reason why it cannot be read, if it cannot. */
   readonly problem?: string;
 }
 
-/** The figures that runs are compared by. Rewards and losses are in their own units, all else is a share. */
+/** The figures that compare runs. Rewards and losses have their own units. The others are shares. */
 export interface RunScores {
   readonly reward?: number;
   readonly accuracy?: number;
@@ -67,7 +67,7 @@ export interface RunScores {
 /** A run with its figures. */
 export type RunView = EvaluationView | TrainingView;
 
-/** An evaluation, without its episodes. */
+/** An evaluation without its episodes. */
 export interface EvaluationView {
   readonly kind: "evaluation";
   readonly path: string;
@@ -75,7 +75,7 @@ export interface EvaluationView {
   readonly training?: string;
   readonly status: RunStatus;
   readonly manifest: EvaluationManifest;
-  /** Absent while the run goes on, or after a kill. The figures of single tasks are left out. */
+  /** Absent while the run is running, or after a kill. Without the figures of single tasks. */
   readonly summary?: Omit<EvaluationSummary, "tasks">;
   readonly counts: {
     readonly played: number;
@@ -84,14 +84,14 @@ export interface EvaluationView {
     readonly failed: number;
     readonly correct: number;
   };
-  /** Of the summary, or so far: the accuracy and mean reward of the episodes that there are. */
+  /** From the summary, or so far: the accuracy and mean reward of the existing episodes. */
   readonly metrics: Readonly<Record<string, Metric>>;
   readonly levels: readonly string[];
-  /** Those that acted, where episodes have several. */
+  /** The agents that acted, if episodes have several. */
   readonly agents: readonly string[];
-  /** The share of the log that was read, while a long one is being read. */
+  /** The share of the log that has been read, while a long one is being read. */
   readonly reading?: number;
-  /** What an exported file leaves out. */
+  /** What an exported file omits. */
   readonly note?: string;
 }
 
@@ -106,10 +106,10 @@ export interface TrainingView {
   readonly elapsedMs: number;
   readonly etaMs?: number;
   readonly step: number;
-  /** The figures that it is judged by. */
+  /** The figures of its current state. */
   readonly tiles: readonly RunTile[];
   readonly sections: readonly ChartSection[];
-  /** What was found before the first step. */
+  /** The result of the probe before the first step. */
   readonly probe?: { readonly facts: readonly string[] } & Pick<NonNullable<RunRecord["probe"]>, "advice" | "samples">;
   /** `path`: of the stored evaluation, with its episodes. */
   readonly evaluations: readonly (RunRecord["evaluations"][number] & { readonly path?: string })[];
@@ -117,24 +117,24 @@ export interface TrainingView {
   readonly samples: RunRecord["samples"];
   readonly warnings: readonly WarningGroup[];
   readonly config?: Json;
-  /** Its episodes, where it keeps a trace of them. */
+  /** Its episodes, if it has a trace. */
   readonly trace?: TraceView;
-  /** What an exported file leaves out. */
+  /** What an exported file omits. */
   readonly note?: string;
 }
 
-/** What is known of a training's episodes as a whole. */
+/** The facts about all episodes of a training. */
 export interface TraceView {
   readonly episodes: number;
-  /** Those that acted, where episodes have several. */
+  /** The agents that acted, if episodes have several. */
   readonly agents: readonly string[];
-  /** Whether it is known which step an episode is of. */
+  /** True if the step of each episode is known. */
   readonly hasSteps: boolean;
   /** As in {@link EvaluationView}. */
   readonly reading?: number;
 }
 
-/** Which episodes, and which of them. */
+/** A filter of episodes, and a page. */
 export interface EpisodeQuery {
   readonly filter: EpisodeFilter;
   readonly offset: number;
@@ -143,38 +143,38 @@ export interface EpisodeQuery {
 
 /** A page of episodes. */
 export interface EpisodePage {
-  /** Of the run. */
+  /** The number of episodes of the run. */
   readonly total: number;
   readonly matched: number;
   readonly offset: number;
   readonly rows: readonly ShownRow[];
-  /** The search ended at its limit of matches: there may be more. */
+  /** True if the search ended at its limit of matches, so that there may be more. */
   readonly more?: boolean;
   /** As in {@link EvaluationView}: there are more episodes. */
   readonly reading?: number;
 }
 
-/** Two evaluations compared. */
+/** Two compared evaluations. */
 export interface ComparisonView extends Comparison {
-  /** The beginning of the prompt of tasks that differ, by the task's hash: of the first ones. */
+  /** The beginning of the prompts of the first differing tasks, by the task's hash. */
   readonly prompts: Readonly<Record<string, string>>;
 }
 
-/** Which episode, and among which. */
+/** An episode's id, and the filter of its neighbours. */
 export interface TranscriptQuery {
   readonly id: string;
   readonly filter: EpisodeFilter;
 }
 
-/** An episode, whole, with its neighbours among those that the filter lets through. */
+/** A complete episode, with its neighbours among those that the filter selects. */
 export interface EpisodeView {
   readonly row: EpisodeRow;
   readonly episode: Episode;
-  /** The task itself, gold answer included, where the run has it. */
+  /** The task itself, including the reference answer, if the run has it. */
   readonly task?: TaskLine;
-  /** Texts of tokens that a node has as ids only, by agent and node. */
+  /** Texts of tokens that a node has only as ids, by agent and node. */
   readonly tokenTexts: Readonly<Record<string, Readonly<Record<number, readonly string[]>>>>;
-  /** From 0; -1 where the filter does not let it through. */
+  /** From 0. -1 if the filter does not select it. */
   readonly position: number;
   readonly matched: number;
   readonly previous?: string;

@@ -88,7 +88,7 @@ it("an expert edits each agent's methods, and sees the others' code and no hidde
   const expert = scriptedPolicy(({ messages }) => {
     const text = textOf(messages[0]!);
     asked.push(text);
-    return block(text.includes("Put `put` right") ? put : total);
+    return block(text.includes("Correct `put`") ? put : total);
   });
   const { episode, heard } = await play(expert, { "agent-1": wrongPut, "agent-2": total });
   expect(asked).toHaveLength(2);
@@ -107,7 +107,7 @@ it("an expert edits each agent's methods, and sees the others' code and no hidde
 
 it("an expert also gets code that does not parse", async () => {
   const expert = scriptedPolicy(({ messages }) =>
-    block(textOf(messages[0]!).includes("Put `put` right") ? put : total),
+    block(textOf(messages[0]!).includes("Correct `put`") ? put : total),
   );
   const { episode } = await play(expert, { "agent-1": "def put(self, item:\n", "agent-2": total });
   for (const { reward } of Object.values(episode.agents)) expect(reward).toMatchObject({ status: "scored", value: 1 });

@@ -39,7 +39,7 @@ test("writes, reads and lists files", async () => {
   ]);
   await expect(folder.read("deep")).rejects.toThrow(/is a folder/);
   await expect(folder.write("deep", "")).rejects.toThrow(/is a folder/);
-  await expect(folder.write("a.txt/b", "")).rejects.toThrow(/no plain file or folder/);
+  await expect(folder.write("a.txt/b", "")).rejects.toThrow(/not a plain file or folder/);
   await expect(folder.read("c")).rejects.toThrow(/no file "c"\. Files: a\.txt/);
 });
 
@@ -101,7 +101,7 @@ test("sizes and counts are limited", async () => {
   for (let i = 0; i < 64; i++) await folder.write(`f${i}`, "");
   await expect(folder.write("f64", "")).rejects.toThrow(/at most 64 files/);
   await folder.write("f63", "again");
-  await expect(folder.write("a/b/c/d/e", "")).rejects.toThrow(/is no path/);
+  await expect(folder.write("a/b/c/d/e", "")).rejects.toThrow(/is not an allowed path/);
 });
 
 test("each episode has its own folder, which is removed at its end, at the next reset, and when the instance closes", async () => {

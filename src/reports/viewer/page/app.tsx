@@ -9,7 +9,7 @@ import { parseHash, type Route } from "./route.ts";
 import { RunPage } from "./run-page.tsx";
 import { RunsPage } from "./runs-page.tsx";
 
-/** The whole page, as its address says. `live`: the source is a server, whose data may change. */
+/** The whole page for its address. `live` is true if the source is a server, whose data may change. */
 export function App({ source, live }: { readonly source: ViewSource; readonly live: boolean }): JSX.Element {
   const [route, setRoute] = useState(() => parseHash(location.hash));
   useEffect(() => {
@@ -17,7 +17,7 @@ export function App({ source, live }: { readonly source: ViewSource; readonly li
     addEventListener("hashchange", onChange);
     return () => removeEventListener("hashchange", onChange);
   }, []);
-  // What is on the page of one run says nothing of another's.
+  // The state of one run's page does not apply to another run.
   return (
     <>
       <Head route={route} />

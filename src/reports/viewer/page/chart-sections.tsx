@@ -4,7 +4,7 @@ import type { LineChart } from "../../training/line-chart.ts";
 import type { ChartSection } from "../../training/report-charts.ts";
 import { Chart, type ChartLook } from "./chart.tsx";
 
-/** Charts under their headings. Sections that are closed are drawn when they are opened. */
+/** Charts under headings. Closed sections are drawn when they are opened. */
 export function ChartSections(props: {
   readonly sections: readonly ChartSection[];
   readonly look: ChartLook;
@@ -50,7 +50,7 @@ function Section(props: {
   );
 }
 
-/** The setting of how strongly curves are smoothed. */
+/** The setting for the smoothing of curves. */
 export function SmoothingField(props: {
   readonly smoothing: number;
   readonly change: (smoothing: number) => void;

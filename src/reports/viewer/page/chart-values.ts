@@ -1,23 +1,23 @@
 import type { ChartSeries, LineChart } from "../../training/line-chart.ts";
 import { smoothed } from "./smoothed.ts";
 
-/** A line of a drawn chart: values as they were recorded or without their noise, or faint behind these. */
+/** A line of a drawn chart: recorded values, smoothed values, or faint recorded values behind smoothed ones. */
 export interface DrawnLine {
-  /** The place of its series in the chart. */
+  /** The index of its series in the chart. */
   readonly series: number;
   readonly kind: "value" | "raw";
   readonly values: readonly (number | null)[];
 }
 
-/** A chart's steps, and the values of each of its lines over them; null where a line has none. */
+/** A chart's steps, and the values of each of its lines at them. Null if a line has no value. */
 export interface ChartValues {
   readonly steps: readonly number[];
   readonly lines: readonly DrawnLine[];
 }
 
 /**
- * All lines over the steps of any of them. With a `smoothing` above 0, a line is drawn faint as it is and strong without
- * its noise; dots stay as they are. On a log scale, values of 0 and below are gaps.
+ * Returns all lines over the union of their steps. With a `smoothing` above 0, the recorded line is faint and a
+ * smoothed line is strong. Dots are unchanged. On a log scale, values of 0 and below are gaps.
  */
 export function chartValues(
   chart: LineChart,
@@ -41,7 +41,7 @@ export function chartValues(
   return { steps, lines };
 }
 
-/** The values of a line over all steps of its chart. */
+/** Returns the values of a line at all steps of its chart. */
 function valuesOver(
   steps: readonly number[],
   { xs }: ChartSeries,

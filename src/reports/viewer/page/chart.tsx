@@ -8,18 +8,18 @@ import { type ChartValues, chartValues } from "./chart-values.ts";
 
 const height = 190;
 
-/** Colours that lines have in turn; from then on they are dashed. */
+/** The colours of lines in order. Further lines are dashed. */
 const palette = 8;
 
-/** How the curves of a page are drawn. */
+/** The settings of all curves of a page. */
 export interface ChartLook {
   /** From 0 (as recorded) to below 1. */
   readonly smoothing: number;
 }
 
 /**
- * Curves over steps; the values under the pointer stand in the legend, and charts of one page share the pointer. `colors`
- * gives each line's place in the palette, its own place by default.
+ * Curves over steps. The legend shows the values under the pointer, and charts of one page share the pointer. `colors`
+ * has the palette index of each line, by default the line's own index.
  */
 export function Chart(props: {
   readonly chart: LineChart;
@@ -31,7 +31,7 @@ export function Chart(props: {
   const plot = useRef<uPlot>(undefined);
   const [chosen, setChosen] = useState<boolean>();
   const { least, most } = chart.bounds ?? {};
-  // What lies between two bounds spans no powers of ten.
+  // The range between two bounds does not span a power of ten.
   const canBeLog = (least === undefined || most === undefined) && isPositive(chart);
   const isLog = canBeLog && (chosen ?? usesLogScale(chart));
   const values = chartValues(chart, { ...look, isLog });
@@ -78,7 +78,7 @@ export function Chart(props: {
   );
 }
 
-/** What a chart shows, for those who cannot see it. */
+/** A description of a chart for screen readers. */
 function description({ title, series, share }: LineChart): string {
   const show = share === true ? formatPercent : formatNumber;
   const lasts = series.map(({ name, ys }) => {
@@ -122,7 +122,7 @@ function plotOptions({ chart, values, isLog, colors }: Drawn, element: HTMLEleme
       stroke,
       width: 1.5,
       value,
-      // A single value is no line.
+      // A single value is not a line.
       points: { show: dots === true || xs.length === 1, size: 5, fill: stroke },
       spanGaps: dots === true || colors !== undefined,
       ...(colorOf(series) >= palette ? { dash: [6, 3] } : {}),
@@ -132,7 +132,7 @@ function plotOptions({ chart, values, isLog, colors }: Drawn, element: HTMLEleme
   return {
     width: element.clientWidth,
     height,
-    // The last tick of the steps is centred on the right edge: half of it needs room.
+    // The last tick of the steps is centred on the right edge, so half of it needs space.
     padding: [8, 18, 0, 0],
     series: [{ label: "step", value: (_, step: number | null) => (step === null ? "–" : formatCount(step)) }, ...lines],
     scales: {
@@ -154,15 +154,15 @@ function plotOptions({ chart, values, isLog, colors }: Drawn, element: HTMLEleme
   };
 }
 
-/** Distances between ticks: there is no half of a step. */
+/** The distances between ticks. Steps have no fractions. */
 const wholeSteps = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
 
-/** Room for the longest tick; much the same for most charts, so that they stand below one another. */
+/** The width of the longest tick. It is similar for most charts, so that they align. */
 function axisWidth(_: uPlot, ticks: readonly string[] | null): number {
   return Math.max(54, 16 + 6.5 * Math.max(0, ...(ticks ?? []).map(({ length }) => length)));
 }
 
-/** Away from the pointer, the legend has the last step. */
+/** Without a pointer, the legend shows the last step. */
 function showLast(plot: uPlot): void {
   const { idx } = plot.cursor;
   if (idx === null || idx === undefined) plot.setLegend({ idx: plot.data[0].length - 1 }, false);

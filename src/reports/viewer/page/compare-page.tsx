@@ -9,12 +9,12 @@ import { routeHash, runHash } from "./route.ts";
 import { Table } from "./table.tsx";
 import { useData } from "./use-data.ts";
 
-/** The most tasks that are listed at once. */
+/** The maximum number of listed tasks. */
 const listed = 500;
 
 type Side = "all" | "better" | "worse";
 
-/** Two evaluations on the tasks that both have. */
+/** Two evaluations on their common tasks. */
 export function ComparePage(props: {
   readonly source: ViewSource;
   readonly first: string;
@@ -67,7 +67,7 @@ function Sides({ comparison }: { readonly comparison: ComparisonView }): JSX.Ele
             <td class="wrap">
               <PathText path={[...new Set(Object.values(models))].join(" and ")} />
             </td>
-            <td class="soft">{alone > 0 && `${alone} tasks that the other has not`}</td>
+            <td class="soft">{alone > 0 && `${alone} tasks that the other does not have`}</td>
           </tr>
         ))}
       </tbody>

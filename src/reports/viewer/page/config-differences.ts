@@ -1,13 +1,13 @@
 import { isJsonObject, type Json } from "../../../contract/json.ts";
 
-/** A setting that is not the same in all configs, with its value in each; undefined where a config lacks it. */
+/** A setting that differs between configs, with its value in each. Undefined if a config lacks it. */
 export interface ConfigDifference {
   /** Such as `training.learningRate`. */
   readonly setting: string;
   readonly values: readonly (Json | undefined)[];
 }
 
-/** The settings in which configs differ. */
+/** Returns the settings in which configs differ. */
 export function configDifferences(configs: readonly (Json | undefined)[]): ConfigDifference[] {
   const flat = configs.map((config) => new Map(config === undefined ? [] : settings(config, "")));
   const names = [...new Set(flat.flatMap((values) => [...values.keys()]))];

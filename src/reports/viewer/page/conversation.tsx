@@ -8,14 +8,14 @@ import type { ShownToken } from "./token-text.tsx";
 
 /** How the messages of a transcript are shown. */
 interface TranscriptLook {
-  /** Texts of tokens by agent and node, where the trace has ids only. */
+  /** Texts of tokens by agent and node, if the trace has only ids. */
   readonly texts: Readonly<Record<string, Readonly<Record<number, readonly string[]>>>>;
   readonly colored: boolean;
-  /** Long messages are shown whole. */
+  /** Long messages are shown completely. */
   readonly unfolded: boolean;
 }
 
-/** One agent's messages in order, with what is known of each of its turns. */
+/** One agent's messages in order, with the facts of each of its turns. */
 export function Conversation(
   props: TranscriptLook & { readonly name: string; readonly agent: AgentEpisode },
 ): JSX.Element {
@@ -30,7 +30,7 @@ export function Conversation(
         const goesOn = index === 0 || node.parent === agent.nodes[index - 1]!.id;
         return (
           <div key={node.id}>
-            {!goesOn && <p class="break">the conversation begins anew</p>}
+            {!goesOn && <p class="break">a new conversation begins</p>}
             <MessageView message={node.message} tokens={tokens} unfolded={unfolded} />
             {turn !== undefined && <TurnLine turn={turn} node={node} only={agent.turns.length === 1} />}
           </div>
@@ -40,7 +40,7 @@ export function Conversation(
   );
 }
 
-/** The messages of all agents in one order, turn by turn. */
+/** The messages of all agents in one order, by turn. */
 export function JointConversation(
   props: TranscriptLook & { readonly agents: Readonly<Record<string, AgentEpisode>> },
 ): JSX.Element {
@@ -109,7 +109,7 @@ function meanLogprob({ logprobs }: AgentTurn, { tokens }: MessageNode): string |
   return `mean log-probability ${formatNumber(values.reduce((sum, value) => sum + value, 0) / values.length)}`;
 }
 
-/** The sampled tokens of a message as texts, where they are known. */
+/** Returns the sampled tokens of a message as texts, if they are known. */
 function shownTokens(
   { tokens }: MessageNode,
   options: { readonly turn: AgentTurn | undefined; readonly texts: readonly string[] | undefined },

@@ -16,7 +16,7 @@ import { useHighlight } from "./use-highlight.ts";
 
 type EpisodeRoute = Extract<Route, { page: "episode" }>;
 
-/** A transcript, with what its episode earned and why. Arrows (or j and k) go to its neighbours, Escape to the list. */
+/** A transcript with its reward and outcome. Arrow keys (or j and k) open its neighbours, Escape opens the list. */
 export function EpisodePage({ source, route }: { readonly source: ViewSource; readonly route: EpisodeRoute }) {
   const { run, id, filter } = route;
   const { data, error } = useData((signal) => source.episode(run, { id, filter }, signal), {
@@ -182,7 +182,7 @@ function Agents(props: {
   );
 }
 
-/** The rewards that say more than the error does that left all of them unscored. */
+/** Returns the rewards, unless an error left all of them unscored and explains more. */
 function toldRewards({ agents, error }: Episode): [string, AgentEpisode][] {
   return Object.entries(agents).filter(
     ([, { reward }]) => error === undefined || reward.status === "scored" || reward.reason !== error.message,
@@ -195,7 +195,7 @@ function statusText({ status, limit }: Episode): string {
   return `${status}: a turn exceeded terminationThreshold, or the joint shape did not go on with it`;
 }
 
-/** Who played: each agent with its policy; of one agent, the policy alone. Empty for traces that do not say. */
+/** Returns the agents with their policies. For one agent, the policy alone. Empty if the trace does not have them. */
 function policyText({ agents }: Episode): string {
   const named = Object.entries(agents).flatMap(([agent, { policy }]) =>
     policy === undefined ? [] : [{ agent, policy }],

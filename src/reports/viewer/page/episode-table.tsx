@@ -11,13 +11,13 @@ import { type Route, routeHash } from "./route.ts";
 import { Table } from "./table.tsx";
 import { useData } from "./use-data.ts";
 
-/** Episodes at once. */
+/** Episodes per page. */
 export const pageSize = 100;
 
-/** How often a log that is being read is asked for. */
+/** The interval of requests while a log is being read. */
 export const readingPollMs = 200;
 
-/** A run's episodes, filtered, a page at a time. It is read anew when `version` changes. */
+/** A run's episodes, filtered, one page at a time. They are read again if `version` changes. */
 export function EpisodeTable(props: {
   readonly source: ViewSource;
   readonly route: Extract<Route, { page: "run" }>;

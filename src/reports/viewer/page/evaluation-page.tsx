@@ -50,7 +50,7 @@ export function EvaluationPage(props: {
   );
 }
 
-/** Nothing is right or wrong if only the top of the rewards counts as correct. */
+/** Without a rule of correctness, only the maximum reward counts as correct, and no episode is marked as wrong. */
 function outcomesOf({ manifest }: EvaluationView): FilterFields["outcomes"] {
   const judged = definesCorrect(manifest.correct) ? (["correct", "wrong"] as const) : [];
   return ["scored", ...judged, "unscored", "truncated", "failed"];
@@ -120,7 +120,7 @@ function MetricTable({ metrics }: Pick<EvaluationView, "metrics">): JSX.Element 
 
 function LevelTable({ levels }: { readonly levels: NonNullable<EvaluationView["summary"]>["levels"] }): JSX.Element {
   const all = new Set(Object.values(levels).flatMap(({ metrics }) => Object.keys(metrics)));
-  // Agents and components make the table wide, and say little of levels.
+  // Agents and components make the table wide, and are less useful by level.
   const names = [...all].filter((name) => !name.includes("/"));
   return (
     <Table

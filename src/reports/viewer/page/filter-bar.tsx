@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type EpisodeFilter, filterParameters, orders, type outcomes, parseFilter } from "../episode-filter.ts";
 import { isTyping } from "./is-typing.ts";
 
-/** What is typed takes effect after this pause. */
+/** The pause after which typed text takes effect. */
 const pauseMs = 250;
 
-/** What a run's episodes can be told apart by, beside their texts, tasks and rewards. */
+/** The values of a run by which its episodes can be filtered, besides texts, tasks and rewards. */
 export interface FilterFields {
   readonly outcomes: readonly (typeof outcomes)[number][];
   readonly levels?: readonly string[];
@@ -14,7 +14,7 @@ export interface FilterFields {
   readonly hasSteps?: boolean;
 }
 
-/** The fields of a filter. `/` goes to the search for text. */
+/** The fields of a filter. `/` moves the focus to the text search. */
 export function FilterBar(props: {
   readonly filter: EpisodeFilter;
   readonly fields: FilterFields;
@@ -25,7 +25,7 @@ export function FilterBar(props: {
   const { outcomes, levels = [], agents = [], hasSteps = false } = fields;
   const form = useRef<HTMLFormElement>(null);
   const written = filterParameters(filter).toString();
-  // What is being typed, until it takes effect or the address says something else.
+  // The typed text, until it takes effect or the address changes.
   const [typed, setTyped] = useState<URLSearchParams>();
   useEffect(() => {
     setTyped((before) => (before !== undefined && writtenOf(before) !== written ? before : undefined));

@@ -1,7 +1,10 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 
-/** What is long is shown in part, until it is opened. `isLong` decides, and `open` shows it all from the start. */
+/**
+ * Shows a part of long content until it is opened. `isLong` decides if it is long, and `open` shows everything from the
+ * start.
+ */
 export function Fold(props: {
   readonly isLong: boolean;
   readonly open: boolean;

@@ -1,4 +1,4 @@
-/** Whether a key goes into a field rather than to the page. */
+/** True if a key press goes into an input field. */
 export function isTyping(event: KeyboardEvent): boolean {
   const { target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return true;

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { Json } from "../../../contract/json.ts";
 import { Text } from "./parts.tsx";
 
-/** Data as a person reads it: names with their values, and text of several lines as it stands. */
+/** Readable data: names with their values, and unchanged texts of several lines. */
 export function JsonView({ value }: { readonly value: Json }): JSX.Element {
   if (typeof value === "string") {
     return value.includes("\n") || value.length > 120 ? (

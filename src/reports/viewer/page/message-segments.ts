@@ -1,12 +1,12 @@
 import { isJsonObject, type Json, tryParseJson } from "../../../contract/json.ts";
 import type { Message } from "../../../contract/message.ts";
 
-/** A stretch of a message's text, from one character to another. */
+/** A range of a message's text, in characters. */
 export type Segment = { readonly from: number; readonly to: number; readonly text: string } & (
   | { readonly kind: "text" }
-  /** A tool call between tags. `arguments` is absent if it cannot be read: `text` is what the model wrote. */
+  /** A tool call in tags. `arguments` is absent if it cannot be parsed. `text` is the model's text. */
   | { readonly kind: "call"; readonly name?: string; readonly arguments?: Json }
-  /** What a tool gave, between tags. */
+  /** A tool's result in tags. */
   | { readonly kind: "result"; readonly name?: string }
 );
 
@@ -16,8 +16,8 @@ const tags = {
 } as const;
 
 /**
- * A message's text with the tool calls that stand in it between tags set apart, or the results. Only an assistant calls:
- * in what it reads, such tags are examples.
+ * Splits a message's text into tool calls in tags, or results, and other text. Only assistants call tools. In prompts,
+ * such tags are examples.
  */
 export function messageSegments(text: string, role: Message["role"]): Segment[] {
   const kind = role === "assistant" ? "call" : "result";
@@ -38,7 +38,7 @@ export function messageSegments(text: string, role: Message["role"]): Segment[] 
   return segments;
 }
 
-/** The name and arguments of a call, as far as they can be read. Models write arguments as an object, or as its text. */
+/** Parses the name and arguments of a call. Models write arguments as an object or as JSON text. */
 function readCall(text: string): { readonly name?: string; readonly arguments?: Json } {
   const call = tryParseJson<Json>(text);
   if (!isJsonObject(call) || typeof call.name !== "string") return {};
@@ -47,7 +47,7 @@ function readCall(text: string): { readonly name?: string; readonly arguments?: 
   return { name: call.name, ...(isJsonObject(read) ? { arguments: read } : {}) };
 }
 
-/** The tokens of a text that begin in a stretch of it. */
+/** Returns the tokens of a text that begin in a range. */
 export function tokensWithin<Token extends { readonly text: string }>(
   tokens: readonly Token[],
   { from, to }: Pick<Segment, "from" | "to">,

@@ -7,22 +7,22 @@ import { messageSegments, type Segment, tokensWithin } from "./message-segments.
 import { Text } from "./parts.tsx";
 import { type ShownToken, TokenText } from "./token-text.tsx";
 
-/** The kinds of image that a browser draws without running anything. */
+/** The image types that a browser draws without running scripts. */
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** What an agent reads is folded beyond this many characters: tool specifications fill pages. */
+/** Prompts beyond this number of characters are folded, because tool specifications fill pages. */
 const longestRead = 1_500;
 
 /**
- * A message: who says it, its parts, and the tools that it calls, be it by calls of their own or between tags in its text.
- * Its tokens take the place of its text; where they are more than that (a whole completion, with its reasoning and calls
- * as the model wrote them), of all of it. `agents` are those who say or read it, where there are several.
+ * A message: its author, its parts, and its tool calls, whether native or in tags. If it has tokens, they replace its
+ * text. If the tokens include more than the text (a whole completion with reasoning and calls), they replace
+ * everything. `agents` are its authors or readers, if there are several agents.
  */
 export function MessageView(props: {
   readonly message: Message;
   readonly tokens: readonly ShownToken[] | undefined;
   readonly agents?: readonly string[];
-  /** Nothing is folded: what was searched for may be in it. */
+  /** Nothing is folded, because it may contain the searched text. */
   readonly unfolded: boolean;
 }): JSX.Element {
   const { message, tokens, agents, unfolded } = props;
@@ -97,14 +97,14 @@ function SegmentView(props: { readonly segment: Segment; readonly tokens?: reado
   return (
     own ?? (
       <pre class="text">
-        {/* The line break behind a result is no blank line. */}
+        {/* The line break after a result is not shown as a blank line. */}
         <Text>{segment.from > 0 ? segment.text.replace(/^\n+/, "") : segment.text}</Text>
       </pre>
     )
   );
 }
 
-/** A tool call; one that cannot be read as the model wrote it. `written` shows it token by token. */
+/** A tool call. An invalid one is shown as the model wrote it. `written` shows it token by token. */
 function CallView(props: {
   readonly name: string | undefined;
   readonly given: Json | undefined;

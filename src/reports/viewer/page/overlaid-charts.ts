@@ -3,7 +3,7 @@ import type { ChartSection } from "../../training/report-charts.ts";
 
 /** A chart of one metric with a line for each run that has it. */
 export interface OverlaidChart extends LineChart {
-  /** The place of each line's run among the runs. */
+  /** The index of each line's run. */
   readonly runs: readonly number[];
 }
 
@@ -12,7 +12,7 @@ export interface OverlaidSection extends Omit<ChartSection, "charts"> {
   readonly charts: readonly OverlaidChart[];
 }
 
-/** The charts of several runs laid over one another, metric by metric: each run's line has its name. */
+/** Returns charts of several runs in one, metric by metric. Each line has the name of its run. */
 export function overlaidCharts(
   runs: readonly { readonly name: string; readonly sections: readonly ChartSection[] }[],
 ): OverlaidSection[] {

@@ -12,7 +12,7 @@ import { type Route, routeHash, runHash } from "./route.ts";
 import { type Column, Table } from "./table.tsx";
 import { useData } from "./use-data.ts";
 
-/** Several trainings: their curves over one another, and the settings in which they differ. */
+/** Several trainings: their curves in common charts, and the settings in which they differ. */
 export function OverlayPage(props: {
   readonly source: ViewSource;
   readonly live: boolean;
@@ -66,7 +66,7 @@ async function readTrainings(
   });
 }
 
-/** What runs are called in a legend: their paths, without the folders that all of them are in. */
+/** Returns the names of runs in a legend: their paths, without their common folders. */
 function runNames(paths: readonly string[]): string[] {
   const parts = paths.map((path) => path.split("/"));
   const shortest = Math.min(...parts.map(({ length }) => length));
@@ -136,7 +136,7 @@ function RunTable(props: {
   );
 }
 
-/** Figures of how far and how fast a run is. Steps have a column of their own. */
+/** The progress and speed figures. Steps have their own column. */
 const costs: readonly string[] = ["Steps", "Time", "Tokens per second"];
 
 function settingText(value: Json | undefined): string {

@@ -4,12 +4,12 @@ import { visibleText } from "../../training/visible-text.ts";
 import type { EpisodeOutcome } from "../episode-row.ts";
 import type { RunStatus } from "../view-source.ts";
 
-/** Text from outside: always a text node, with what cannot be seen made visible. */
+/** External text. It is always a text node, and invisible characters are made visible. */
 export function Text({ children }: { readonly children: string }): JSX.Element {
   return <>{visibleText(children)}</>;
 }
 
-/** A path that breaks behind its slashes. */
+/** A path that may wrap after its slashes. */
 export function PathText({ path }: { readonly path: string }): JSX.Element {
   const parts = path.split(/(?<=\/)/);
   return (
@@ -24,7 +24,7 @@ export function PathText({ path }: { readonly path: string }): JSX.Element {
   );
 }
 
-/** What went wrong with a request. */
+/** The error of a request. */
 export function Problem({ message }: { readonly message: string }): JSX.Element {
   return (
     <p class="problem" role="alert">
@@ -33,17 +33,17 @@ export function Problem({ message }: { readonly message: string }): JSX.Element 
   );
 }
 
-/** How far a run is, as a word. */
+/** The status of a run in words. */
 export function Status({ status }: { readonly status: RunStatus }): JSX.Element {
   return <span class={`status ${status}`}>{status}</span>;
 }
 
-/** How an episode counts, as a word. */
+/** The outcome of an episode in words. */
 export function Outcome({ outcome }: { readonly outcome: EpisodeOutcome }): JSX.Element {
   return <span class={`outcome ${outcome}`}>{outcome}</span>;
 }
 
-/** A date in the reader's own time, to the minute. */
+/** A date in the reader's time zone, to the minute. */
 export function dateText(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return "";
@@ -51,12 +51,12 @@ export function dateText(iso: string): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-/** A reward; a dash where there is none. */
+/** A reward. A dash if there is none. */
 export function rewardText(reward: number | null): string {
   return reward === null ? "–" : formatNumber(reward);
 }
 
-/** Names and what they are, one a line. Absent values are left out. */
+/** Names and values, one pair per line. Absent values are omitted. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">

@@ -3,7 +3,7 @@ import type { Reward } from "../../../contract/reward.ts";
 import { formatNumber } from "../../../core/text/format.ts";
 import { Text } from "./parts.tsx";
 
-/** A reward with the parts that it is made of, or why there is none. */
+/** A reward with its components, or the reason why it is unscored. */
 export function RewardView({ reward }: { readonly reward: Reward }): JSX.Element {
   if (reward.status === "unscored") {
     const { reason, error } = reward;

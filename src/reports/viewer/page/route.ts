@@ -1,25 +1,25 @@
 import { match } from "ts-pattern";
 import { type EpisodeFilter, filterParameters, parseFilter } from "../episode-filter.ts";
 
-/** What the page shows: all of it stands in the address, so that a copied address opens the same. */
+/** The state of the page. All of it is in the address, so that a copied address opens the same page. */
 export type Route =
   | {
       readonly page: "runs";
-      /** The column that runs are sorted by; newest first when absent. */
+      /** The column by which runs are sorted. Newest first by default. */
       readonly sort?: string;
       readonly descending?: boolean;
       readonly kind?: "training" | "evaluation";
-      /** Words that a run must have in its name, model or environment. */
+      /** Words that a run must contain in its name, model or environment. */
       readonly words?: string;
     }
   | {
       readonly page: "run";
       readonly run: string;
-      /** Of a training, its episodes; the curves when absent. An evaluation has all on one page. */
+      /** For a training, its episodes. The curves by default. An evaluation has one page. */
       readonly part?: "episodes";
       readonly filter: EpisodeFilter;
       readonly offset: number;
-      /** Of the curves, from above 0 to below 1; none when absent. */
+      /** The smoothing of the curves, from above 0 to below 1. None by default. */
       readonly smoothing?: number;
     }
   | {
@@ -27,15 +27,15 @@ export type Route =
       readonly run: string;
       readonly id: string;
       readonly filter: EpisodeFilter;
-      /** Whose messages are shown; by default those of the agent that the filter names, or of all. */
+      /** The agent whose messages are shown. By default the agent of the filter, or all. */
       readonly agent?: string;
-      /** Those of all agents, although the filter names one. */
+      /** Shows all agents, although the filter names one. */
       readonly all?: true;
     }
   | { readonly page: "compare"; readonly first: string; readonly second: string }
   | { readonly page: "overlay"; readonly runs: readonly string[]; readonly smoothing?: number };
 
-/** The address of a route, from `#` on. */
+/** Returns the address of a route, from `#` on. */
 export function routeHash(route: Route): string {
   const part = encodeURIComponent;
   return match(route)
@@ -64,12 +64,12 @@ export function routeHash(route: Route): string {
     .exhaustive();
 }
 
-/** The address of a run, without filters. */
+/** Returns the address of a run, without filters. */
 export function runHash(run: string, part?: "episodes"): string {
   return routeHash({ page: "run", run, filter: {}, offset: 0, ...(part === undefined ? {} : { part }) });
 }
 
-/** The route of an address; the list of runs for what is none. */
+/** Returns the route of an address. The list of runs for an invalid address. */
 export function parseHash(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const parts = path.split("/").map(decoded);

@@ -1,7 +1,7 @@
 import type { RunSummary } from "../view-source.ts";
 import type { SortValue } from "./sort-rows.ts";
 
-/** The columns that runs can be sorted by, with what they are sorted by; and whether the greatest comes first. */
+/** The sortable columns of runs, with their sort values, and whether the greatest comes first. */
 export const runOrders: Readonly<
   Record<string, { readonly by: (run: RunSummary) => SortValue; readonly descendsFirst?: true }>
 > = {
@@ -18,7 +18,7 @@ export const runOrders: Readonly<
   started: { by: ({ startedAt }) => startedAt, descendsFirst: true },
 };
 
-/** The order after a click on a column's head: by that column, and on the second click the other way round. */
+/** Returns the order after a click on a column's head. The second click reverses it. */
 export function nextOrder(
   order: { readonly sort: string; readonly descending: boolean },
   clicked: string,
@@ -27,7 +27,7 @@ export function nextOrder(
   return { sort: clicked, descending: runOrders[clicked]?.descendsFirst === true };
 }
 
-/** Whether a run has every word in its name, kind, status, model or environment. */
+/** True if a run has every word in its name, kind, status, model or environment. */
 export function matchesWords(run: RunSummary, words: string): boolean {
   const text = [run.path, run.name, run.environment, run.model, run.kind, run.status].join(" ").toLowerCase();
   return words

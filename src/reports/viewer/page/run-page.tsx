@@ -8,7 +8,7 @@ import type { Route } from "./route.ts";
 import { TrainingPage } from "./training-page.tsx";
 import { useData } from "./use-data.ts";
 
-/** One run, followed while it goes on. */
+/** One run, updated while it is running. */
 export function RunPage(props: {
   readonly source: ViewSource;
   readonly live: boolean;

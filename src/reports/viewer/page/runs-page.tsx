@@ -10,10 +10,10 @@ import { type Column, Table } from "./table.tsx";
 import { TrendLine } from "./trend-line.tsx";
 import { useData } from "./use-data.ts";
 
-/** The most trainings that are laid over one another: more lines cannot be told apart. */
+/** The maximum number of overlaid trainings. More lines cannot be distinguished. */
 const mostOverlaid = 12;
 
-/** The runs of the folder; two evaluations can be compared, and several trainings laid over one another. */
+/** The runs of the folder. Two evaluations can be compared, and several trainings overlaid. */
 export function RunsPage(props: {
   readonly source: ViewSource;
   readonly live: boolean;
@@ -121,10 +121,10 @@ export function RunsPage(props: {
   );
 }
 
-/** What can be done with the runs that are chosen. */
+/** The actions for the selected runs. */
 function Together({ runs }: { readonly runs: readonly RunSummary[] }): JSX.Element {
   const kinds = new Set(runs.map(({ kind }) => kind));
-  // The older one is compared with: it comes first. Runs come newest first.
+  // The older run is the baseline and comes first. Runs are listed newest first.
   const paths = runs.map(({ path }) => path).toReversed();
   const [first, second] = paths;
   if (kinds.size === 1 && kinds.has("training") && runs.length > 1 && runs.length <= mostOverlaid) {

@@ -3,7 +3,7 @@ import { formatCount, formatNumber } from "../../../core/text/format.ts";
 import type { TrainingView } from "../view-source.ts";
 import { Text } from "./parts.tsx";
 
-/** Completions to look at, each with the messages that the model read. */
+/** Sampled completions, each with its prompt. */
 export function Samples({ samples }: Pick<TrainingView, "samples">): JSX.Element | null {
   if (samples.length === 0) return null;
   return (
@@ -22,7 +22,7 @@ export function Samples({ samples }: Pick<TrainingView, "samples">): JSX.Element
 
 type ShownSample = TrainingView["samples"][number];
 
-/** A completion with what the model read; without a step, one from before the first. */
+/** A completion with its prompt. Without a step, it is from before the first step. */
 export function Sample(props: {
   readonly sample: Pick<ShownSample, "prompt" | "completion"> & Partial<ShownSample>;
 }): JSX.Element {

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** What is wider than the page is scrolled sideways; a shade and an arrow show on which side there is more. */
+/** Content that is wider than the page scrolls sideways. A shade and an arrow show on which side there is more. */
 export function Scroller({
   label,
   children,
@@ -31,7 +31,7 @@ export function Scroller({
   const scrolls = more.left || more.right;
   return (
     <div class={`scroller ${more.left ? "more-left" : ""} ${more.right ? "more-right" : ""}`}>
-      {/* What scrolls must be in reach of the keyboard. */}
+      {/* Scrollable content must be reachable by keyboard. */}
       <div class="scroll" ref={place} {...(scrolls ? { tabIndex: 0, role: "region", "aria-label": label } : {})}>
         {children}
       </div>

@@ -2,7 +2,7 @@ import type { ErrorData } from "../../../contract/errors/index.ts";
 import { filterParameters } from "../episode-filter.ts";
 import type { ViewSource } from "../view-source.ts";
 
-/** The data of the server that the page came from. */
+/** Creates the source of data from the server of the page. */
 export const serverSource: ViewSource = {
   runs: (signal) => get("runs", {}, signal),
   run: (run, signal) => get("run", { run }, signal),

@@ -1,6 +1,7 @@
 /**
- * Values without their noise: an exponential moving average, as TensorBoard's, in which the value before counts `weight`
- * (0 to below 1) and the first values are not drawn to zero. A gap stays a gap.
+ * Returns smoothed values: an exponential moving average like TensorBoard's, in which the previous average has the
+ * weight `weight` (0 to below 1), with a correction so that the first values are not drawn towards zero. A gap stays a
+ * gap.
  */
 export function smoothed(values: readonly (number | null)[], weight: number): (number | null)[] {
   let average = 0;

@@ -1,7 +1,7 @@
-/** The value to sort a row by. Rows without a value come last in both directions. */
+/** The value by which a row is sorted. Rows without a value are last in both directions. */
 export type SortValue = number | string | undefined;
 
-/** Rows in the order of a value; equal ones stay in the order in which they were. */
+/** Sorts rows by a value. Equal rows keep their order. */
 export function sortRows<Row>(
   rows: readonly Row[],
   { by, descending }: { readonly by: (row: Row) => SortValue; readonly descending: boolean },

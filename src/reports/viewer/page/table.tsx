@@ -3,31 +3,31 @@ import { Text } from "./parts.tsx";
 import { Scroller } from "./scroller.tsx";
 import type { SortValue } from "./sort-rows.ts";
 
-/** A column of a table; a value in place of one, such as `false`, is left out. */
+/** A column of a table. A value such as `false` in place of a column is ignored. */
 export interface Column<Row> {
   readonly name: string;
-  /** What stands above it, where that is not its name. */
+  /** The text of its head, if it is not its name. */
   readonly head?: ComponentChildren;
   /**
-   * How its cells are set: names on one line, `wrap` on as many as they need, `words` and the `prompt` on one and in what
-   * room is left.
+   * The layout of its cells: names on one line, `wrap` on several lines, `words` and the `prompt` on one line in the
+   * remaining space.
    */
   readonly kind?: "name" | "wrap" | "words" | "prompt" | "narrow";
   readonly cell?: (row: Row) => ComponentChildren;
-  /** In place of `cell`, a number: it stands to the right. */
+  /** A number, in place of `cell`. It is aligned to the right. */
   readonly number?: (row: Row) => ComponentChildren;
   readonly title?: (row: Row) => string | undefined;
-  /** Makes the column's head a button that sorts by this. */
+  /** Makes the column's head a button that sorts by this value. */
   readonly sort?: (row: Row) => SortValue;
 }
 
-/** Which column a table is sorted by. */
+/** The column by which a table is sorted. */
 export interface TableOrder {
   readonly sort: string;
   readonly descending: boolean;
 }
 
-/** A table that is scrolled sideways where there is no room for it. `name` is also its class. */
+/** A table that scrolls sideways if it is too wide. `name` is also its class. */
 export function Table<Row>(props: {
   readonly name: "runs" | "episodes" | "metrics";
   readonly rows: readonly Row[];

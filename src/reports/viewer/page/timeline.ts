@@ -1,19 +1,19 @@
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../../contract/episode.ts";
 
-/** A message of an episode of several agents, where it belongs among those of the others. */
+/** A message of an episode with several agents, and its place among the messages of all agents. */
 export interface TimelineEntry {
-  /** Who wrote it, or first read it. */
+  /** The agent who wrote it, or who read it first. */
   readonly agent: string;
-  /** Who read it: those to whom the environment gave the same message at once. Empty for what an agent wrote. */
+  /** The agents who got the same message in the same turn. Empty for a message of an agent. */
   readonly readers: readonly string[];
   readonly node: MessageNode;
-  /** What is known of the action, for what an agent wrote. */
+  /** The facts of the action, for a message of an agent. */
   readonly turn?: AgentTurn;
 }
 
 /**
- * The messages of all agents in one order: turn by turn, first what agents read, then what they wrote. A message that
- * several read in the same turn stands once.
+ * Returns the messages of all agents in one order: by turn, first the observations, then the actions. A message that
+ * several agents read in the same turn occurs once.
  */
 export function timeline(agents: Readonly<Record<string, AgentEpisode>>): TimelineEntry[] {
   const entries = Object.entries(agents).flatMap(([agent, { nodes, turns }]) => {

@@ -1,13 +1,13 @@
 import type { JSX } from "preact";
 import { visibleText } from "../../training/visible-text.ts";
 
-/** A sampled token with the natural logarithm of its probability. */
+/** A sampled token with its log-probability. */
 export interface ShownToken {
   readonly text: string;
   readonly logprob: number;
 }
 
-/** Tokens on a ground that is the stronger the less likely each was; the figure is under the pointer. */
+/** Tokens whose background is stronger the less likely they were. The pointer shows the probability. */
 export function TokenText({ tokens }: { readonly tokens: readonly ShownToken[] }): JSX.Element {
   return (
     <pre class="tokens">
@@ -25,7 +25,7 @@ export function TokenText({ tokens }: { readonly tokens: readonly ShownToken[] }
   );
 }
 
-/** The ground of a token: none for a certain one, full from one in 400 (e to the -6) on. */
+/** The background of a token: none for a certain token, full from a probability of 1/400 (e to the -6). */
 export function tokenStyle(logprob: number): { readonly backgroundColor: string } {
   const share = Math.round(Math.min(1, Math.max(0, -logprob / 6)) * 100);
   return { backgroundColor: `color-mix(in srgb, var(--unlikely) ${share}%, transparent)` };

@@ -12,7 +12,7 @@ import { type Column, Table } from "./table.tsx";
 
 type RunRoute = Extract<Route, { page: "run" }>;
 
-/** A training: its curves, evaluations and samples, and on a page of its own its episodes, where it keeps a trace. */
+/** A training: its curves, evaluations and samples. A second page has its episodes, if it has a trace. */
 export function TrainingPage(props: {
   readonly source: ViewSource;
   readonly run: TrainingView;
@@ -111,7 +111,7 @@ export function TrainingPage(props: {
   );
 }
 
-/** What a training came to so far; samples tell of episodes where no trace does. */
+/** The results of a training so far. Samples show episodes if there is no trace. */
 function Curves({ run, route }: { readonly run: TrainingView; readonly route: RunRoute }): JSX.Element {
   const { sections, config, trace, probe } = run;
   const { smoothing = 0 } = route;

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 const [width, height] = [70, 18];
 
-/** The course of a figure as a small line without axes. */
+/** A small line of a figure's values, without axes. */
 export function TrendLine({ values }: { readonly values: readonly number[] }): JSX.Element {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const points = values.map((value, place) => {

@@ -1,16 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** What is known of data that is being read. */
+/** The state of data that is being read. */
 export interface Loaded<T> {
-  /** The last that came, also while what was asked for since is on its way. */
+  /** The latest data, also while newer data is being read. */
   readonly data?: T;
   readonly error?: string;
   readonly loading: boolean;
 }
 
 /**
- * Data that is read anew whenever `key` changes and, where `everyMs` is given, again and again while the page is seen.
- * Data that says the same as before causes no drawing.
+ * Reads data whenever `key` changes and, if `everyMs` is set, repeatedly while the page is visible. Unchanged data
+ * causes no drawing.
  */
 export function useData<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -28,7 +28,7 @@ export function useData<T>(
       if (text === "" || document.visibilityState === "visible") {
         try {
           const data = await load(signal);
-          // What a source that heeds no signal gives too late is of another key.
+          // A source that ignores its signal may return late, when the key has changed.
           if (signal.aborted) return;
           const said = JSON.stringify(data);
           if (said !== text) setLoaded({ data, loading: false });

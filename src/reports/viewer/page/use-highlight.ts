@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 
 const name = "found";
 
-/** Marks each place of the page's transcript that has the searched text, and brings the first into view. */
+/** Marks each match of the searched text in the page's transcript, and scrolls to the first. */
 export function useHighlight(text: string | undefined, key: string): void {
   useEffect(() => {
     if (text === undefined || !("highlights" in CSS)) return;
@@ -13,7 +13,7 @@ export function useHighlight(text: string | undefined, key: string): void {
   }, [text, key]);
 }
 
-/** Within single text nodes: a match across tokens is not marked. */
+/** Matches within single text nodes. A match across tokens is not marked. */
 function* foundRanges(root: Element | null, text: string): Generator<Range, void, undefined> {
   if (root === null) return;
   const wanted = text.toLowerCase();
