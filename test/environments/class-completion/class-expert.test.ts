@@ -106,9 +106,7 @@ it("an expert edits each agent's methods, and sees the others' code and no hidde
 });
 
 it("an expert also gets code that does not parse", async () => {
-  const expert = scriptedPolicy(({ messages }) =>
-    block(textOf(messages[0]!).includes("Correct `put`") ? put : total),
-  );
+  const expert = scriptedPolicy(({ messages }) => block(textOf(messages[0]!).includes("Correct `put`") ? put : total));
   const { episode } = await play(expert, { "agent-1": "def put(self, item:\n", "agent-2": total });
   for (const { reward } of Object.values(episode.agents)) expect(reward).toMatchObject({ status: "scored", value: 1 });
 });
