@@ -49,7 +49,7 @@ class _Rewriter(ast.NodeTransformer):
         return [node, _statement("asserted", node)] if is_evaluated else node
 
     def visit_For(self, node):
-        operands = _indexed_beside(node, node.body)
+        operands = _indexed_operands(node, node.body)
         looped = self.visit_While(node)
         _watch(node, operands)
         return looped
@@ -71,10 +71,10 @@ class _Rewriter(ast.NodeTransformer):
         return [node, _statement("asserted", node)] if expects else node
 
     def visit_ListComp(self, node):
-        operands = [_indexed_beside(each, [node]) for each in node.generators]
+        operands = [_indexed_operands(each, [node]) for each in node.generators]
         self.generic_visit(node)
-        for each, beside in zip(node.generators, operands):
-            _watch(each, beside)
+        for each, indexed in zip(node.generators, operands):
+            _watch(each, indexed)
         return node
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
@@ -147,7 +147,7 @@ def _own_statements(statements):
             yield from _own_statements(handler.body)
 
 
-def _indexed_beside(loop, parts):
+def _indexed_operands(loop, parts):
     """Returns the names in the iterable of a loop over `range` or `enumerate`, then the values indexed by its counter.
 
     For `for i in range(len(r)): assert r[i] == e[i]`, returns `r`, `r` and `e`.

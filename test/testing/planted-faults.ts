@@ -128,7 +128,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ["tasks-are-data", changed({ tasks: [{ n: 1, when: new Date(0) } as Task], splits: ["train"] })],
   ["demonstrations-reach-the-end", changed({ demonstrate: () => ["a", "b"] })],
   [
-    "demonstrations-reach-the-top",
+    "demonstrations-get-the-highest-reward",
     changed({ step: ({ text, state }) => (state.left-- > 0 ? { reply: "on" } : { reward: text === "c" ? 0.9 : 0 }) }),
   ],
   [
@@ -180,7 +180,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     changed({ step: () => ({ reward: 1, components: { a: 0.5 } }), demonstrate: () => undefined }),
   ],
   [
-    "states-whether-correct",
+    "states-correctness",
     changed({ statesCorrect: true, step: () => ({ reward: 1 }), demonstrate: () => undefined }),
   ],
   ["rewards-known-agents", steps((result) => ({ ...result, agents: { ...result.agents, ghost: over } }))],
@@ -281,7 +281,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   [
-    "repeats-under-a-seed",
+    "repeats-with-the-same-seed",
     instances((inner) => {
       const own = count++;
       return { step: async (actions, options) => ({ ...(await inner.step(actions, options)), info: own }) };

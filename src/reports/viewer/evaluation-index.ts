@@ -52,15 +52,15 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
       () => false,
     );
     const until = performance.now() + maximumMs;
-    const anew = (): void => {
+    const restart = (): void => {
       tasks.clear();
       index.seek(0);
       clear();
     };
-    await taskLines.read({ anew, take: addTask });
+    await taskLines.read({ restart, take: addTask });
     const sizes = { episodes: await fileSize(files.episodes), failures: await fileSize(files.failures) };
     const ended = await index.read({
-      anew: clear,
+      restart: clear,
       take: ({ text }) => {
         const entry = tryParseJson<EpisodeEntry>(text);
         // An entry beyond the end of its file is read the next time.

@@ -16,12 +16,12 @@ export interface LineFollower {
   readonly end: number;
   /**
    * Passes every complete line that it has not accepted yet to `take`, until `take` refuses one or the time is up. If
-   * the file is not the one that was read so far (it is missing, shorter or has another content), calls `anew` first
+   * the file is not the one that was read so far (it is missing, shorter or has another content), calls `restart` first
    * and starts again from the beginning. Returns the reason of the end. `end` is the end of the file. Reads at least
    * one block.
    */
   read(options: {
-    readonly anew: () => void;
+    readonly restart: () => void;
     readonly take: (line: FollowedLine) => boolean;
     /** A time of `performance.now`. */
     readonly until?: number;
@@ -49,17 +49,17 @@ export function createLineFollower(path: string): LineFollower {
       if (to !== end) tail = undefined;
       end = to;
     },
-    read: async ({ anew, take, until = Number.POSITIVE_INFINITY }) => {
+    read: async ({ restart, take, until = Number.POSITIVE_INFINITY }) => {
       const opened = await open(path, "r").catch(() => undefined);
       if (opened === undefined) {
-        if (end > 0) anew();
+        if (end > 0) restart();
         [end, inode, tail] = [0, 0, undefined];
         return "end";
       }
       await using file = opened;
       const { ino, size } = await file.stat();
       if (!(await isSame(file, { ino, size }))) {
-        anew();
+        restart();
         [end, tail] = [0, undefined];
       }
       inode = ino;

@@ -62,9 +62,9 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
     const until = performance.now() + maximumMs;
     const size = await fileSize(path);
     // Checks that the trace is still the one that was read. Later lines do not matter yet.
-    await trace.read({ anew: restart, take: () => false });
+    await trace.read({ restart, take: () => false });
     let ended = await index.read({
-      anew: restart,
+      restart,
       take: ({ text }) => {
         const entry = tryParseJson<TraceEntry>(text);
         if (entry === undefined) return false;
@@ -84,7 +84,7 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
       if (typeof episode?.id === "string") add(traceEntry(episode, { offset, length }));
       return true;
     };
-    if (ended !== "time") ended = await trace.read({ anew: restart, take: addLine, until });
+    if (ended !== "time") ended = await trace.read({ restart, take: addLine, until });
     await tellSteps();
     readShare = ended === "time" ? Math.min(1, trace.end / size) : 1;
   };
