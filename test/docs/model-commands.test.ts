@@ -11,11 +11,15 @@ import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
 import { modelKeys, modelOptions, type ShellCommand, shellCommands, takesModel } from "./shell-commands.ts";
 
 /**
- * Every command of the documents that takes a model is run with what a LoRA run left in the place of each model that it
- * names. What may play several agents is run again with what a run of a team left. Commands are found by their options, so that a new one is run too.
+ * Runs every command of the documents that takes a model. Each model is replaced by the output of a LoRA run. Commands
+ * that may play several agents run again with the output of a team. Commands are found by their options, so new ones
+ * are included.
  */
 
-/** The agents of what a command plays in: a team needs a model for each. The two files stand for any of one's own. */
+/**
+ * The agents of a command's environment. A team needs a model for each. The two files are examples of a user's
+ * environments.
+ */
 const agentsOf: Readonly<Record<string, readonly string[]>> = {
   gsm8k: ["agent"],
   humaneval: ["agent"],
@@ -33,9 +37,9 @@ const run = (await shellCommands()).filter(
   ({ lyceum: words, block }) => words !== undefined && block.notRun === undefined && takesModel(words),
 );
 
-/** What a kind of run left: whole, and by agent. */
+/** The output of a kind of run: all of it, and by agent. */
 interface Trained {
-  /** The model that plays these agents. */
+  /** Returns the model that plays these agents. */
   folder(agents: readonly string[]): Promise<string>;
   readonly run: string;
   readonly checkpoint: string;
@@ -78,7 +82,7 @@ const kinds: Readonly<Record<string, Trained>> = {
     base: "runs/base/model",
   },
   "a team": {
-    // An agent alone gets the model of one of the team.
+    // A single agent gets the model of one agent of the team.
     folder: async (agents) => (agents.length === 1 ? teamMember(agents[0]!) : teamOf(agents)),
     run: "runs/team",
     checkpoint: `runs/team/${checkpoint}`,
@@ -89,7 +93,7 @@ const kinds: Readonly<Record<string, Trained>> = {
 const teamMember = async (agent: string): Promise<string> =>
   agent === "main" ? "runs/team/model/main" : "runs/team/model/aux";
 
-/** The team's folder with the names of other agents. */
+/** Renames the agents in the team's folder. */
 async function teamOf(agents: readonly string[]): Promise<string> {
   if (agents.includes("aux")) return "runs/team/model";
   const name = `teams/${agents.join("-")}`;
@@ -101,7 +105,7 @@ async function teamOf(agents: readonly string[]): Promise<string> {
 
 let outputs = 0;
 
-/** The command with trained models in the place of those that it names. */
+/** Replaces the models of a command by trained ones. */
 async function withModels({ lyceum: given = [], block }: ShellCommand, trained: Trained): Promise<string[]> {
   const words = [...given];
   const agents = await agentsIn(words, block);
@@ -118,7 +122,7 @@ async function withModels({ lyceum: given = [], block }: ShellCommand, trained: 
   for (const [index, word] of words.entries()) {
     const before = words[index - 1] ?? "";
     const [, key = "", value = ""] = /^([\w.]+)=(.*)$/.exec(word) ?? [];
-    // Players of a tournament need names of their own: the same folder has many.
+    // Players of a tournament need different names, so the same folder gets several.
     if (before === "--opponent") words[index] = `${"./".repeat(index)}${await modelFor(word)}`;
     else if (before === "--judge") words[index] = await modelFor(word, ["agent"]);
     else if (modelOptions.includes(before)) words[index] = await modelFor(word);
@@ -131,7 +135,7 @@ async function withModels({ lyceum: given = [], block }: ShellCommand, trained: 
   return words;
 }
 
-/** The agents of what a command plays in. */
+/** Returns the agents of a command's environment. */
 async function agentsIn(words: readonly string[], block: CodeBlock): Promise<readonly string[]> {
   const [command] = words;
   if (command === "export") return ["aux", "main"];
@@ -165,7 +169,7 @@ async function agentsIn(words: readonly string[], block: CodeBlock): Promise<rea
   return agents!;
 }
 
-/** A policy file of the document with trained models in the place of its own. */
+/** Replaces the model of a policy file in the document by a trained one. */
 async function policyFile(name: string, { document }: CodeBlock, trained: Trained): Promise<string> {
   const block = (await codeBlocks(document)).find(({ file }) => file === name)!;
   const { agents, ...rest } = parse(block.code) as { readonly agents: Readonly<Record<string, unknown>> };
@@ -178,7 +182,7 @@ async function policyFile(name: string, { document }: CodeBlock, trained: Traine
   return name;
 }
 
-/** The command with a few tokens of one task, kept in a new place. */
+/** Limits the command to a few tokens of one task, in a new output folder. */
 function small(words: readonly string[]): string[] {
   const tiny: Readonly<Record<string, readonly string[]>> = {
     eval: ["--limit", "1", "--max-tokens", "2", "--device", "cpu"],
@@ -201,13 +205,13 @@ function small(words: readonly string[]): string[] {
   return [...words, ...tiny[command]!, ...epochs, ...questions, ...output];
 }
 
-/** A team's model for one agent is an adapter as any other: a team is tried where several agents play. */
+/** A team's model for one agent is an ordinary adapter. A team is used only if several agents play. */
 const ofTeams = run.filter(({ lyceum: words = [] }) => {
   const [command] = words;
   return command === "export" || command === "train" || words.some((word) => (agentsOf[word]?.length ?? 0) > 1);
 });
 
-describe.each(Object.entries(kinds))("with what %s left", (kind, trained) => {
+describe.each(Object.entries(kinds))("with the output of %s", (kind, trained) => {
   test.each(
     (kind === "a team" ? ofTeams : run).map((command) => [`${command.place}: ${command.text}`, command] as const),
   )("%s", async (__, command) => {

@@ -18,13 +18,13 @@ const commands = await shellCommands();
 const marked = commands.filter(({ block }) => block.notRun !== undefined);
 
 describe("the commands of the documents", () => {
-  it("are run, or a comment says why not", () => {
+  it("are run, or a comment explains why not", () => {
     const others = commands.filter((command) => command.block.notRun === undefined && runnerOf(command) === undefined);
     expect(others.map(({ place, text }) => `${place}: ${text}`)).toEqual([]);
     expect(commands.length - marked.length).toBeGreaterThan(100);
   });
 
-  // What does not run must at least be a valid command.
+  // A command that does not run must be valid.
   it.each(
     marked.map((command) => [`${command.place}: ${command.text}`, command] as const),
   )("%s is valid", async (_, command) => {
@@ -70,7 +70,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
   await expect(loadConfig({ path, schema, overrides: set, spellOut: spelledOut })).resolves.toBeDefined();
 }
 
-/** An image is built from a folder of the package, which the build copies from the same place here. */
+/** The image is built from a folder of the package. The build copies it from the same folder here. */
 function checkImage(words: readonly string[]): void {
   expect(words.slice(0, 3)).toEqual(["docker", "build", "-t"]);
   const folder = words[4]!.replace("node_modules/lyceum/dist/", "");
