@@ -6,7 +6,18 @@ import { repository } from "../examples/run-program.ts";
 
 /** Words that comments, messages and documents avoid, because readers need to read the sentence twice. */
 const words = [
-  ...["anew", "as it stands", "as they stand", "beside", "for ever", "hears", "heeds?", "in vain", "its kin", "likewise"],
+  ...[
+    "anew",
+    "as it stands",
+    "as they stand",
+    "beside",
+    "for ever",
+    "hears",
+    "heeds?",
+    "in vain",
+    "its kin",
+    "likewise",
+  ],
   ...["of nothing", "teaches nothing", "told", "vouched for", "without end"],
 ];
 const pattern = new RegExp(`\\b(?:${words.join("|")})\\b`, "i");

@@ -179,10 +179,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     "components-sum-to-the-reward",
     changed({ step: () => ({ reward: 1, components: { a: 0.5 } }), demonstrate: () => undefined }),
   ],
-  [
-    "states-correctness",
-    changed({ statesCorrect: true, step: () => ({ reward: 1 }), demonstrate: () => undefined }),
-  ],
+  ["states-correctness", changed({ statesCorrect: true, step: () => ({ reward: 1 }), demonstrate: () => undefined })],
   ["rewards-known-agents", steps((result) => ({ ...result, agents: { ...result.agents, ghost: over } }))],
   [
     "steps-return-all-acting-agents",
