@@ -20,7 +20,7 @@ export const feedbackModes = ["level_feedback", "level_passed", "passed", "plain
 /** Each arena has a hidden test with such a text. */
 const secret = /hidden[\W_]{0,3}\d\d/i;
 
-/** What the agents and the expert read of hidden tests while agents answer with each of some attacks. */
+/** Returns what the agents and the expert read of hidden tests while agents answer with each attack. */
 export async function leakedHiddenTests(options: {
   readonly arena: Arena;
   readonly options: ArenaOptions;

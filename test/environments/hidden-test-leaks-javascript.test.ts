@@ -67,7 +67,7 @@ describe.each(backends)("$sandbox", ({ sandbox, missing }) => {
     it("level_feedback shows tests with shareTests, so a leak would be detected", async () => {
       const shared = { ...options, mode: "level_feedback", shareTests: true } as const;
       const read = await leakedHiddenTests({ arena, options: shared, attacks });
-      // Those that put what they were called with into an answer or an error.
+      // The attacks that put their arguments into an answer or an error.
       expect(new Set(read.map(({ attack }) => attack)).size).toBeGreaterThan(9);
     });
   });

@@ -76,7 +76,7 @@ export async function providePackage(options: {
   return import(/* @vite-ignore */ pathToFileURL(join(folder, "node_modules", name, main)).href);
 }
 
-/** Where a folder of packages keeps what a server writes. */
+/** The folder of packages in which a server writes its files. */
 export function cacheFolder(packages: string): string {
   return join(dirname(packages), "cache");
 }

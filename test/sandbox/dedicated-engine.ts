@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Docker from "dockerode";
 import { processes } from "./processes.ts";
 
-/** A Docker engine that belongs to a test alone. It shares no socket, image, container or containerd with another one. */
+/** A Docker engine for one test. It shares no socket, image, container or containerd with others. */
 export interface DedicatedEngine extends AsyncDisposable {
   readonly docker: Docker;
   readonly connection: Docker.DockerOptions;
@@ -25,7 +25,7 @@ export interface DedicatedEngine extends AsyncDisposable {
 /** The timeout of a start. The machine may be busy. */
 const startMs = 120_000;
 
-/** Why this machine cannot have an engine of a test's own with that image; undefined if it can. */
+/** Returns why this machine cannot have a separate engine with that image. Undefined if it can. */
 export async function dedicatedEngineProblem(image: string): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return "an engine of its own needs root on Linux";
   try {
@@ -37,7 +37,10 @@ export async function dedicatedEngineProblem(image: string): Promise<string | un
   }
 }
 
-/** A new engine that has an image of the usual one, and further settings. Rejects if this machine cannot have one. */
+/**
+ * Creates an engine with an image of the machine's engine, and with additional settings. Rejects if this machine cannot
+ * have one.
+ */
 export async function ownEngine(image: string, settings: readonly string[] = []): Promise<DedicatedEngine> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-engine-"));
   const socketPath = join(folder, "docker.sock");

@@ -1,7 +1,9 @@
 import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docker-javascript-sandbox.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
-/** Why this machine has no Docker sandbox for JavaScript; undefined if it has. Rejects if it must have one. */
+/**
+ * Returns why this machine has no Docker sandbox for JavaScript. Undefined if it has one. Rejects if it must have one.
+ */
 export async function missingRequirement(): Promise<string | undefined> {
   try {
     await using sandbox = await createDockerJavaScriptSandbox({ workers: 1 });

@@ -26,7 +26,7 @@ export const faultySandboxes: Readonly<Record<SandboxName, FaultySandbox>> = {
 
 const required = (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",");
 
-/** Why this machine has no such sandbox; undefined if it has one. Rejects if it must have one. */
+/** Returns why this machine has no such sandbox. Undefined if it has one. Rejects if it must have one. */
 export async function missingRequirement(name: SandboxName): Promise<string | undefined> {
   try {
     await using sandbox = await faultySandboxes[name].open({ workers: 1 });

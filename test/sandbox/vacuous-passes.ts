@@ -348,7 +348,7 @@ export const expectedEnds: readonly Statement[] = [
 
 export const honestEnd = "def solve(x): raise StopIteration('over')\n";
 
-/** Statements about a list beside an array, which pass for `honestList`. */
+/** Statements about a list and an array. They pass for `honestList`. */
 export const listAndArrayStatements: readonly Statement[] = [
   { name: "allclose", code: "assert np.allclose(solve(3), [12.0, 34.0])" },
   { name: "allclose of an array", code: "assert np.allclose(np.array([12]), solve(3)[:1])" },
@@ -371,7 +371,7 @@ export const listAndArrayStatements: readonly Statement[] = [
   },
 ];
 
-/** Right answers without items beside arrays. */
+/** Right answers without items, compared with arrays. */
 export const fewItemsAndArrayStatements: readonly Statement[] = [
   { name: "nothing beside nothing", code: "assert np.allclose(solve(0), []) and (np.array([]) == solve(0)).all()" },
   { name: "a difference of neighbours", code: "assert (np.diff(solve([7])) >= 0).all() and np.diff([7]).size == 0" },

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import Docker from "dockerode";
 import { ownerLabel } from "../../sandbox/docker/container.ts";
 
-/** What a process and its workers hold, on Linux. */
+/** The resources of a process and its workers, on Linux. */
 export interface ResourceUsage {
-  /** Bytes resident in this process. */
+  /** Resident bytes of this process. */
   readonly rss: number;
   /** Resident bytes of the largest worker. */
   readonly workerRss: number;
@@ -15,7 +15,7 @@ export interface ResourceUsage {
   readonly containers: number;
 }
 
-/** What this process holds now; its workers are its children or, of Docker, the containers' processes. */
+/** Returns the current resources. Workers are the child processes or, for Docker, the processes of the containers. */
 export async function resourceUsage(backend: string): Promise<ResourceUsage> {
   const containers = backend === "docker" ? await containersOf(process.pid) : [];
   const workers = workersOf(process.pid, containers);

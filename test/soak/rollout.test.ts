@@ -57,7 +57,7 @@ test("hundreds of thousands of episodes with all kinds of failures leak nothing 
   expect(readStatuses.failed).toBeGreaterThanOrEqual(total.failed!);
 });
 
-test("an instance that never closes is left behind after half a minute", async () => {
+test("an instance that never closes is abandoned after half a minute", async () => {
   const environment = scriptedEnvironment<number>({
     reset: () => observe("hello"),
     step: () => ({ observations: {}, agents: { agent: agentStep(1, true) } }),

@@ -110,6 +110,6 @@ for (let first = 0; first < executions; first += batch) {
 }
 const { workersStarted } = sandbox.stats();
 await sandbox[Symbol.asyncDispose]();
-// An engine's client keeps its connections for some seconds.
+// An engine's client keeps its connections open for some seconds.
 for (let i = 0; i < 100 && (await resourceUsage(backend)).files > before.files; i++) await sleep(100);
 console.log(JSON.stringify({ before, after: await resourceUsage(backend), wrong, workersStarted }));

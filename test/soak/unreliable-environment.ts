@@ -98,7 +98,7 @@ class UnreliableInstance implements Environment<number> {
   }
 }
 
-/** Takes no time, some time, or for ever, or throws: the rarer two with about the given probability together. */
+/** Takes no time, some time or infinitely long, or throws. The latter two have about the given probability together. */
 export async function failOrDelay(random: Random, probability: number): Promise<void> {
   const draw = random.next();
   if (draw < probability / 10) await forever();

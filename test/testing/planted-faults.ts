@@ -128,7 +128,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ["tasks-are-data", changed({ tasks: [{ n: 1, when: new Date(0) } as Task], splits: ["train"] })],
   ["demonstrations-reach-the-end", changed({ demonstrate: () => ["a", "b"] })],
   [
-    "demonstrations-get-the-highest-reward",
+    "demonstrations-reach-the-top",
     changed({ step: ({ text, state }) => (state.left-- > 0 ? { reply: "on" } : { reward: text === "c" ? 0.9 : 0 }) }),
   ],
   [
@@ -179,7 +179,10 @@ export const plantedFaults: readonly PlantedFault[] = [
     "components-sum-to-the-reward",
     changed({ step: () => ({ reward: 1, components: { a: 0.5 } }), demonstrate: () => undefined }),
   ],
-  ["states-correctness", changed({ statesCorrect: true, step: () => ({ reward: 1 }), demonstrate: () => undefined })],
+  [
+    "states-whether-correct",
+    changed({ statesCorrect: true, step: () => ({ reward: 1 }), demonstrate: () => undefined }),
+  ],
   ["rewards-known-agents", steps((result) => ({ ...result, agents: { ...result.agents, ghost: over } }))],
   [
     "steps-return-all-acting-agents",
@@ -278,7 +281,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   [
-    "repeats-with-the-same-seed",
+    "repeats-under-a-seed",
     instances((inner) => {
       const own = count++;
       return { step: async (actions, options) => ({ ...(await inner.step(actions, options)), info: own }) };

@@ -69,7 +69,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
-    name: "states-correctness",
+    name: "states-whether-correct",
     hint: "With statesCorrect in the spec, return correct: true or false in the step that ends an episode. Otherwise never return it.",
     check: ({ environment, task, episode }) => {
       const stated = episode.steps.flatMap(({ result }) => result.correct ?? []);

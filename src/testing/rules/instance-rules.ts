@@ -14,7 +14,7 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
     check: (given) => (given.episode.ended ? refused(given.instance, given, "after the end") : undefined),
   },
   {
-    name: "repeats-with-the-same-seed",
+    name: "repeats-under-a-seed",
     hint: "Use only the given random generator, not Math.random or the time. Otherwise set deterministic to false.",
     check: async (given) => {
       if (!given.environment.spec.deterministic) return undefined;

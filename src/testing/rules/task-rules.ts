@@ -44,7 +44,7 @@ export const demonstrationRules: readonly Rule<TaskCase>[] = [
     },
   },
   {
-    name: "demonstrations-get-the-highest-reward",
+    name: "demonstrations-reach-the-top",
     hint:
       "Demonstrate the best answer, or set rewardRange to what answers can reach. Skip this rule if the highest reward needs " +
       "luck. Games of several agents with a range of [-x, x] are exempt, because experts cancel each other out.",

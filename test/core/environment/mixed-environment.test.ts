@@ -134,7 +134,7 @@ describe("mixedEnvironment", () => {
     const silent = { ...words(), spec: { ...words().spec, statesCorrect: true } };
     const mixture = mixedEnvironment([{ environment: letters() }, { environment: silent }]);
     const { problems } = await checkEnvironment(mixture, { tasks: 4, episodes: 4 });
-    expect(problems.map(({ rule }) => rule)).toContain("states-correctness");
+    expect(problems.map(({ rule }) => rule)).toContain("states-whether-correct");
   });
 
   it("plays and demonstrates each task in its own environment, with the tools of that environment", async () => {

@@ -261,7 +261,7 @@ describe("mistakes in a tool", () => {
     expect(warning).toMatch(/^Task "0", turn 0: the tool "add" threw .*\(.*twenty-mistakes\.test\.ts:\d+/);
     expect(warnings.of([episode])).toEqual([]);
     const { problems } = await checkEnvironment(mistaken, { tasks: 2, episodes: 5, callMs: 200 });
-    const found = problems.find(({ rule }) => rule === "demonstrations-get-the-highest-reward");
+    const found = problems.find(({ rule }) => rule === "demonstrations-reach-the-top");
     expect(found!.message).toContain(message);
     expect(found!.message).toMatch(/twenty-mistakes\.test\.ts:\d+/);
   });
@@ -352,7 +352,7 @@ describe("mistakes that checkEnvironment and lyceum check find:", () => {
     [
       "a state that episodes share",
       { step: ({ text }: { text: string }) => ({ reward: seen.push(text) > 1 ? 1 : 0 }) },
-      "repeats-with-the-same-seed",
+      "repeats-under-a-seed",
     ],
     [
       "a task that is changed",
@@ -378,7 +378,7 @@ describe("mistakes that checkEnvironment and lyceum check find:", () => {
     ["info that refers to itself", { step: () => ({ reward: 1, info: circular() }) }, "results-are-data"],
     ["a step that waits for ever", { step: () => new Promise(() => {}) }, "answers-in-time"],
     ["loading that waits for ever", { tasks: () => new Promise(() => {}) }, "answers-in-time"],
-    ["a reward that differs by the call", { step: () => ({ reward: previous++ % 2 }) }, "repeats-with-the-same-seed"],
+    ["a reward that differs by the call", { step: () => ({ reward: previous++ % 2 }) }, "repeats-under-a-seed"],
   ])("%s", async (_, change, rule) => {
     const { problems } = await checkEnvironment(environment(change), { tasks: 2, episodes: 5, callMs: 200 });
     const found = problems.find((problem) => problem.rule === rule);

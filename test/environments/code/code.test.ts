@@ -88,7 +88,7 @@ describe("the reward of a reply", () => {
       [0.05, 0.05, 0],
     ],
     ["without tests for code that exits early", block("import sys\ndef half_up(x): sys.exit(0)"), [0.05, 0.05, 0]],
-  ])("is %s", async (_, answer, [syntax, definition, tests]) => {
+  ])("are %s", async (_, answer, [syntax, definition, tests]) => {
     expect(rewardOf(await play([answer]))).toMatchObject({
       status: "scored",
       components: { syntax, definition, tests: expect.closeTo(tests!, 9) },
@@ -124,7 +124,7 @@ describe("several turns", () => {
     expect(rewardOf(played)).toMatchObject({ value: 1 });
   });
 
-  it.each(["level_feedback", "plain"] as const)("are each paid where asked, all of them, with %s", async (mode) => {
+  it.each(["level_feedback", "plain"] as const)("are all rewarded with rewardEveryTurn, with %s", async (mode) => {
     const { episode, heard } = await play([truncating, right, truncating], { mode, rewardEveryTurn: true });
     const rewards = episode.agents.agent!.turns.map(({ reward }) => reward);
     const worth = { syntax: 0.05, definition: 0.05 };
@@ -167,7 +167,7 @@ describe("several turns", () => {
   });
 });
 
-it("keeps the laws of environments", async () => {
+it("passes the conformance suite", async () => {
   for (const rewardEveryTurn of [false, true]) {
     const environment = open({ maxTurns: 2, rewardEveryTurn });
     expect((await checkEnvironment(environment, { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);

@@ -208,7 +208,7 @@ test.each([
   ["one debater", { debaters: 1 }],
   ["a model as judge and none given", { judge: "model" }],
   ["an unknown option", { length: 3 }],
-] as const)("%s is refused", (_, options) => {
+] as const)("%s is rejected", (_, options) => {
   expect(() => debateEnvironment(options as Partial<DebateOptions>)).toThrow(
     expect.objectContaining({ code: "config.invalid" }),
   );

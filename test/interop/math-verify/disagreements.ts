@@ -5,7 +5,7 @@ export interface Disagreement {
   readonly class: string;
   readonly right: "ours" | "math-verify";
   readonly because: string;
-  /** `answer` is what stands in the box. */
+  /** `answer` is the content of the box. */
   readonly holds: (pair: PairWithKind, answer: string) => boolean;
 }
 

@@ -17,7 +17,7 @@ export interface PairWithKind extends AnswerPair {
   readonly kind: string;
 }
 
-/** So many different pairs, in turn of every kind, and in turn equal and unequal. */
+/** This many distinct pairs, of all kinds in turn, and equal and unequal in turn. */
 export function generatePairs(count: number, seed: number): PairWithKind[] {
   const kinds = Object.entries(generators);
   const pairs = new Map<string, PairWithKind>();

@@ -12,8 +12,8 @@ const script = {
   tests: ["assert.deepEqual(inc(1), 2)", "assert.deepEqual(candidate([1]), 0);"],
 };
 
-describe("a problem of one's own", () => {
-  it("in Python becomes calls where its tests allow it, else a judge's tests", () => {
+describe("a custom problem", () => {
+  it("in Python is compiled to calls if its tests allow it, otherwise to a judge's tests", () => {
     expect(customProblem(row, "python")).toMatchObject({
       id: "inc",
       prompt: row.prompt,
@@ -62,7 +62,7 @@ describe("a problem of one's own", () => {
     ["assert.deepEqual", { ...script, tests: ["assert.deepEqual(inc(y), 2)"] }, "javascript"],
     ["your own problems", null, "python"],
     ["your own problems", [], "python"],
-  ])("is refused, naming %s", (name, wrong, language) => {
+  ])("is rejected, naming %s", (name, wrong, language) => {
     expect(() => customProblem(wrong, language)).toThrow(expect.objectContaining({ code: "data.malformed" }));
     expect(() => customProblem(wrong, language)).toThrow(name);
   });
