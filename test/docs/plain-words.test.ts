@@ -48,10 +48,10 @@ async function filesWithAvoidedWords(patterns: string[], find: (path: string, so
 }
 
 test("comments and strings are checked, names are not", () => {
-  expect(avoidedTexts("a.ts", "/** Starts\n * anew. */\nconst told = `${told} in vain`; // told\n")).toEqual([
+  expect(avoidedTexts("a.ts", "/** Starts\n * anew. */\nconst told = `done in vain`; // told\n")).toEqual([
     expect.stringContaining("anew"),
     " told",
-    " in vain",
+    "done in vain",
   ]);
   expect(avoidedTexts("a.tsx", "const told = <p>told</p>;")).toEqual(["told"]);
   expect(avoidedTexts("a.ts", "const told = 1; // Retold in vainglory.")).toEqual([]);
