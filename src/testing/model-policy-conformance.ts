@@ -34,7 +34,7 @@ export type ModelAnswer =
 /** A policy of a model under test. */
 export interface ModelPolicySubject extends AsyncDisposable {
   readonly policy: Policy;
-  /** The number of requests that the model was told to abort. */
+  /** The number of requests that were aborted at the model. */
   readonly aborted: () => number;
 }
 
