@@ -9,12 +9,12 @@ import { evalFolder, timeless } from "./eval-folder.ts";
 import { folderContents, type LyceumResult, lyceum, tinyConfig } from "./run-lyceum.ts";
 import { fillDisk, mountDisk } from "./small-disk.ts";
 
-/** A command that writes files, as the faults know it. */
+/** A command that writes files, as the fault tests use it. */
 export interface Job {
   readonly words: (output: string) => readonly string[];
-  /** What is there once it has begun to write; undefined if all of it comes at once. */
+  /** What exists once it has begun to write. Undefined if everything is written at once. */
   readonly begun?: (output: string) => string;
-  /** What is added to go on with a run that is there. */
+  /** The arguments that continue an existing run. */
   readonly goOn: readonly string[];
   /** The content that must be equal at the end, with and without the fault. */
   readonly result: (output: string) => Promise<unknown>;
@@ -68,7 +68,10 @@ export function jobsIn(folder: string): Readonly<Record<JobName, Job>> {
   };
 }
 
-/** A folder with `uneven.ts`, `tiny.yaml` and, in `trained`, a run of three steps. It goes when the test ends. */
+/**
+ * Creates a folder with `uneven.ts`, `tiny.yaml` and, in `trained`, a run of three steps. It is removed when the test
+ * ends.
+ */
 export async function faultsFolder(): Promise<string> {
   const folder = await evalFolder();
   await writeFile(join(folder, "tiny.yaml"), tinyConfig);
@@ -76,14 +79,16 @@ export async function faultsFolder(): Promise<string> {
   return folder;
 }
 
-/** An error that a person can act on: a code, what happened, and in the next line what to do. No stack. */
+/**
+ * Expects an error that a person can act on: a code, what happened, and in the next line what to do, without a stack.
+ */
 export function expectTyped({ stderr, code }: LyceumResult): void {
   expect(code).toBeGreaterThan(0);
   expect(stderr).toMatch(/^error\[[a-z]+\.[a-z-]+\]: \S.*\n {2}\S+ \S+/);
   expect(stderr).not.toMatch(/\n\s+at /);
 }
 
-/** Nothing that only exists while something is written. */
+/** Expects no file that only exists while something is written. */
 export async function expectTidy(folder: string, output: string): Promise<void> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.startsWith(output));
   expect(names.filter((name) => /\.(tmp|partial|old|lock)\b/.test(name))).toEqual([]);

@@ -7,9 +7,9 @@ import { complete, expectTidy, expectTyped, faultsFolder, type JobName, jobsIn }
 import { folderContents, lyceum } from "./run-lyceum.ts";
 import { mountDisk } from "./small-disk.ts";
 
-/** A folder `disk` in another one, whose writing can be forbidden and allowed again. */
+/** A folder `disk` in another one. Writing to it can be forbidden and allowed again. */
 interface Forbidding {
-  /** Who runs the commands; the user of this process by default. */
+  /** The user who runs the commands. The user of this process by default. */
   readonly user?: number;
   readonly forbid: () => Promise<void>;
   readonly allow: () => Promise<void>;

@@ -11,8 +11,8 @@ const words = (output: string): string[] =>
   `eval --env ./uneven.ts -m demonstration --samples 4 --k 1,2,4 --concurrency 3 -o ${output}`.split(" ");
 
 /**
- * Kills an evaluation again and again, each time when its index has grown by a random share, and resumes it. In the
- * end it must have come to what an uninterrupted one does, with every episode once.
+ * Kills an evaluation many times, each time after its index has grown by a random share, and resumes it. The final
+ * result must equal that of an uninterrupted one, with every episode once.
  */
 export async function killEvaluation(options: { readonly kills: number; readonly seed: number }): Promise<void> {
   const { kills, seed } = options;

@@ -35,7 +35,7 @@ export function lyceum(
     readonly lastWords?: string;
     /** Environment variables, in addition to those of this process. */
     readonly variables?: Readonly<Record<string, string>>;
-    /** Who runs it, by number; the user of this process by default. */
+    /** The number of the user who runs it. The user of this process by default. */
     readonly user?: number;
   },
 ): Promise<LyceumResult> {

@@ -12,7 +12,7 @@ import { type RecordedAnswer, rubricGrader } from "../../src/evaluation/rubric-g
 import { timeless } from "../cli/eval-folder.ts";
 import { temporaryFolder } from "./answer-environment.ts";
 
-/** Two agents say two numbers each; the last sum is worth what `worth` makes of it. */
+/** Two agents say two numbers each. `worth` returns the reward of the final sum. */
 const sums = (worth: (sum: number) => number, turns = 2) =>
   defineParallelEnvironment<"left" | "right", { readonly n: number }>({
     id: "sums",

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const conversations = (): string => join(dirname(preferences), "conversations.jsonl");
 
-/** The first comment of a file, as one line. */
+/** Returns the first comment of a file as one line. */
 async function comment(file: string): Promise<string> {
   const lines = (await readFile(join(folder, file), "utf8")).split("\n");
   const end = lines.findIndex((line) => !line.startsWith("# "));
@@ -51,13 +51,13 @@ async function load(file: string, overrides: readonly string[] = []) {
   return { config, environment: () => catalog.environments.create(id, options) };
 }
 
-/** What has to be smaller for one step of a tiny model. */
+/** The settings that must be smaller for one step of a tiny model. */
 async function tiny(file: string): Promise<string[]> {
   const { algorithm, environment } = parse(await readFile(join(folder, file), "utf8"));
   return [
     `model=${JSON.stringify(model)}`,
     ...["training.batchSize=1", "trackers=[]", "export.format=none"],
-    // What runs code is slow; the splits of the benchmarks are looked at below.
+    // Code environments are slow. The splits of the benchmarks are tested below.
     ...(/^code|^class/.test(environment.id)
       ? ["evaluation={}", `environment.sandbox=${pythonSandbox}`]
       : ["evaluation.limit=1"]),

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** How a program is run, and what it prints once it has done what it is there to show. */
+/** The arguments of a program, and the checks of its output. */
 interface Program {
   readonly arguments?: (folder: string) => readonly string[];
   readonly check: (stdout: string) => void;
@@ -24,10 +24,10 @@ interface Program {
 
 const output = (folder: string): string[] => [join(folder, "run")];
 const oneStep = (folder: string): string[] => ["1", ...output(folder)];
-/** What a metric was at each step. */
+/** Returns the values of a metric, step by step. */
 const steps = (stdout: string, metric: string): number[] =>
   [...stdout.matchAll(new RegExp(`^step .* ${metric} (-?[\\d.]+)`, "gm"))].map((match) => Number(match[1]));
-/** What from-config.ts is given. */
+/** The arguments of from-config.ts. */
 const tinyRun = `
 environment: { id: math, tasks: arithmetic, answerOnly: true }
 algorithm: { id: sft }
@@ -37,8 +37,8 @@ training: { steps: 2, batchSize: 4 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The demo and random-player.ts have tests of their own; my-algorithm.ts is an algorithm and stateful-tools.ts an
- * environment, whose configs are run below.
+ * The demo and random-player.ts have their own tests. my-algorithm.ts is an algorithm and stateful-tools.ts an
+ * environment. Their configs are run below.
  */
 const programs: Readonly<Record<string, Program>> = {
   "custom-environment.ts": {
@@ -70,7 +70,7 @@ const programs: Readonly<Record<string, Program>> = {
       );
       expect(accuracies).toHaveLength(4);
       expect(accuracies[0]).toBeLessThan(10);
-      // What GRPO begins with is what SFT exported.
+      // GRPO starts from the weights that SFT exported.
       expect(accuracies[2]).toBe(accuracies[1]);
       expect(accuracies[1]).toBeGreaterThan(40);
       expect(accuracies[3]).toBeGreaterThan(40);
@@ -89,7 +89,7 @@ const programs: Readonly<Record<string, Program>> = {
     arguments: output,
     check: (stdout) => {
       const losses = steps(stdout, "loss");
-      // Before the first update, policy and reference are one: -log sigma(0).
+      // Before the first update, policy and reference are equal: -log sigma(0).
       expect(losses[0]).toBeCloseTo(Math.log(2), 3);
       expect(losses.at(-1)).toBeLessThan(0.1);
     },
@@ -99,7 +99,7 @@ const programs: Readonly<Record<string, Program>> = {
     check: (stdout) => {
       const losses = steps(stdout, "loss");
       expect(losses).toHaveLength(40);
-      // What comes next follows from the last place and what was done there: nearly all of it can be predicted.
+      // The next place follows from the last place and the action, so nearly everything can be predicted.
       expect(losses.at(-1)).toBeLessThan(0.05 * losses[0]!);
     },
   },
@@ -110,7 +110,7 @@ const programs: Readonly<Record<string, Program>> = {
         Number(match[1]),
       );
       expect(accuracies).toHaveLength(4);
-      // What PPO begins with is what SFT exported.
+      // PPO starts from the weights that SFT exported.
       expect(accuracies[2]).toBe(accuracies[1]);
       const rewards = steps(stdout, "reward");
       expect(rewards).toHaveLength(15);

@@ -5,14 +5,14 @@ import { pathToFileURL } from "node:url";
 /** The root of the repository. */
 export const repository: string = join(import.meta.dirname, "../..");
 
-/** How a process ended, and what it wrote. */
+/** The exit and the output of a process. */
 export interface ProgramResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a TypeScript program for which `lyceum` means the sources of this repository. */
+/** Runs a TypeScript program in which `lyceum` is resolved to the sources of this repository. */
 export function runProgram(
   script: string,
   options: {

@@ -5,18 +5,23 @@ import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 
 const commit = "0".repeat(40);
 
-/** A Hugging Face cache with tiny stand-ins, so that what names a model or data set of the hub runs without it. */
+/**
+ * A Hugging Face cache with tiny replacements, so that programs with models and data sets of the hub run without a
+ * network.
+ */
 export interface TinyHub extends AsyncDisposable {
-  /** What a process must have in its environment to use it, and never a network. */
+  /** The environment variables of a process that uses it and never a network. */
   readonly environment: Readonly<Record<string, string>>;
   /** The model's folder. */
   readonly model: string;
 }
 
 /**
- * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-0.5B-Instruct`,
- * `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `Qwen/Qwen3-0.6B`, `openai-community/gpt2`, `openai/gsm8k`, `DigitalLearningGmbH/MATH-lighteval`, `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `OpenMLRL/MBPP`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval`, MultiPL-E's
- * JavaScript, `trl-lib/tldr` and `OpenMLRL/arXiv_abstract`.
+ * Creates a cache with `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-0.5B-Instruct`,
+ * `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `Qwen/Qwen3-0.6B`, `openai-community/gpt2`, `openai/gsm8k`,
+ * `DigitalLearningGmbH/MATH-lighteval`, `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `OpenMLRL/MBPP`,
+ * `google-research-datasets/mbpp`, `FudanSELab/ClassEval`, MultiPL-E's JavaScript, `trl-lib/tldr` and
+ * `OpenMLRL/arXiv_abstract`.
  */
 export async function createTinyHub(): Promise<TinyHub> {
   const cache = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
@@ -56,7 +61,7 @@ export async function createTinyHub(): Promise<TinyHub> {
   };
 }
 
-/** A random model over bytes that is just large enough to be run, as a Hugging Face folder. */
+/** A random model over bytes that is just large enough to run, as a Hugging Face folder. */
 async function exportTinyModel(folder: string, config: Readonly<Record<string, unknown>> = tinyLlama): Promise<void> {
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   const model = await backend.openModel({ source: { type: "scratch", config, seed: 1 }, trainable: { type: "full" } });
@@ -111,7 +116,7 @@ function mathProblems(split: string): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
 
-/** Rows with a text each. */
+/** Rows with one text each. */
 function texts(field: string, split: string): string {
   const rows = Array.from({ length: 20 }, (_, i) => ({ [field]: `Text ${i} of ${split}: the cat sat on the mat.` }));
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");

@@ -8,21 +8,21 @@ import { trainCommand } from "../../src/cli/train-command.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { TinyHub } from "./tiny-hub.ts";
 
-/** What a run left behind, until it is disposed of. */
+/** The output of a run, until it is disposed. */
 export interface OneStepRun extends AsyncDisposable {
   readonly folder: string;
-  /** What was shown. */
+  /** The text that was shown. */
   readonly output: string;
 }
 
-/** Trains one small step of a config, as `lyceum train` does: a file's path, or a config as data. */
+/** Trains one small step of a config, as `lyceum train` does. The config is a file's path or data. */
 export async function trainOneStep(options: {
   readonly config: string | object;
   readonly hub: TinyHub;
   readonly set?: readonly string[];
-  /** What runs the model, left open; one of its own by default. */
+  /** The backend, which stays open. Creates one by default. */
   readonly backend?: TrainingBackend;
-  /** Only probes, as `--probe` does. */
+  /** Only probes, like `--probe`. */
   readonly probe?: boolean;
 }): Promise<OneStepRun> {
   const { backend, probe = false } = options;

@@ -14,7 +14,7 @@ import { runTutorial } from "./run-tutorial.ts";
 
 const execute = promisify(execFile);
 const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-/** As on a machine that has never seen npm run this repository. */
+/** Simulates a machine on which npm has never run in this repository. */
 const environment = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
   ONNXRUNTIME_NODE_INSTALL: "skip",
@@ -31,7 +31,7 @@ interface Manifest {
 }
 
 let folder: string;
-/** Where the package is installed. */
+/** The folder of the installed package. */
 let project: string;
 let tarball: string;
 let packed: readonly PackedFile[];
@@ -42,7 +42,7 @@ beforeAll(async () => {
   project = join(folder, "project");
   await mkdir(project);
   manifest = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as Manifest;
-  // Packing builds first, as publishing does.
+  // Packing builds first, like publishing.
   const pack = await execute(npm, ["pack", "--json", "--silent", "--pack-destination", folder], {
     cwd: repository,
     env: environment,
@@ -52,7 +52,7 @@ beforeAll(async () => {
     { filename: string; files: PackedFile[] },
   ];
   packed = result.files;
-  // As the README says.
+  // As the README describes.
   await execute(npm, ["init", "-y"], { cwd: project, env: environment });
   await execute(npm, ["pkg", "set", "type=module"], { cwd: project, env: environment });
   tarball = join(folder, result.filename);
@@ -293,7 +293,7 @@ describe("a new user", () => {
   it("goes through the tutorial in an empty folder", async () => {
     const home = join(folder, "new-user");
     await mkdir(home);
-    // As a person would: no variable keeps ONNX Runtime's install step away but the one that the tutorial sets.
+    // Like a user: the only variable for ONNX Runtime's install step is the one of the tutorial.
     const { ONNXRUNTIME_NODE_INSTALL: _, ...plain } = environment;
     const { outputs, project: own } = await runTutorial({ folder: home, tarball, environment: plain });
     const shown = (text: string): string => outputs.get(text) ?? "";

@@ -18,7 +18,7 @@ const config = letterConfig({
 });
 const steps = ["step-000000", "step-000002", "step-000004"];
 
-/** What an evaluation found: its summary without times, and the reward of each episode. */
+/** The result of an evaluation: its summary without times, and the reward of each episode. */
 async function results(folder: string): Promise<unknown> {
   const { time: _, ...summary } = await readSummary(folder);
   const entries = [...(await readEntries(folder)).values()].sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -130,7 +130,7 @@ describe("a malformed file", () => {
   });
 });
 
-/** Fails unless the result is a typed error, or tensors that lie in the file and cover it. */
+/** Fails unless the result is a typed error, or tensors within the file that cover it. */
 function checkOutcome(bytes: Uint8Array): void {
   let tensors: ReadonlyMap<string, TensorLocation>;
   try {

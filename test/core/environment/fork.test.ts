@@ -8,7 +8,7 @@ const say = (text: string): Record<string, Action> => ({
   agent: { message: textMessage("assistant", text), finish: "stop" },
 });
 
-/** Repeats everything that was said, and counts the open resources. */
+/** Repeats every message, and counts the open resources. */
 function memory(fork?: (state: string[]) => string[]) {
   const open = { now: 0, ever: 0 };
   const environment = defineEnvironment<string, string[], AsyncDisposable>({

@@ -9,7 +9,7 @@ import { describeCases } from "../../testing/describe-cases.ts";
 import { actRequest } from "./act-request.ts";
 import { chatServer } from "./chat-server.ts";
 
-/** A model of each version of the interface whose behaviour is given. */
+/** A model of each version of the interface with the given behaviour. */
 const versions: Readonly<Record<string, (doGenerate: (call: CallOptions) => Promise<Generated>) => AiSdkModel>> = {
   v4: (doGenerate) => new MockLanguageModelV4({ doGenerate }),
   v3: (doGenerate) => new MockLanguageModelV3({ doGenerate: doGenerate as never }),
@@ -110,7 +110,7 @@ function inTurn(...turns: readonly (Generated | Error)[]) {
   return { policy: aiSdkPolicy(model, quick), calls: () => calls };
 }
 
-/** An error in the form that the SDK throws. */
+/** An error in the form of the SDK. */
 function sdkError(name: string, fields: object = {}): Error {
   return Object.assign(new Error("It says so."), { name: `AI_${name}`, ...fields });
 }

@@ -13,7 +13,7 @@ export interface ChatRequest {
   readonly [key: string]: unknown;
 }
 
-/** What the server does with a request: a status with a body, or whatever it likes with the response. */
+/** The server's reaction to a request: a status with a body, or a function that handles the response. */
 export type ChatAnswer =
   | {
       readonly status?: number;
@@ -22,14 +22,14 @@ export type ChatAnswer =
     }
   | ((response: ServerResponse, request: IncomingMessage) => void);
 
-/** A server on a port of its own that answers chat requests as it is told, and remembers what it was asked. */
+/** A server on its own port that answers chat requests by `script` and records them. */
 export interface ChatServer extends AsyncDisposable {
-  /** Where its API begins. */
+  /** The address of its API. */
   readonly baseUrl: string;
   readonly requests: { readonly body: ChatRequest; readonly headers: IncomingMessage["headers"] }[];
-  /** Requests whose client has gone before they were answered. */
+  /** The number of requests whose client closed the connection before the answer. */
   readonly abandoned: () => number;
-  /** The most requests that were under way at once. */
+  /** The largest number of concurrent requests. */
   readonly busiest: () => number;
 }
 
@@ -78,7 +78,7 @@ export async function chatServer(
   };
 }
 
-/** An honest answer: one choice, whose fields may be replaced, and its usage. */
+/** A valid answer: one choice, whose fields may be replaced, and its usage. */
 export function completion(
   content: string | null,
   options: { readonly choice?: object; readonly message?: object; readonly body?: object } = {},

@@ -7,7 +7,7 @@ import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 
 const bytes = createByteTokenizer();
 
-/** Token ids that are words, some with many characters and some with half a character. */
+/** Token ids that are words, some with several characters and some with half a character. */
 const words: readonly (readonly number[])[] = ["a", "b", "ab", "END\n", "\n", " ", "é", "日本"]
   .map((word) => bytes.encode(word))
   .concat([[0xe6], [0x97], [0xa5], [0xf0, 0x9f], [0x98, 0x80]]);

@@ -14,7 +14,7 @@ import { asTextAnswer } from "./text-answer.ts";
 
 const asked = actRequest({ messages: [textMessage("user", "def twice(n):\n")] });
 
-/** A server that answers so, and a policy that asks it once. */
+/** A server with this answer, and a policy that sends it one request. */
 async function subject(answer: ChatAnswer, options: Partial<OpenAICompatibleOptions> = {}) {
   const server = await chatServer(() => answer);
   onTestFinished(() => server[Symbol.asyncDispose]());

@@ -18,7 +18,7 @@ import { createTraceWriter } from "../../../src/core/trace/trace-writer.ts";
 import { characterRenderer } from "../rollout/character-renderer.ts";
 import { seededSampler } from "../rollout/seeded-sampler.ts";
 
-/** Rewards the length of each answer, repeats it, and has as many turns as the task says. */
+/** The reward of an answer is its length. Repeats the answer, and has as many turns as the task says. */
 const echo = defineEnvironment<number, { left: number }>({
   id: "echo",
   tasks: [1, 2, 3],

@@ -147,7 +147,7 @@ describe("an abort", () => {
     expect(sampler.batches[0]!.requests).toHaveLength(1);
   });
 
-  /** Answers the second request at once and never answers the first. */
+  /** Answers the second request immediately and never answers the first. */
   function stuckSampler(signals: AbortSignal[]): Sampler {
     return {
       ...seededSampler(),

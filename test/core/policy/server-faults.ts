@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { type ChatAnswer, completion } from "./chat-server.ts";
 
-/** How a server can fail one request; each may pass, so that another try may succeed. */
+/** The ways in which a server can fail one request. Each may be temporary, so a retry may succeed. */
 export const transientFaults: Readonly<Record<string, ChatAnswer>> = {
   "500": { status: 500, body: { error: { message: "CUDA out of memory" } } },
   "503 as a page": { status: 503, headers: { "content-type": "text/html" }, body: "<html>Down</html>" },
@@ -76,7 +76,7 @@ export const stallingFaults: Readonly<Record<string, ChatAnswer>> = {
   "sends a byte now and then": drip,
 };
 
-/** White space for ever is JSON that is still to come. */
+/** Infinite white space is JSON that has not begun. */
 function drip(response: ServerResponse): void {
   response.writeHead(200, { "content-type": "application/json" });
   const timer = setInterval(() => response.write(" "), 5);

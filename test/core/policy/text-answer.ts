@@ -1,6 +1,9 @@
 import type { ChatAnswer } from "./chat-server.ts";
 
-/** A chat answer as the completions endpoint has it: the message's content as text, log-probabilities as two lists. */
+/**
+ * Converts a chat answer to an answer of the completions endpoint: the content as text, and log-probabilities as two
+ * lists.
+ */
 export function asTextAnswer(answer: ChatAnswer): ChatAnswer {
   if (typeof answer === "function" || typeof answer.body !== "object" || answer.body === null) return answer;
   const { choices, prompt_token_ids: promptIds } = answer.body as Fields;

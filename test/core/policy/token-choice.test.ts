@@ -31,7 +31,7 @@ const filters = fc.record(
   { requiredKeys: [] },
 );
 
-/** What each filter keeps on its own, by definition. */
+/** The ids that each filter alone keeps, by definition. */
 function keptByDefinition(values: Float32Array, { topK, topP, minP }: Partial<SamplingSettings>): Set<number> {
   const ids = [...values.keys()].filter((id) => values[id]! > 0);
   const ranked = ids.toSorted((a, b) => values[b]! - values[a]! || a - b);

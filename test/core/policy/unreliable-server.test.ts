@@ -14,7 +14,7 @@ import { asTextAnswer } from "./text-answer.ts";
 /** The number of tasks. */
 const count = 5;
 
-/** Two questions a task, a tenth of a point for a wrong answer: whoever is not answered by the model earns no 1. */
+/** Two questions per task. A wrong answer has a reward of 0.1, so a reward of 1 proves that the model answered. */
 const doubling = defineEnvironment<number, { left: number; asked: number }>({
   id: "doubling",
   tasks: Array.from({ length: count }, (_, index) => index),
@@ -38,7 +38,7 @@ const textFaults = Object.fromEntries(
     .map(([name, fault]) => [name, asTextAnswer(fault)]),
 );
 
-/** What a server may be asked at each endpoint, and how it fails there. */
+/** The requests to each endpoint, and the faults of their answers. */
 const faultsAt: Readonly<Record<Endpoint, Readonly<Record<string, ChatAnswer>>>> = {
   chat: { ...transientFaults, ...stallingFaults },
   completions: { ...textFaults, ...stallingFaults },
@@ -49,12 +49,12 @@ const cases = Object.entries(faultsAt).flatMap(([endpoint, faults]) =>
   Object.entries(faults).map(([name, fault]) => [endpoint as Endpoint, name, fault] as const),
 );
 
-/** Everything that was said so far. */
+/** All texts so far. */
 function conversation({ messages, prompt }: ChatRequest): string {
   return messages === undefined ? String(prompt) : messages.map(({ content }) => content).join("");
 }
 
-/** The right answer to the last question, at the endpoint that it came to. */
+/** The right answer to the last question, in the form of its endpoint. */
 function honest(request: ChatRequest): ChatAnswer {
   const asked = [...conversation(request).matchAll(/twice (\d+)/gi)].at(-1)![1]!;
   const answer = completion(String(2 * Number(asked)));
@@ -73,7 +73,7 @@ async function play(server: ChatServer, options: Partial<OpenAICompatibleOptions
   return episodes;
 }
 
-/** What must hold of every episode, whatever the server did: the model's own reward, or none. */
+/** Checks every episode, whatever the server did: it has the model's own reward, or none. */
 function checkOutcome({ status, agents, error }: Episode): void {
   const { reward } = agents.agent!;
   if (status === "completed") expect(reward).toMatchObject({ status: "scored", value: 1 });
@@ -95,7 +95,7 @@ afterEach(async () => {
   expect(rejections.splice(0)).toEqual([]);
 });
 
-/** Short for those that wait for it. */
+/** Short for tests that wait for it. */
 const stallTimeouts = Object.keys(stallingFaults).map((name) => [name, 100] as const);
 const timeouts = new Map<string, number>(stallTimeouts);
 
@@ -115,7 +115,7 @@ describe("a fault that passes", () => {
     for (const episode of episodes) checkOutcome(episode);
     expect(tried.size).toBeGreaterThan(1);
     const retried = episodes.flatMap(({ agents }) => agents.agent!.turns.filter(({ retries = 0 }) => retries > 0));
-    // An honest answer may be late too where the time is short.
+    // A valid answer may be late too if the time is short.
     if (timeoutMs === quick.timeoutMs) expect(retried.map(({ retries }) => retries)).toEqual(Array(tried.size).fill(1));
     else expect(retried.length).toBeGreaterThanOrEqual(tried.size);
   });

@@ -16,7 +16,7 @@ import { throwIfAllFailed } from "../../../trainers/training/failed-batch.ts";
 const rewardRange = [-2, 3] as const;
 const tasks = [{ question: "?" }];
 
-/** Reads each answer as JSON and pays for `n`; the first turn goes on. */
+/** Reads each answer as JSON. Its reward is `n`. The episode continues after the first turn. */
 const reader = defineEnvironment<{ question: string }>({
   id: "reader",
   tasks,
@@ -56,7 +56,7 @@ describe("a step that throws on what the policy sent", () => {
       "episodes/unscored": 0,
       "episodes/caused-failure": 1,
     });
-    // If every episode of a batch is such a one, the environment has an error of its own.
+    // If every episode of a batch has such a failure, the environment itself is wrong.
     expect(() => throwIfAllFailed(groups)).toThrow("All 1 episodes failed");
     const good = await play(reader, '{"n":1}', '{"n":1}');
     expect(() => throwIfAllFailed([...groups, { task: good.task, episodes: [good] }])).not.toThrow();
@@ -99,7 +99,7 @@ describe("a task whose demonstration fails as the answer did", () => {
   }
   const sum: Sum = { question: "1 + 1", answer: 2 };
   const broken: Sum = { question: "1 + 2" };
-  /** Goes on after a first answer, keeps it, and pays for the sum in the second. */
+  /** Continues after the first answer. The reward of the second turn is the sum of both answers. */
   const sums = (options: { readonly demonstrates: boolean }): EnvironmentFactory<never> =>
     defineEnvironment<Sum, { first: string }>({
       id: "sums",

@@ -5,7 +5,10 @@ import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 const endOfTurn = 0;
 const roles: readonly Role[] = ["system", "user", "assistant", "tool"];
 
-/** A small chat template over UTF-16 code units: role, text, end-of-turn. `breaks` says where extending fails. */
+/**
+ * A small chat template over UTF-16 code units: role, text, end-of-turn. `breaks` decides if a conversation cannot be
+ * extended.
+ */
 export function characterRenderer(breaks: (messageCount: number) => boolean = () => false): Renderer {
   const encode = (text: string): number[] => Array.from({ length: text.length }, (_, i) => text.charCodeAt(i) + 8);
   const role = (name: Role): number => 1 + roles.indexOf(name);
@@ -30,7 +33,7 @@ export function characterRenderer(breaks: (messageCount: number) => boolean = ()
   };
 }
 
-/** The text of sampled ids, end-of-turn left out. */
+/** The text of sampled ids, without end-of-turn. */
 export function decodeCharacters(ids: readonly number[]): string {
   return String.fromCharCode(...ids.filter((id) => id >= 8).map((id) => id - 8));
 }

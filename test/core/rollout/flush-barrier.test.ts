@@ -21,7 +21,7 @@ interface Held {
   readonly answer: (result: ActResult) => void;
 }
 
-/** A policy that answers a batch in random order after random delays, and remembers what each batch held. */
+/** A policy that answers a batch in random order after random delays, and records each batch. */
 function batchingPolicy(options: { readonly onFlush?: (held: readonly Held[]) => void } = {}): Policy & {
   readonly batches: string[][];
 } {
@@ -47,14 +47,14 @@ function reply(request: ActRequest): ActResult {
   return { action: { message: textMessage("assistant", String(request.seed)), finish: "stop" } };
 }
 
-/** Nothing, an immediate, or a timer of up to `ms`. */
+/** Returns no delay, an immediate, or a timer of up to `ms`. */
 async function randomDelay(ms: number): Promise<void> {
   const draw = Math.random();
   if (draw < 0.3) return;
   await new Promise<void>((resolve) => (draw < 0.5 ? setImmediate(resolve) : setTimeout(resolve, Math.random() * ms)));
 }
 
-/** Two agents; episodes of 0 to 4 turns, some of which fail, with random delays everywhere. */
+/** Two agents and episodes of 0 to 4 turns, some of which fail, with random delays everywhere. */
 function jitteryWorld(): ReturnType<typeof scriptedEnvironment<number>> {
   const turnsOf = (task: number): number => createRandom(task).integer(0, 4);
   const agentsAt = (task: number, turn: number): string[] =>

@@ -29,7 +29,7 @@ const spec: EnvironmentSpec = {
   deterministic: true,
 };
 
-/** An environment as plain JavaScript may write it: whatever the calls return is what they return. */
+/** An environment in plain JavaScript, whose functions return anything. */
 function plainEnvironment(
   calls: Partial<Record<"create" | "reset" | "step" | "close" | "scoreGroup", () => unknown>>,
   agents: readonly string[] = ["agent"],

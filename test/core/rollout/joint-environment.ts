@@ -15,7 +15,7 @@ import type { JointAction, JointNode, JointTree } from "../../../src/core/rollou
 import { type JointRolloutOptions, jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import { numbers, observe } from "./scripted-environment.ts";
 
-/** What a {@link jointEnvironment} says of one step. `history` has this step's texts as its last. */
+/** What a {@link jointEnvironment} returns for one step. The last entry of `history` has this step's texts. */
 export interface JointStep {
   readonly task: number;
   readonly turn: number;
@@ -29,7 +29,7 @@ export interface JointEnvironmentOptions {
   readonly deterministic?: boolean;
   /** Whether instances can be forked. */
   readonly forks: boolean;
-  /** Who is observed at a turn; all by default. */
+  /** The agents that are observed at a turn. All by default. */
   readonly acting?: (turn: number) => readonly AgentId[];
   /** 1 for each agent by default. */
   readonly reward?: (step: JointStep, agent: AgentId) => number | Reward | undefined;
@@ -39,18 +39,18 @@ export interface JointEnvironmentOptions {
   readonly scoreGroup?: EnvironmentFactory<number>["scoreGroup"];
 }
 
-/** How often everything was called. */
+/** The number of calls of each function. */
 export interface JointCalls {
   create: number;
   reset: number;
   step: number;
   fork: number;
   close: number;
-  /** Most calls of `step` at once. */
+  /** The largest number of concurrent calls of `step`. */
   most: number;
 }
 
-/** A world whose whole state is what was said in it, and whose observations tell of it. */
+/** An environment whose state is the history of its messages. Observations contain it. */
 export function jointEnvironment(
   options: JointEnvironmentOptions,
 ): EnvironmentFactory<number> & { readonly calls: JointCalls } {
@@ -133,7 +133,9 @@ export function jointEnvironment(
   };
 }
 
-/** Plays tasks 0, 1, ... by a policy that answers with its seed; 3 completions each, aligned, in a tree, by default. */
+/**
+ * Plays tasks 0, 1, ... with a policy that answers with its seed. By default 3 completions each, aligned, in a tree.
+ */
 export async function playTrees(
   options: Partial<JointRolloutOptions<number>> & Pick<JointRolloutOptions<number>, "environment">,
 ): Promise<JointTree[]> {
@@ -153,34 +155,34 @@ export async function playTree(options: Parameters<typeof playTrees>[0]): Promis
   return (await playTrees(options))[0]!;
 }
 
-/** A policy that answers with the seed that it was given. */
+/** A policy that answers with the seed of the request. */
 export const seedPolicy: Policy = scriptedPolicy(({ seed }) => String(seed));
 
-/** A policy that answers with its place in the group, letters from a. */
+/** A policy that answers with its index in the group, as a letter from a. */
 export const letterPolicy: Policy = scriptedPolicy(({ episode }) => String.fromCharCode(97 + episode!.sampleIndex));
 
-/** Parents before children. */
+/** Returns the nodes, parents before children. */
 export function nodesOf(node: JointNode | undefined): readonly JointNode[] {
   return node === undefined ? [] : [node, ...playedIn(node).flatMap(({ child }) => nodesOf(child))];
 }
 
-/** All joint actions of a node, the one of `randomIndependent` too. */
+/** Returns all joint actions of a node, including that of `randomIndependent`. */
 export function playedIn({ jointActions, handoffAction }: JointNode): readonly JointAction[] {
   return handoffAction === undefined ? jointActions : [...jointActions, handoffAction];
 }
 
-/** Without what timing changes. */
+/** Removes the fields that depend on timing. */
 export function content<T>(value: T): T {
   return JSON.parse(JSON.stringify(value, (key, part) => (key === "durationMs" ? 0 : part)));
 }
 
-/** What an agent earned in a joint action; undefined where it is unscored. */
+/** Returns an agent's reward in a joint action. Undefined if it is unscored. */
 export function rewardValue({ rewards }: JointAction, agent = "agent"): number | undefined {
   const reward = rewards[agent]!;
   return reward.status === "scored" ? reward.value : undefined;
 }
 
-/** What an agent said in an episode, turn by turn. */
+/** Returns an agent's messages in an episode, by turn. */
 export function actionTexts(episode: Episode, agent = "agent"): string[] {
   const { nodes, turns } = episode.agents[agent]!;
   return turns.map(({ node }) => textOf(nodes[node]!.message));

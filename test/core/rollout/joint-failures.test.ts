@@ -36,7 +36,7 @@ function oddOne(sampleIndex: number, odd: (request: ActRequest) => ScriptedAnswe
   );
 }
 
-/** The joint actions of the first turn, as how they ended or how many leaves they came to. */
+/** Returns the joint actions of the first turn, each as its error or its number of leaves. */
 function ends({ root }: JointTree): unknown[] {
   return root!.jointActions.map(
     ({ episode, child }) => episode?.error?.code ?? episode?.limit ?? episode?.status ?? child!.jointActions.length,
@@ -56,7 +56,7 @@ describe("what goes wrong in one branch", () => {
     const broken = await playTree({ environment });
     expect(ends(broken)).toEqual([3, "environment.failed", 3]);
     const { rewards, episode } = broken.root!.jointActions[1]!;
-    // It fails each time that it is played: the lowest reward there is.
+    // It fails every time, so it gets the lowest reward.
     const { spec } = environment;
     const lowest = { status: "scored", value: spec.rewardRange[0], failure: { code: "environment.failed" } };
     expect(rewards.agent).toMatchObject(lowest);
@@ -78,7 +78,7 @@ describe("what goes wrong in one branch", () => {
     expect(crossed.root!.agents.right![1]!.action).toBeUndefined();
     expect(environment.calls.step).toBe(2);
     expect(crossed.episodes[1]).toMatchObject({ turns: 0, status: "failed" });
-    // What the other agent said stands in the record.
+    // The record contains the other agent's message.
     expect(crossed.episodes[1]!.agents.left!.turns).toHaveLength(1);
     const aligned = await playTree({ environment, policies, shape: { ...tree, groupSize: 3 } });
     expect(ends(aligned)).toEqual(["completed", "policy.failed", "completed"]);
@@ -147,7 +147,7 @@ describe("what goes wrong in one branch", () => {
   test("a fork that fails", async () => {
     const environment = jointEnvironment({ maxTurns: 2, forks: true, onFork: (count) => count === 2 && boom() });
     const played = await playTree({ environment, shape: { ...tree, groupSize: 4 } });
-    // An instance that threw is not used again: what it was to play fails with it.
+    // An instance that threw is not used again. Other paths that needed it fail too.
     expect(ends(played)).toEqual(["environment.failed", 4, "environment.failed", "environment.failed"]);
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork - 1);
   });
@@ -491,7 +491,7 @@ describe("the rollout", () => {
   });
 });
 
-/** A node without the ids and sample indices of its episodes, which count the leaves before them. */
+/** A node without the ids and sample indices of its episodes, which depend on the number of earlier leaves. */
 function withoutIds(node: JointNode | undefined): unknown {
   return JSON.parse(
     JSON.stringify(content(node), (key, part) => (key === "id" || key === "sampleIndex" ? undefined : part)),

@@ -35,7 +35,7 @@ const crossTree: JointShape = { groupSize: 2, mode: "cross", turns: "tree" };
 const alignHandoff: JointShape = { groupSize: 3, mode: "align", turns: "handoff" };
 const pair = ["left", "right"];
 
-/** A policy of tokens whose sampler remembers what it was asked. */
+/** A token policy whose sampler records its requests. */
 function tokenPolicy(breaks?: (messageCount: number) => boolean) {
   const sampler = seededSampler(7);
   const policy = samplerPolicy({ name: "tokens", sampler: () => sampler, renderer: characterRenderer(breaks) });
@@ -49,7 +49,7 @@ async function randomDelay(): Promise<void> {
   await new Promise<void>((resolve) => (draw < 0.6 ? setImmediate(resolve) : setTimeout(resolve, Math.random() * 2)));
 }
 
-/** The joint actions of the handed-on path, from the root. */
+/** Returns the joint actions of the continued path, from the root. */
 function chain({ root }: JointTree): readonly JointAction[] {
   const actions: JointAction[] = [];
   for (let node = root; node !== undefined; node = actions.at(-1)?.child) {
@@ -69,7 +69,7 @@ describe("a tree", () => {
       return `${episode!.sampleIndex}`;
     });
     const tree = await playTree({ environment, policies, shape: alignTree });
-    // 1 + 3 + 9 nodes, 3 joint actions each; every node but for one of its joint actions plays on a fork.
+    // 1 + 3 + 9 nodes with 3 joint actions each. At every node, all joint actions except one play on a fork.
     expect(
       nodesOf(tree.root)
         .map(({ turn }) => turn)
@@ -89,7 +89,7 @@ describe("a tree", () => {
   test("without forks, replays each path", async () => {
     const environment = jointEnvironment({ maxTurns: 3, forks: false });
     await playTree({ environment, shape: alignTree });
-    // One joint action of a node goes on where the node is; the two others reset and play 0, 1 or 2 steps again.
+    // One joint action of a node continues in the node's instance. The two others reset and repeat 0, 1 or 2 steps.
     expect(environment.calls).toMatchObject({ reset: 1 + 2 * 13, step: 39 + 2 * (3 * 1 + 9 * 2), fork: 0 });
     expect(environment.calls.close).toBe(environment.calls.create);
   });
@@ -350,7 +350,7 @@ describe("a handoff", () => {
     expect(nodesOf(tree.root).map(({ turn }) => turn)).toEqual([0, 1, 2]);
     expect(environment.calls).toMatchObject({ step: 9, fork: 6, reset: 1 });
     expect(environment.calls.close).toBe(1 + 6);
-    // Two are left behind in each turn but the last.
+    // Two paths end in each turn except the last.
     expect(tree.episodes.map(({ turns, limit }) => `${turns} ${limit}`).sort()).toEqual([
       ...Array(2).fill("1 shape"),
       ...Array(2).fill("2 shape"),
@@ -545,7 +545,7 @@ describe("tokens", () => {
     });
     expect(recorded.sort()).toEqual(sampled.sort());
     expect(candidates).toHaveLength(21 * 4);
-    // The turns of a sequence are those in which its ids came.
+    // The turns of a sequence are the turns in which its ids were added.
     for (const { turn, agents } of nodesOf(tree.root)) {
       for (const { sequence } of Object.values(agents).flat()) {
         const { turns, mask } = sequence!;
@@ -630,7 +630,7 @@ describe("options", () => {
       code: "config.invalid",
     });
     expect(fickle.calls).toMatchObject({ reset: 0, create: 2, close: 2 });
-    // A first state is come to by every reset, as in a group; and one joint action a turn needs none twice.
+    // A reset leads to the first state, as in a group. With one joint action per turn, no state is needed twice.
     expect((await playTree({ environment: fickle, limits: { turns: 1 } })).episodes).toHaveLength(3);
     expect((await playTree({ environment: fickle, shape: { ...alignTree, groupSize: 1 } })).episodes).toHaveLength(1);
     const forked = jointEnvironment({ maxTurns: 2, forks: true, deterministic: false });

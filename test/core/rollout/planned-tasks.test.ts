@@ -9,7 +9,7 @@ import { countingEnvironment } from "./scripted-environment.ts";
 
 const policies = scriptedPolicy(({ seed }) => String(seed));
 
-/** Tasks 0 and 1, and the first once more. */
+/** Tasks 0, 1 and 0. */
 async function entries(): Promise<TaskEntry<number>[]> {
   const tasks = memoryTaskset("numbers", [0, 1, 0]);
   return Promise.all([0, 1, 2].map((index) => tasks.get(index)));

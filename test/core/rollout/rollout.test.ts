@@ -638,7 +638,7 @@ describe("several agents", () => {
     expect(Object.keys(episode.agents)).toEqual(["left", "right"]);
   });
 
-  /** Black and white move in turn; after its move a side's last move may turn out well for the other. */
+  /** Black and white move in turn. After a move, the other side's previous move may get a reward. */
   const chess = scriptedEnvironment<number>({
     agents: ["white", "black", "umpire"],
     reset: () => observe("move", "white"),

@@ -1,13 +1,13 @@
 import type { Sample, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
 
-/** One batch that a {@link seededSampler} was asked for, with its answers. */
+/** One batch of requests to a {@link seededSampler}, with its answers. */
 export interface SampledBatch {
   readonly requests: readonly SampleRequest[];
   readonly samples: Sample[];
 }
 
-/** Samples random letters from each request's seed, shortest first, and remembers what it was asked. */
+/** Samples random letters from each request's seed, shortest first, and records the requests. */
 export function seededSampler(version = 1): Sampler & { readonly batches: SampledBatch[] } {
   const batches: SampledBatch[] = [];
   return {

@@ -23,11 +23,14 @@ test("episodes that never wait do not block the event loop", async () => {
   );
   clearImmediate(counting);
   const slices = (performance.now() - started) / 4;
-  // Slices end late when the machine is busy: a quarter of what there could be is proof enough, none is the failure.
+  // Slices end late if the machine is busy. A quarter of the possible number is enough, and none is a failure.
   expect(turns).toBeGreaterThan(Math.min(slices / 4, 5));
 });
 
-/** Four wait, each works for so long once it goes on: the order they went on in, and how many turns of the event loop it took. */
+/**
+ * Four calls wait. Each works for a while when it continues. Returns their order, and the number of turns of the event
+ * loop.
+ */
 async function fourWait(workMs: number): Promise<{ readonly order: readonly number[]; readonly turns: number }> {
   const slice = new TimeSlice();
   work(10);

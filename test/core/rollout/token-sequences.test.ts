@@ -11,7 +11,7 @@ import { characterRenderer } from "./character-renderer.ts";
 import { oneTask, scriptedEnvironment } from "./scripted-environment.ts";
 import { seededSampler } from "./seeded-sampler.ts";
 
-/** For every turn: who is observed, what with, and whether it starts anew. */
+/** For every turn: the observed agents, their observations, and whether the context restarts. */
 type Plan = readonly (readonly {
   readonly agent: string;
   readonly texts: readonly string[];
@@ -50,7 +50,7 @@ function plannedWorld(turns: Plan): ReturnType<typeof scriptedEnvironment<number
   });
 }
 
-/** A node of a turn of its own. */
+/** A node in its own turn. */
 function node(id: number, tokens: NonNullable<MessageNode["tokens"]>): MessageNode {
   return { id, parent: null, turn: id, message: textMessage("user", ""), tokens };
 }
@@ -76,7 +76,7 @@ describe("token sequences", () => {
           });
           expect(episode.status).toBe("completed");
 
-          // Every prompt and completion, as the sampler had them, is a beginning of some sequence with the right mask.
+          // Every recorded prompt and completion is the beginning of a sequence with the right mask.
           const sequences = tokenSequences(episode);
           let sampled = 0;
           for (const { requests, samples } of sampler.batches) {
@@ -196,7 +196,7 @@ describe("token sequences", () => {
       [0, 0.1, 0.2, 0.3, 0, 0, 0.4, 0.5],
       [0.6, 0.7],
     ]);
-    // Of a sequence that was sampled in part without them, nothing is told.
+    // If a part of a sequence was sampled without them, the sequence has none.
     expect(
       valuesOf(
         seen([1], true),

@@ -135,7 +135,7 @@ const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => 
   return baseTraces;
 };
 
-/** What a value changes in a pure part of the trainer, for keys that a run on letters cannot show. */
+/** The effect of a value on a pure part of the trainer, for keys that a run on letters cannot show. */
 const specOf = (changes: Changes): unknown => {
   const { model, seed } = parseTrainingConfig(configWith(changes));
   return [policySpec(model, { seed }), referenceSpec(model, { seed })];
