@@ -147,7 +147,7 @@ async function next(run: AsyncGenerator<StepEvent, void, undefined>): Promise<St
   const { user, system } = process.cpuUsage(before);
   const metrics = value!.metrics;
   const tokens = metrics["tokens/trained"];
-  if (!tokens) throw new Error("A step trained on nothing.");
+  if (!tokens) throw new Error("A step had no samples.");
   return {
     rollout: metrics["time/rollout-ms"]! / tokens,
     update: metrics["time/update-ms"]! / tokens,

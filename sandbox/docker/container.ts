@@ -89,7 +89,7 @@ export async function startContainer(options: ContainerOptions): Promise<Running
   }
 }
 
-/** Kills and removes a container. It is no error if the container is already removed or being removed. */
+/** Kills and removes a container. Does nothing if the container is already removed or being removed. */
 export async function removeContainer(docker: Docker, id: string): Promise<void> {
   try {
     await docker.getContainer(id).remove({ force: true, v: true });

@@ -68,7 +68,7 @@ async function tiny(file: string): Promise<string[]> {
 }
 
 describe.each(files)("%s", (file) => {
-  it("loads, and says what it corresponds to, what differs and how it is run", async () => {
+  it("loads, and names its original, the differences and the command", async () => {
     const { steps, batchSize } = (await load(file)).config.training;
     const said = await comment(file);
     expect(said).toMatch(/^# .*(Corresponds to|as) \w+\.yaml.* of \w+.*\. .*Differs/);
@@ -97,7 +97,7 @@ describe("on the benchmarks themselves (LYCEUM_TEST_DATA)", () => {
   const benchmarks = files.filter((file) => /^code-generation|^class-completion/.test(file));
 
   it.skipIf(!existsSync(data)).each(benchmarks)(
-    "%s trains on as many tasks as it says and evaluates on others",
+    "%s trains on the stated number of tasks and evaluates on others",
     async (file) => {
       const { environment: named } = (await load(file)).config;
       const path = join(data, published[String(named!.dataset ?? named!.id)]!);

@@ -151,7 +151,7 @@ it("every program of the folder is run here", () => {
 });
 
 describe.each(Object.entries(programs))("%s", (file, { arguments: given, check }) => {
-  it("does what it says", async () => {
+  it("shows its documented result", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     try {
       await writeFile(join(folder, "train.yaml"), tinyRun);
@@ -202,7 +202,7 @@ describe("the configs", () => {
     expect(files.toSorted()).toEqual([...Object.keys(configs), ...others].toSorted());
   });
 
-  it("my-algorithm.yaml learns by the algorithm beside it, with a setting of that", async () => {
+  it("my-algorithm.yaml learns with its own algorithm, and with a setting of that", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const lyceum = (...set: string[]) =>
@@ -232,7 +232,7 @@ describe("the configs", () => {
     expect(wrong.stderr).toContain("leastReward");
   });
 
-  it("stateful-tools.yaml trains by SFT, then by GRPO, in the environment beside it", async () => {
+  it("stateful-tools.yaml trains by SFT, then by GRPO, in its own environment", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const path = join(repository, "examples/stateful-tools.ts");
@@ -265,7 +265,7 @@ describe("the configs", () => {
     expect(run.output).toMatch(/\nstep 1\/1 /);
   });
 
-  it("arithmetic-grpo.yaml begins with what arithmetic-sft.yaml leaves", async () => {
+  it("arithmetic-grpo.yaml starts from the model of arithmetic-sft.yaml", async () => {
     const shape = ["model.scratch.hiddenSize=16", "model.scratch.layers=1", "model.scratch.heads=2"];
     await using first = await trainOneStep({
       config: join(repository, "examples/arithmetic-sft.yaml"),

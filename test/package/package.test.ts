@@ -85,8 +85,8 @@ const tinyConfig = JSON.stringify({
   training: { steps: 1, batchSize: 2 },
 });
 
-describe("what is packed", () => {
-  it("is what was built, with licence and README", () => {
+describe("the packed file", () => {
+  it("has the build, the licence and the README", () => {
     const tops = new Set(packed.map(({ path }) => path.split("/")[0]));
     expect([...tops].toSorted()).toEqual([
       "ARCHITECTURE.md",
@@ -112,7 +112,7 @@ describe("what is packed", () => {
     ).toEqual([]);
   });
 
-  it("has whatever the manifest points to, and the files that are found at run time", () => {
+  it("has everything that the manifest refers to, and the files that are read at run time", () => {
     const paths = packed.map(({ path }) => `./${path}`);
     const targets = Object.values(manifest.exports).flatMap((target) =>
       typeof target === "string" ? [target] : [target.types, target.default],
@@ -124,7 +124,7 @@ describe("what is packed", () => {
     expect(paths).toContain("./dist/trainers/backends/onnx/device-trial.js");
   });
 
-  it("has what its documents link to", async () => {
+  it("has the targets of its documents' links", async () => {
     const paths = packed.map(({ path }) => path);
     const isPacked = (path: string): boolean =>
       paths.includes(path) || paths.some((other) => other.startsWith(`${path.replace(/\/$/, "")}/`));
@@ -145,14 +145,14 @@ describe("what is packed", () => {
     expect(dead).toEqual([]);
   });
 
-  it("starts by its first line", () => {
+  it("starts by its shebang", () => {
     const main = packed.find(({ path }) => path === manifest.bin.lyceum);
     expect(main!.mode & 0o111).toBe(0o111);
   });
 });
 
 describe("the installed package", () => {
-  it("brings one copy of the runtime, and no development dependency", async () => {
+  it("has one copy of the runtime, and no development dependency", async () => {
     const { stdout } = await execute(npm, ["ls", "--all", "--parseable"], { cwd: project, env: environment });
     const names = stdout.split("\n").map((path) => path.replace(/^.*node_modules\//, ""));
     expect(names.filter((name) => name === "onnxruntime-node")).toHaveLength(1);
@@ -226,7 +226,7 @@ describe("the installed package", () => {
     expect(shown).not.toContain("return 2 * x");
   });
 
-  it("does not let its inside be imported", async () => {
+  it("does not export internal files", async () => {
     const importing = run("inside.mjs", 'await import("lyceum/dist/src/index.js");');
     await expect(importing).rejects.toThrow("ERR_PACKAGE_PATH_NOT_EXPORTED");
   });
@@ -290,7 +290,7 @@ describe("the installed package", () => {
 });
 
 describe("a new user", () => {
-  it("goes through the tutorial in an empty folder", async () => {
+  it("completes the tutorial in an empty folder", async () => {
     const home = join(folder, "new-user");
     await mkdir(home);
     // Like a user: the only variable for ONNX Runtime's install step is the one of the tutorial.
@@ -319,7 +319,7 @@ describe("a new user", () => {
 describe("npx lyceum", () => {
   const lyceum = (...args: string[]) => execute("npx", ["lyceum", ...args], { cwd: project, env: environment });
 
-  it("says what there is", async () => {
+  it("prints the version and the devices", async () => {
     const { stdout } = await lyceum("info", "--json");
     expect(JSON.parse(stdout)).toMatchObject({
       lyceum: manifest.version,
@@ -329,7 +329,7 @@ describe("npx lyceum", () => {
     expect((await lyceum("info")).stdout).toContain("Environments");
   });
 
-  it("trains by a config", async () => {
+  it("trains with a config", async () => {
     await writeFile(join(project, "tiny.yaml"), tinyConfig);
     const { stdout } = await lyceum("train", "--config", "tiny.yaml");
     expect(stdout).toMatch(/\nstep 1\/1 /);
@@ -338,7 +338,7 @@ describe("npx lyceum", () => {
 });
 
 describe("without the optional parts", () => {
-  it("says what is missing and how to install it, and does the rest", async () => {
+  it("names what is missing and how to install it, and everything else works", async () => {
     for (const name of ["isolated-vm", "onnxruntime-node"]) {
       await rm(join(project, "node_modules", name), { recursive: true });
     }

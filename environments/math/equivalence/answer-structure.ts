@@ -60,7 +60,8 @@ export function answerStructure(text: string, depth = 0): AnswerStructure {
 }
 
 /**
- * Returns the terms of a ratio: parts between colons, or numbers around a "to". A time of day (`10:30 am`) is no ratio.
+ * Returns the terms of a ratio: parts between colons, or numbers around a "to". A time of day (`10:30 am`) is not a
+ * ratio.
  */
 function ratioTerms(latex: string): readonly string[] | undefined {
   const written = latex

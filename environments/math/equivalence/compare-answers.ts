@@ -110,8 +110,8 @@ const named = new RegExp(
 const saysNothing: AnswerStructure = { kind: "matrix", fence: "none", rows: [] };
 
 /**
- * Returns the value of a relation if the other side is no relation: 3 for `x = 3`, the interval `(1, 2)` for `1 < x <
- * 2`, and 3 for `6 / 2 = 3`, which is true.
+ * Returns the value of a relation if the other side is not a relation: 3 for `x = 3`, the interval `(1, 2)` for
+ * `1 < x < 2`, and 3 for `6 / 2 = 3`, which is true.
  */
 function relationValue(relation: Relation, other: AnswerStructure, context: Context): AnswerStructure {
   return valuesOf(relation, other, context)[0] ?? saysNothing;

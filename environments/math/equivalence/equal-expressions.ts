@@ -63,7 +63,7 @@ export function proportion(first: readonly [string, string], second: readonly [s
   return ratio === undefined ? 0 : ratio > 0 ? 1 : -1;
 }
 
-/** True if the first number is less than the second. False if one is no real number. */
+/** True if the first number is less than the second. False if one is not a real number. */
 export function isLess(first: string, second: string): boolean {
   const [a, b] = [parse(first), parse(second)].map((value) => value && numberOf(value));
   return a !== undefined && b !== undefined && a < b;

@@ -83,7 +83,7 @@ export function createAssert(
     if (expected instanceof RegExp) return expected.test(String(error));
     if (typeof expected === "function") {
       const isClass = expected === Error || Object.prototype.isPrototypeOf.call(Error, expected);
-      // An error of the code's own class is known by its name only. A function that decides has a name too.
+      // Errors of the code's own classes are matched by name. A function that decides also has a name, but is called.
       if ((isClass || isStandIn(expected)) && (error as Error | null)?.name === expected.name) return true;
       if (isClass) return error instanceof expected;
       return (expected as (error: unknown) => unknown)(error) === true;

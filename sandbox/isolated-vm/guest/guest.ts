@@ -53,7 +53,7 @@ export interface GuestReply {
 
 /** The functions of a guest. They take primitives and return text, and no code can make them throw. */
 export interface Guest {
-  /** Called first, with {@link GuestOptions}. Then calls another function, if given, to save a crossing. */
+  /** Called first, with {@link GuestOptions}. Then calls another function, if given, to save a call from outside. */
   start(send: Send, options: string, name?: keyof Guest, ...args: unknown[]): string;
   /** Runs a script, keeps its functions and classes with these names, and calls them for the cases, if any. */
   loadScript(source: string, names: string, cases?: string): string;
@@ -283,7 +283,7 @@ export function createGuest(makers: GuestMakers): Enter {
     };
     let isPromise = typeof value === "object" && value !== null;
     try {
-      // Traps of a proxy run here. Calling `then` on a value that is no promise throws, which takes time.
+      // Traps of a proxy run here. Calling `then` on a value that is not a promise throws, which takes time.
       isPromise &&= !isPlainShape(value);
       if (isPromise) {
         apply(promiseThen, value, [

@@ -5,7 +5,7 @@
  */
 
 const bridge = /^_?Js|^raw_call_js$|^pyproxy_new|^python2js_|^js2python_convert$|dlopen_js$/;
-/** Needed by the texts that go in and out, and by errors that are thrown out. */
+/** Needed to pass texts in and out, and to throw errors to JavaScript. */
 const needed = ["JsvArray_Get", "JsvError_Check", "JsvError_Throw", "JsvNoValue_Check", "Jsv_GetError_import"];
 
 type Imports = Record<string, Record<string, unknown>>;

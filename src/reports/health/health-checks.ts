@@ -53,7 +53,7 @@ function entropy({ windows }: HealthState, { entropyLow, entropyHigh }: HealthSe
   const window = windows["entropy/sampled"];
   if (window?.now === undefined || window.first === undefined) return [];
   const { now, first } = window;
-  // A policy that has learned the tasks has a low entropy. That is no problem.
+  // A policy that has learned the tasks has a low entropy. That is not a problem.
   const solved = windows["groups/solved"]?.now?.mean ?? 0;
   const low =
     `The entropy fell to ${formatNumber(now.mean)} nats per token (at least ${formatNumber(entropyLow)}): ` +

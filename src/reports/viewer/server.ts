@@ -41,7 +41,7 @@ export async function serveView(options: {
       // A path such as //host must not become the address of another server.
       const address = `http://${loopback}${request.url}`;
       if (request.url?.startsWith("/") !== true || !URL.canParse(address))
-        return send(response, 400, text("That is no address of a page."));
+        return send(response, 400, text("The address is invalid."));
       const url = new URL(address);
       const file = pageFile(url.pathname, page);
       if (file !== undefined) return send(response, 200, file);

@@ -36,7 +36,7 @@ describeCases(
   }),
 );
 
-describe("what is sent", () => {
+describe("a request", () => {
   test("is one text, every setting, the key and further fields", async () => {
     const paths: unknown[] = [];
     const { server, policy } = await subject(
@@ -90,15 +90,15 @@ describe("what is sent", () => {
   });
 });
 
-describe("what comes back", () => {
-  test("is the text before the stop string, and how it ended", async () => {
+describe("an answer", () => {
+  test("is the text before the stop string, and its finish reason", async () => {
     const { policy } = await subject(text(" 4\nQuestion: 5", { choice: { finish_reason: "length" } }));
     const { action, usage } = await policy.act({ ...asked, sampling: { ...defaultSampling, stop: ["Question:"] } });
     expect(action).toEqual({ message: textMessage("assistant", " 4\n"), finish: "length" });
     expect(usage).toEqual({ promptTokens: 11, completionTokens: 2 });
   });
 
-  test("may be nothing, where the model sampled its end or the server counts nothing", async () => {
+  test("may be empty if the model sampled its end or the server counts no tokens", async () => {
     for (const usage of [{ prompt_tokens: 5, completion_tokens: 1 }, undefined]) {
       const { policy } = await subject(text("", { body: { usage } }));
       expect((await policy.act(asked)).action).toEqual({ message: textMessage("assistant", ""), finish: "stop" });
@@ -110,7 +110,7 @@ describe("what comes back", () => {
     { token: "</s>", logprob: 1e-7 },
   ];
 
-  test("has log-probabilities in either form that servers have", async () => {
+  test("has log-probabilities in either form of servers", async () => {
     const lists = await subject(text("4", { choice: { logprobs: { content } } }), { logprobs: true });
     expect((await lists.policy.act(asked)).logprobs).toEqual([
       { text: "4", logprob: -0.25 },
@@ -128,7 +128,7 @@ describe("what comes back", () => {
     ]);
   });
 
-  test("of two lists that do not fit is the server's fault", async () => {
+  test("with two lists that do not fit is the server's fault", async () => {
     const logprobs = { tokens: ["4", "</s>"], token_logprobs: [-0.25] };
     const { policy } = await subject({ body: { choices: [{ text: "4", finish_reason: "stop", logprobs }] } });
     await expect(policy.act(asked)).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe("what comes back", () => {
     });
   });
 
-  test("has tokens to train on where the server tells their ids, and goes on from those before", async () => {
+  test("has tokens to train on if the server returns their ids, and extends those of earlier turns", async () => {
     const answer = text("4", {
       choice: { logprobs: { content }, token_ids: [9, 2] },
       body: { prompt_token_ids: [1, 5, 6] },

@@ -62,8 +62,8 @@ function askedOf(body: ChatRequest): ModelRequest {
 
 const quick = { model: "m", retryDelayMs: 1, maxRetryDelayMs: 2 } as const;
 
-describe("what is sent", () => {
-  test("is the chat protocol, with the key and further fields", async () => {
+describe("a request", () => {
+  test("follows the chat protocol, with the key and further fields", async () => {
     await using server = await chatServer(() => completion("4"));
     const policy = openAICompatiblePolicy({
       ...quick,
@@ -123,7 +123,7 @@ describe("what is sent", () => {
     });
   });
 
-  test("holds images as data, for models that take them, in user messages only", async () => {
+  test("contains images as data, for models that accept them, in user messages only", async () => {
     await using server = await chatServer(() => completion("A cat."));
     const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl, accepts: ["text", "image"] });
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
@@ -138,7 +138,7 @@ describe("what is sent", () => {
   });
 });
 
-describe("what comes back", () => {
+describe("an answer", () => {
   const answered = async (
     answer: { readonly body: object },
     options: Partial<OpenAICompatibleOptions> = {},
@@ -150,7 +150,7 @@ describe("what comes back", () => {
     return { result, body: server.requests[0]!.body };
   };
 
-  test("may hold reasoning, a refusal, arguments that are parsed already", async () => {
+  test("may contain reasoning, a refusal, and parsed arguments", async () => {
     const message = async (fields: object, choice: object = {}) =>
       (await answered(completion(null, { message: fields, choice }))).result.action.message;
     for (const key of ["reasoning_content", "reasoning"]) {
@@ -171,13 +171,13 @@ describe("what comes back", () => {
     });
   });
 
-  test("may be nothing, where the model sampled its end", async () => {
+  test("may be empty if the model sampled its end", async () => {
     const usage = { prompt_tokens: 5, completion_tokens: 1 };
     const { result } = await answered(completion("", { body: { usage } }));
     expect(result.action).toStrictEqual({ message: textMessage("assistant", ""), finish: "stop" });
   });
 
-  test("is counted with what was cached and reasoned", async () => {
+  test("is counted with cached and reasoning tokens", async () => {
     const usage = {
       prompt_tokens: 50,
       completion_tokens: 20,
@@ -204,7 +204,7 @@ describe("what comes back", () => {
     body: { prompt_token_ids: [1, 5, 6] },
   });
 
-  test("has log-probabilities where they are asked for, with llama.cpp's ids", async () => {
+  test("has log-probabilities if they are requested, with llama.cpp's ids", async () => {
     const content = logprobs.content.map((entry, index) => ({ ...entry, id: index }));
     const { result, body } = await answered(completion("4", { choice: { logprobs: { content } } }), { logprobs: true });
     expect(body).toMatchObject({ logprobs: true });
@@ -233,7 +233,7 @@ describe("what comes back", () => {
   test.each([
     ["fewer than the server counts", told("1234", ["12", "34"], counted(5)), "2 log-probabilities and 5 tokens"],
     ["less than the text", told("12345", ["12", "34"], { usage: undefined }), "make 4 of 5 characters"],
-  ])("is refused if the log-probabilities that were asked for are %s", async (_, answer, words) => {
+  ])("is rejected if the requested log-probabilities are %s", async (_, answer, words) => {
     for (const options of [{ logprobs: true }, { tokenIds: true }]) {
       await expect(answered(answer, { ...options, maxRetries: 0 })).rejects.toMatchObject({
         code: "policy.unavailable",
@@ -250,7 +250,7 @@ describe("what comes back", () => {
     ["a character is of several tokens", told("\u{1f600}", ["\ufffd", "\ufffd", "\ufffd"], counted(3))],
     ["a tool is called", completion(null, { message: { tool_calls: [{ function: { name: "f" } }] } })],
     ["the model says nothing", completion("", { body: counted(1) })],
-  ])("is accepted if log-probabilities were asked for and %s", async (_, answer) => {
+  ])("is accepted if log-probabilities were requested and %s", async (_, answer) => {
     await answered(answer, { logprobs: true, maxRetries: 0 });
   });
 
@@ -258,7 +258,7 @@ describe("what comes back", () => {
     ["no list", completion("1234")],
     ["null", completion("1234", { choice: { logprobs: null } })],
     ["an empty list", told("1234", [])],
-  ])("is refused at once if log-probabilities were asked for and there are none: %s", async (_, answer) => {
+  ])("is rejected immediately if log-probabilities were requested and there are none: %s", async (_, answer) => {
     for (const options of [{ logprobs: true }, { tokenIds: true }]) {
       await using server = await chatServer(() => answer);
       const policy = openAICompatiblePolicy({ ...quick, ...options, baseUrl: server.baseUrl });
@@ -276,7 +276,7 @@ describe("what comes back", () => {
     }
   });
 
-  test("is refused if log-probabilities are taken if given, and are those of some tokens", async () => {
+  test("is rejected if log-probabilities are optional and only some tokens have one", async () => {
     const some = told("12345", ["12", "34"], counted(5));
     await expect(answered(some, { logprobs: "if-given", maxRetries: 0 })).rejects.toMatchObject({
       code: "policy.unavailable",
@@ -286,7 +286,7 @@ describe("what comes back", () => {
     expect(result.logprobs).toHaveLength(2);
   });
 
-  test("has tokens to train on where the server tells their ids", async () => {
+  test("has tokens to train on if the server returns their ids", async () => {
     const { result, body } = await answered(withIds, { tokenIds: true });
     expect(body).toMatchObject({ logprobs: true, return_token_ids: true });
     expect(result.tokens).toStrictEqual({
@@ -300,7 +300,7 @@ describe("what comes back", () => {
     expect(result.logprobs).toBeUndefined();
   });
 
-  test("extends the tokens of earlier turns exactly where its prompt begins with them", async () => {
+  test("extends the tokens of earlier turns only if its prompt begins with them", async () => {
     for (const [ids, newPromptIds] of [
       [[1, 5], [6]],
       [[1, 5, 6], []],
@@ -317,7 +317,7 @@ describe("what comes back", () => {
     }
   });
 
-  test("has no tokens to train on where log-probabilities are not of what was sampled from", async () => {
+  test("has no tokens to train on if the log-probabilities are not of the sampled distribution", async () => {
     for (const setting of [{ temperature: 0.5 }, { topK: 5 }, { topP: 0.9 }, { minP: 0.1 }]) {
       const asked = { sampling: { ...defaultSampling, ...setting } };
       const { result } = await answered(withIds, { tokenIds: true }, asked);
@@ -330,7 +330,7 @@ describe("what comes back", () => {
 });
 
 describe("limits", () => {
-  test("of requests at once hold", async () => {
+  test("of concurrent requests are respected", async () => {
     await using server = await chatServer(async () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       return completion("4");
@@ -341,7 +341,7 @@ describe("limits", () => {
     expect(server.busiest()).toBe(3);
   });
 
-  test("of time close the connection, and the wait for a retry ends by an abort", async () => {
+  test("of time close the connection, and an abort ends the wait for a retry", async () => {
     await using server = await chatServer(() => () => {});
     const timed = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl, timeoutMs: 500, maxRetries: 1 });
     await expect(timed.act(actRequest())).rejects.toMatchObject({
@@ -365,7 +365,7 @@ describe("limits", () => {
     await expect(waiting).rejects.toThrow("enough");
   });
 
-  test("of Retry-After end the action where the wait would be too long", async () => {
+  test("of Retry-After end the action if the wait would be too long", async () => {
     await using server = await chatServer(() => ({ status: 429, headers: { "retry-after": "3600" }, body: "later" }));
     const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl });
     await expect(policy.act(actRequest())).rejects.toMatchObject({
@@ -376,7 +376,7 @@ describe("limits", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("of Retry-After hold for every request to that server", async () => {
+  test("of Retry-After apply to every request to that server", async () => {
     const at: number[] = [];
     await using server = await chatServer(() => {
       at.push(performance.now());
@@ -393,7 +393,7 @@ describe("limits", () => {
     for (const time of at.slice(1)) expect(time - at[0]!).toBeGreaterThanOrEqual(1_998);
   });
 
-  test("of an answer's length hold", async () => {
+  test("of an answer's length are respected", async () => {
     await using server = await chatServer(() => ({ body: " ".repeat(65 * 2 ** 20) }));
     const policy = openAICompatiblePolicy({ ...quick, maxRetries: 0, baseUrl: server.baseUrl });
     await expect(policy.act(actRequest())).rejects.toMatchObject({ message: expect.stringContaining("longer than") });
@@ -407,14 +407,14 @@ describe("limits", () => {
     [{ baseUrl: "http://host/v1", maxConcurrent: 0 }, /maxConcurrent cannot be 0/],
     [{ baseUrl: "http://host/v1", maxRetries: 1.5 }, /maxRetries cannot be 1.5/],
     [{ baseUrl: "http://host/v1", requestsPerMinute: Number.NaN }, /requestsPerMinute cannot be NaN/],
-  ])("that cannot be are refused: %j", (options, message) => {
+  ])("that are invalid are rejected: %j", (options, message) => {
     expect(() => openAICompatiblePolicy({ model: "m", ...options })).toThrow(message);
     expect(() => openAICompatiblePolicy({ model: "m", ...options })).not.toThrow(/secret/);
   });
 });
 
 describe("retries", () => {
-  test("wait ever longer", async () => {
+  test("wait longer each time", async () => {
     const at: number[] = [];
     await using server = await chatServer(() => {
       at.push(performance.now());

@@ -241,7 +241,7 @@ describe("failures", () => {
     expect((await answers).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   });
 
-  test("a prompt without room for an answer is refused, and one with little room gets a short answer", async () => {
+  test("a prompt without room for an answer is rejected, and one with little room gets a short answer", async () => {
     const sampler = seededSampler();
     const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer, maxLength: 10 });
     // A prompt of n characters has n + 3 tokens.
@@ -289,7 +289,7 @@ test("in a rollout, batches are full and repeat exactly", async () => {
   expect(await play()).toEqual(first);
 });
 
-test("a sampler that hangs is given up by the time limit, and the rollout goes on", async () => {
+test("a sampler that hangs reaches the time limit, and the rollout continues", async () => {
   let batches = 0;
   const sampler: Sampler = {
     ...seededSampler(),

@@ -99,7 +99,7 @@ afterEach(async () => {
 const stallTimeouts = Object.keys(stallingFaults).map((name) => [name, 100] as const);
 const timeouts = new Map<string, number>(stallTimeouts);
 
-describe("a fault that passes", () => {
+describe("a temporary fault", () => {
   test.each(cases)("%s: %s", async (endpoint, name, fault) => {
     const tried = new Set<string>();
     await using server = await chatServer((request) => {
@@ -121,7 +121,7 @@ describe("a fault that passes", () => {
   });
 });
 
-describe("a fault that lasts", () => {
+describe("a permanent fault", () => {
   test.each(cases)("%s: %s", async (endpoint, name, fault) => {
     await using server = await chatServer((request) =>
       conversation(request).includes("wice 3") ? fault : honest(request),
@@ -139,7 +139,7 @@ describe("a fault that lasts", () => {
 
 test.each(
   Object.entries(faultsAt),
-)("whatever a server does at %s, a run ends, loses nothing and scores nobody for its fault", async (endpoint, faults) => {
+)("whatever a server does at %s, a run ends, loses nothing and scores no agent for its fault", async (endpoint, faults) => {
   const fault = fc.constantFrom(null, null, ...Object.keys(faults));
   await fc.assert(
     fc.asyncProperty(fc.array(fault, { minLength: 1, maxLength: 40 }), async (schedule) => {
@@ -158,7 +158,7 @@ test.each(
   );
 });
 
-describe.each(["chat", "completions"] as const)("a refusal that will not pass, at %s", (endpoint) => {
+describe.each(["chat", "completions"] as const)("a permanent refusal, at %s", (endpoint) => {
   test.each([
     [401, { error: { message: "Incorrect API key provided: sk-secret." } }, "policy.unauthorized", /apiKey/],
     [403, {}, "policy.unauthorized", /apiKey/],
@@ -179,7 +179,7 @@ describe.each(["chat", "completions"] as const)("a refusal that will not pass, a
     [422, { detail: [{ loc: ["body"] }] }, "policy.rejected", /rejects this request/],
     [501, "", "policy.rejected", /rejects this request/],
     [307, "", "policy.rejected", /redirects/],
-  ])("%s ends the action at once: %j", async (status, body, code, hint) => {
+  ])("%s ends the action immediately: %j", async (status, body, code, hint) => {
     await using server = await chatServer(() => ({ status, body }));
     const episodes = await play(server, { endpoint, apiKey: "sk-secret" });
     for (const { error, agents } of episodes) {

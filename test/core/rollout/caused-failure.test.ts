@@ -36,12 +36,12 @@ async function play(environment: EnvironmentFactory<never>, ...texts: readonly s
   return episodes[0]!;
 }
 
-describe("a step that throws on what the policy sent", () => {
+describe("a step that throws because of the policy's answer", () => {
   test.each([
     ["in the first turn", ["no JSON"], 1],
     ["after a reward", ['{"n":1}', "no JSON"], 2],
     ["on null", ["null"], 1],
-  ] as const)("%s earns the lowest reward of the range, and is counted", async (_, texts, actions) => {
+  ] as const)("%s gets the lowest reward of the range, and is counted", async (_, texts, actions) => {
     const episode = await play(reader, ...texts);
     const { reward, turns } = episode.agents.agent!;
     expect(episode).toMatchObject({ status: "failed", error: { code: "environment.failed" } });
@@ -62,7 +62,7 @@ describe("a step that throws on what the policy sent", () => {
     expect(() => throwIfAllFailed([...groups, { task: good.task, episodes: [good] }])).not.toThrow();
   });
 
-  test("is warned of once, with file and line", async () => {
+  test("causes one warning, with file and line", async () => {
     const episode = await play(reader, "no JSON");
     const warnings = new EpisodeWarnings(reader);
     expect(warnings.of([episode, episode])).toEqual([
@@ -73,7 +73,7 @@ describe("a step that throws on what the policy sent", () => {
     expect(warnings.of([episode])).toEqual([]);
   });
 
-  test("only agents that acted are scored for it; the others keep what they have", async () => {
+  test("is scored only for agents that acted, and the others keep their rewards", async () => {
     const environment = defineParallelEnvironment<"a" | "b", { question: string }>({
       id: "turns",
       tasks,
@@ -91,7 +91,7 @@ describe("a step that throws on what the policy sent", () => {
   });
 });
 
-describe("a task whose demonstration fails as the answer did", () => {
+describe("a task whose demonstration fails like the answer", () => {
   interface Sum {
     readonly question: string;
     /** Missing in a task with a mistake. */
@@ -132,7 +132,7 @@ describe("a task whose demonstration fails as the answer did", () => {
     return episodes[0]!;
   };
 
-  test("is unscored whatever the answer is, and is warned of with file and line", async () => {
+  test("is unscored for any answer, with a warning that names file and line", async () => {
     for (const texts of [
       ["3", "yes"],
       ["no number", "no"],
@@ -153,7 +153,7 @@ describe("a task whose demonstration fails as the answer did", () => {
     }
   });
 
-  test("is not what a policy can make of a good task: its earlier answers are no part of the canary", async () => {
+  test("cannot be faked by a policy: its earlier answers are not part of the canary", async () => {
     // After this first answer, every second one fails.
     const episode = await playSum({ task: sum, texts: ["no number", "yes"], demonstrates: true });
     expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: -2 });
@@ -164,14 +164,14 @@ describe("a task whose demonstration fails as the answer did", () => {
   test.each([
     ["a good task", sum, ["no number", "yes"]],
     ["a broken task", broken, ["3", "yes"]],
-  ] as const)("without a demonstration, an answer that fails on %s as an empty one does is scored", async (_, task, texts) => {
+  ] as const)("without a demonstration, an answer that fails on %s like an empty one is scored", async (_, task, texts) => {
     const episode = await playSum({ task, texts, demonstrates: false });
     expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: -2 });
     const [warning] = new EpisodeWarnings(reader).of([episode]);
     expect(warning).toContain("An empty answer fails in the same way");
   });
 
-  test("without one, an empty answer that is fine leaves no doubt", async () => {
+  test("without a demonstration, an answer is scored if an empty answer works", async () => {
     const environment = environmentFromReward({
       tasks,
       rewardRange,
@@ -183,7 +183,7 @@ describe("a task whose demonstration fails as the answer did", () => {
     expect(new EpisodeWarnings(environment).of([episode])[0]).not.toContain("An empty answer");
   });
 
-  test("is unscored in a joint rollout, too", async () => {
+  test("is unscored in a joint rollout too", async () => {
     for (const [task, reward] of [
       [broken, { status: "unscored" }],
       [sum, { status: "scored", value: -2 }],
@@ -217,7 +217,7 @@ describe("a reward that is not finite", () => {
     ["of one answer", numbers(undefined)],
     ["of one answer, and not of the demonstration", numbers("1")],
     ["of this and an empty answer", numbers(undefined, (text) => Number.parseFloat(text))],
-  ])("%s earns the lowest", async (_, environment) => {
+  ])("%s gets the lowest reward", async (_, environment) => {
     const episode = await play(environment, "one");
     expect(episode).toMatchObject({ status: "failed", error: { code: "environment.contract" } });
     expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: -2 });
@@ -226,7 +226,7 @@ describe("a reward that is not finite", () => {
     );
   });
 
-  test("of the demonstration, too, leaves the episode unscored", async () => {
+  test("for the demonstration too leaves the episode unscored", async () => {
     const episode = await play(
       numbers("1", () => Number.NaN),
       "one",
@@ -236,7 +236,7 @@ describe("a reward that is not finite", () => {
   });
 });
 
-describe("what is not the policy's doing stays unscored", () => {
+describe("a failure that the policy does not cause stays unscored", () => {
   const failing = (step: (attempt: number) => unknown): EnvironmentFactory<never> => {
     let attempts = 0;
     return defineEnvironment<{ question: string }>({
@@ -278,7 +278,7 @@ describe("what is not the policy's doing stays unscored", () => {
     expect(() => throwIfAllFailed([{ task: episode.task, episodes: [episode] }])).toThrow("All 1 episodes failed");
   });
 
-  test("a step that fails once, and not when it is played again", async () => {
+  test("a step that fails once, and not when it is repeated", async () => {
     let attempts = 0;
     const environment = environmentFromReward({
       tasks,
@@ -315,7 +315,7 @@ describe("a criterion", () => {
     ["that leaves its range", "7", 1 - 2],
     ["that gives no number", "x", 1 - 2],
     ["that is fine", "0.5", 1 + 1],
-  ])("%s on an answer counts as the worst of its range", async (_, text, value) => {
+  ])("%s on an answer has the lowest score of its range", async (_, text, value) => {
     const environment = criteria((context) =>
       context.text === "throw" ? JSON.parse(context.text) : Number(context.text),
     );
@@ -346,7 +346,7 @@ describe("a criterion", () => {
   });
 });
 
-test("in a joint rollout, a joint action that makes a step throw is scored the lowest, and no other", async () => {
+test("in a joint rollout, only the joint action that makes a step throw gets the lowest reward", async () => {
   const entry = { index: 0, id: "0", hash: "h", task: { question: "?" } };
   let asked = 0;
   const trees = jointRollout({

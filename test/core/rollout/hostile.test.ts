@@ -75,7 +75,7 @@ afterEach(() => {
 });
 
 describe("plain JavaScript", () => {
-  test("may leave promises out", async () => {
+  test("may omit promises", async () => {
     const environment = plainEnvironment({ scoreGroup: () => ({}) });
     const policy = plainPolicy(() => ({ action: { message: textMessage("assistant", "yes"), finish: "stop" } }));
     expect(await play(environment, policy)).toMatchObject({
@@ -103,7 +103,7 @@ describe("plain JavaScript", () => {
     ["an unknown part", { messages: [{ role: "user", content: [{ type: "smell" }] }], context: "append" }],
     ["calls that are no list", { messages: [{ ...message, toolCalls: "all" }], context: "append" }],
   ];
-  test.each(observations)("breaks the contract by an observation: %s", async (_, observation) => {
+  test.each(observations)("breaks the contract with an observation: %s", async (_, observation) => {
     const first = await play(plainEnvironment({ reset: () => ({ agent: observation }) }));
     expect(first).toMatchObject({ status: "failed", error: { code: "environment.contract" } });
     const second = await play(
@@ -132,7 +132,7 @@ describe("plain JavaScript", () => {
     ["circular info", { ...end, info: circular }],
     ["info that is a function", { ...end, info: () => 1 }],
   ];
-  test.each(steps)("breaks the contract by a step: %s", async (_, result) => {
+  test.each(steps)("breaks the contract with a step: %s", async (_, result) => {
     let closed = 0;
     const episode = await play(
       plainEnvironment({
@@ -187,7 +187,7 @@ describe("plain JavaScript", () => {
     });
   });
 
-  test("fails as one policy of two without a rejection that nobody hears", async () => {
+  test("fails as one policy of two, without an unhandled rejection", async () => {
     const environment = plainEnvironment({}, ["left", "right"]);
     const policy = plainPolicy(({ agent }) =>
       agent === "right" ? undefined : new Promise((_, reject) => setTimeout(reject, 2, new Error("gave up"))),
@@ -201,7 +201,7 @@ describe("plain JavaScript", () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
-  test("may give anything at all: every episode ends, is told of, and can be traced", async () => {
+  test("may return anything: every episode ends, is reported, and can be traced", async () => {
     const thrown = fc.anything({ withBigInt: true, withNullPrototype: true, withObjectString: true });
     const garbage = fc.oneof(
       thrown,
@@ -263,8 +263,8 @@ describe("plain JavaScript", () => {
   });
 });
 
-describe("what an environment says", () => {
-  test("is recorded as it was when it was said", async () => {
+describe("the output of an environment", () => {
+  test("is recorded as it was at that time", async () => {
     const info = { seen: 0 };
     const messages = [textMessage("user", "hello")];
     const requests: ActRequest[] = [];
@@ -307,7 +307,7 @@ describe("what an environment says", () => {
     expect(JSON.stringify(episode).length).toBeGreaterThan(20 * line.length);
   });
 
-  test("of itself is checked before it is played", () => {
+  test("about itself is checked before the first episode", () => {
     const start = (changes: object) => () =>
       rollout({
         environment: { ...countingEnvironment(1), spec: { ...spec, ...changes } },
@@ -333,7 +333,7 @@ describe("what an environment says", () => {
     expect(start({ maxTurns: Infinity })).not.toThrow();
   });
 
-  test("is one instance's: a factory that gives the same one out twice is found out", async () => {
+  test("belongs to one instance: a factory that returns the same instance twice is detected", async () => {
     let shared: Environment<number> | undefined;
     const factory = plainEnvironment({});
     const create = async (): Promise<Environment<number>> => {
@@ -350,7 +350,7 @@ describe("what an environment says", () => {
     expect((await statuses(2)).toSorted()).toEqual(expect.arrayContaining(["completed", "environment.contract"]));
   });
 
-  test("at close, thrown at once or later, is a warning and no more", async () => {
+  test("that throws at close is only a warning", async () => {
     for (const close of [
       () => {
         throw new Error("at once");
@@ -372,7 +372,7 @@ describe("what an environment says", () => {
 });
 
 describe("rewards", () => {
-  test("add up by name, whatever the names", () => {
+  test("sum up by name, for any names", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("a", "constructor", "toString", "__proto__"), { minLength: 1 }), (names) => {
         const sum = names
@@ -386,7 +386,7 @@ describe("rewards", () => {
     );
   });
 
-  test("beyond what a number holds leave the episode unscored", async () => {
+  test("beyond the range of numbers leave the episode unscored", async () => {
     const environment = scriptedEnvironment<number>({
       reset: () => observe("hello"),
       step: ({ turn }) => ({
@@ -403,7 +403,7 @@ describe("rewards", () => {
   });
 });
 
-test("a batching policy whose flush rejects fails what it held, as data", async () => {
+test("a batching policy whose flush rejects fails its queued requests, as data", async () => {
   const policy: Policy = {
     ...plainPolicy(forever),
     flush: async () => {
@@ -418,7 +418,7 @@ test("a batching policy whose flush rejects fails what it held, as data", async 
 
 describe("an abort", () => {
   const phases = ["task", "create", "reset", "act", "step", "scoreGroup"] as const;
-  test.each(phases)("ends a rollout whose %s hangs and heeds no signal", async (phase) => {
+  test.each(phases)("ends a rollout whose %s hangs and ignores its signal", async (phase) => {
     const controller = new AbortController();
     const hang = (): Promise<never> => {
       setImmediate(() => controller.abort());

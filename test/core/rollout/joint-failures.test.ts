@@ -43,8 +43,8 @@ function ends({ root }: JointTree): unknown[] {
   );
 }
 
-describe("what goes wrong in one branch", () => {
-  test.each([true, false])("of the environment is its end, and changes no other (forks: %s)", async (forks) => {
+describe("a failure in one branch", () => {
+  test.each([true, false])("of the environment ends it, and changes no other branch (forks: %s)", async (forks) => {
     const whole = await playTree({ environment: jointEnvironment({ maxTurns: 3, forks }) });
     const victim = whole.root!.agents.agent![1]!.action!;
     const environment = jointEnvironment({
@@ -67,7 +67,7 @@ describe("what goes wrong in one branch", () => {
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
   });
 
-  test("of a policy is the end of the joint actions with that completion", async () => {
+  test("of a policy ends the joint actions with that completion", async () => {
     const policies = scriptedPolicy(({ agent, episode }) =>
       agent === "right" && episode!.sampleIndex === 1 ? boom() : "yes",
     );
@@ -116,7 +116,7 @@ describe("what goes wrong in one branch", () => {
     expect(ends(played)).toEqual(["completed", "completed", code]);
   });
 
-  test("a first prompt that is too long fails, one that has grown too long truncates the path to it", async () => {
+  test("a first prompt that is too long fails, and one that has grown too long truncates its path", async () => {
     const tooLong = (turn: number): Policy =>
       scriptedPolicy(({ episode }) => {
         if (episode!.turn !== turn) return "yes";
@@ -133,7 +133,7 @@ describe("what goes wrong in one branch", () => {
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
   });
 
-  test("an observation that cannot be leaves its joint action unscored", async () => {
+  test("an invalid observation leaves its joint action unscored", async () => {
     const environment = jointEnvironment({
       maxTurns: 3,
       forks: true,
@@ -152,7 +152,7 @@ describe("what goes wrong in one branch", () => {
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork - 1);
   });
 
-  test("a replay that comes to another state", async () => {
+  test("a replay that reaches another state", async () => {
     let resets = 0;
     const environment = jointEnvironment({ maxTurns: 2, forks: false });
     const { create } = environment;
@@ -185,7 +185,7 @@ describe("what goes wrong in one branch", () => {
 });
 
 describe("limits", () => {
-  test("of tokens truncate, and no completion may have more than are left", async () => {
+  test("of tokens truncate, and no completion may have more than the remaining tokens", async () => {
     const allowed: number[] = [];
     const policies: Policy = {
       ...seedPolicy,
@@ -208,7 +208,7 @@ describe("limits", () => {
   test.each([
     true,
     false,
-  ])("of a call end that joint action alone; its instance is replaced (forks: %s)", async (forks) => {
+  ])("of a call end only that joint action, and its instance is replaced (forks: %s)", async (forks) => {
     const environment = jointEnvironment({
       maxTurns: 2,
       forks,
@@ -225,7 +225,7 @@ describe("limits", () => {
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
   });
 
-  test("of a fork that hangs, which is closed when it comes late", async () => {
+  test("of a hanging fork, which is closed when it returns late", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const environment = jointEnvironment({
       maxTurns: 1,
@@ -254,7 +254,7 @@ describe("limits", () => {
     expect(signalled).toBe(1);
   });
 
-  test("of time end the whole tree where it is: in a step", async () => {
+  test("of time end the whole tree: during a step", async () => {
     const environment = jointEnvironment({
       maxTurns: 3,
       forks: true,
@@ -272,7 +272,7 @@ describe("limits", () => {
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
   });
 
-  test("of time: in the completions", async () => {
+  test("of time: during the completions", async () => {
     const policies = scriptedPolicy(({ episode }) =>
       episode!.turn === 1 && episode!.sampleIndex === 4 ? forever() : "yes",
     );
@@ -290,7 +290,7 @@ describe("limits", () => {
 describe("a batching policy", () => {
   const batching = (flush: () => void): Policy => ({ ...seedPolicy, act: forever, flush });
 
-  test("that throws at flush fails its completions, and no other's", async () => {
+  test("that throws at flush fails its own completions only", async () => {
     const policies = { left: batching(boom), right: seedPolicy };
     const environment = jointEnvironment({ agents: pair, maxTurns: 1, forks: true });
     const played = await playTree({ environment, policies });
@@ -298,7 +298,7 @@ describe("a batching policy", () => {
     expect(played.root!.agents.right!.every(({ action }) => action !== undefined)).toBe(true);
   });
 
-  test("that throws at flush and answers all the same is heard once", async () => {
+  test("that throws at flush but answers is used once", async () => {
     const held: (() => void)[] = [];
     const left: Policy = {
       ...seedPolicy,
@@ -321,7 +321,7 @@ describe("a batching policy", () => {
       expect(action?.message).toEqual(textMessage("assistant", "late"));
   });
 
-  test("that never answers is given its time", async () => {
+  test("that never answers reaches its time limit", async () => {
     const environment = jointEnvironment({ maxTurns: 1, forks: true });
     const played = await playTrees({
       environment,
@@ -353,7 +353,7 @@ describe("a batching policy", () => {
     expect(played.episodes.map(({ status }) => status).sort()).toEqual([...Array(6).fill("completed"), "failed"]);
   });
 
-  test("beside one that answers by itself plays on", async () => {
+  test("next to one that answers without batches continues", async () => {
     const sampler = seededSampler();
     const left = samplerPolicy({ name: "tokens", sampler: () => sampler, renderer: characterRenderer() });
     const right = scriptedPolicy(async () => {
@@ -373,7 +373,7 @@ describe("a batching policy", () => {
 });
 
 describe("an abort", () => {
-  test("in the middle ends everything, traces it, and throws", async () => {
+  test("during a run ends everything, traces it, and throws", async () => {
     const controller = new AbortController();
     const traced: Episode[] = [];
     const environment = jointEnvironment({
@@ -411,7 +411,7 @@ describe("an abort", () => {
     expect(environment.calls.create).toBe(0);
   });
 
-  test("is what leaving the iteration does", async () => {
+  test("has the effect of leaving the iteration", async () => {
     const environment = jointEnvironment({
       maxTurns: 2,
       forks: true,
@@ -431,7 +431,7 @@ describe("an abort", () => {
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
   });
 
-  test("reaches completions that hang", async () => {
+  test("reaches hanging completions", async () => {
     const controller = new AbortController();
     const policies = oddOne(0, () => {
       controller.abort();
@@ -446,7 +446,7 @@ describe("an abort", () => {
 });
 
 describe("the rollout", () => {
-  test("writes every path to its trace, and throws what the trace throws", async () => {
+  test("writes every path to its trace, and throws the errors of the trace", async () => {
     const environment = jointEnvironment({ maxTurns: 2, forks: true });
     const traced: Episode[] = [];
     const write = async (episode: Episode): Promise<void> => {
@@ -462,7 +462,7 @@ describe("the rollout", () => {
     expect(environment.calls.close).toBe(environment.calls.create + environment.calls.fork);
   });
 
-  test("leaves a pool that it is given open, and no fork", async () => {
+  test("leaves a given pool open, and closes its forks", async () => {
     const environment = jointEnvironment({ maxTurns: 2, forks: true });
     await using pool = new EnvironmentPool(environment);
     for (let round = 0; round < 2; round++) {
@@ -472,7 +472,7 @@ describe("the rollout", () => {
     }
   });
 
-  test("starts nothing before it is asked, and little more than a slow consumer takes", async () => {
+  test("starts at the first request, and runs little ahead of a slow consumer", async () => {
     const environment = jointEnvironment({ maxTurns: 1, forks: true });
     const trees = jointRollout({
       environment,

@@ -17,7 +17,10 @@ const cross = { ...tree, mode: "cross" } as const;
 const byTurns = () => jointEnvironment({ agents: pair, maxTurns: 3, forks: true, acting: (turn) => [pair[turn % 2]!] });
 
 describe("a turn in which only partners act", () => {
-  test.each([tree, cross])("has one joint action, and the others' turns all of theirs ($mode)", async (shape) => {
+  test.each([
+    tree,
+    cross,
+  ])("has one joint action, and the turns of the others have all of theirs ($mode)", async (shape) => {
     const { root, episodes } = await playTree({ environment: byTurns(), shape: { ...shape, partners } });
     const nodes = nodesOf(root);
     expect(nodes.map(({ turn, jointActions }) => [turn, jointActions.length])).toEqual([
@@ -31,7 +34,7 @@ describe("a turn in which only partners act", () => {
     expect(episodes).toHaveLength(9);
   });
 
-  test("branches where nobody is a partner", async () => {
+  test("branches if no partner acts", async () => {
     const { episodes } = await playTree({ environment: byTurns(), shape: tree });
     expect(episodes).toHaveLength(27);
   });
@@ -40,7 +43,7 @@ describe("a turn in which only partners act", () => {
 describe("a turn in which both act", () => {
   const together = () => jointEnvironment({ agents: pair, maxTurns: 1, forks: true });
 
-  test("is played under cross with each of the partner's completions, under align with one", async () => {
+  test("has under cross each completion of the partner, under align one", async () => {
     const crossed = await playTree({ environment: together(), shape: { ...cross, partners } });
     const met = crossed.root!.jointActions.map(({ choice }) => [choice.learner, choice.partner]);
     expect(met).toEqual([0, 1, 2].flatMap((own) => [0, 1, 2].map((other) => [own, other])));
@@ -52,7 +55,7 @@ describe("a turn in which both act", () => {
     ]);
   });
 
-  test("is asked for the same completions with and without partners", async () => {
+  test("gets the same completions with and without partners", async () => {
     const plain = await playTree({ environment: together(), shape: cross });
     expect(content((await playTree({ environment: together(), shape: { ...cross, partners } })).episodes)).toEqual(
       content(plain.episodes),
@@ -69,7 +72,7 @@ const action = (choice: Readonly<Record<AgentId, number>>, learner: number, part
 });
 
 describe("the value of a joint action", () => {
-  test("is what the others earn, and not what partners do", () => {
+  test("is the reward of the other agents, without the partners", () => {
     expect(jointValue(action({ learner: 0, partner: 0 }, 1, 9))).toBe(5);
     expect(jointValue(action({ learner: 0, partner: 0 }, 1, 9), partners)).toBe(1);
     expect(jointValue(action({ partner: 0 }, 1, 9), partners)).toBe(1);
@@ -83,7 +86,7 @@ describe("the value of a joint action", () => {
     expect(jointValue(judged, partners)).toBe(1);
   });
 
-  test("decides which one is handed on", () => {
+  test("decides which one is continued", () => {
     const open = [action({ learner: 0, partner: 0 }, 1, 100), action({ learner: 1, partner: 1 }, 2, 0)];
     const random = createRandom(1);
     expect(chooseHandoff(open, { handoff: "best", random })).toEqual({ learner: 0, partner: 0 });
@@ -91,7 +94,7 @@ describe("the value of a joint action", () => {
   });
 });
 
-describe("what ends an episode early", () => {
+describe("the early end of an episode", () => {
   const unequal = (learner: number) =>
     jointEnvironment({
       agents: pair,
@@ -103,7 +106,7 @@ describe("what ends an episode early", () => {
   test.each([
     [0, 2],
     [5, 1],
-  ])("is what the others earned: %d for %d turns", async (learner, turns) => {
+  ])("depends on the rewards of the other agents: %d for %d turns", async (learner, turns) => {
     const shape = { ...tree, partners, terminationThreshold: 3 };
     const { episodes } = await playTree({ environment: unequal(learner), shape });
     expect(new Set(episodes.map((episode) => episode.turns))).toEqual(new Set([turns]));
@@ -112,7 +115,7 @@ describe("what ends an episode early", () => {
     expect(group!.episodes.map((episode) => episode.turns)).toEqual([turns]);
   });
 
-  test("counts a partner that is none", async () => {
+  test("counts an agent that is not a partner", async () => {
     const options = { environment: unequal(0), tasks: numbers(1), policies: letterPolicy, seed: 1 };
     const [group] = await collectGroups(rollout({ ...options, terminationThreshold: 3 }));
     expect(group!.episodes[0]!.turns).toBe(1);

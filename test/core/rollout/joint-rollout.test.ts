@@ -240,7 +240,7 @@ describe("a tree", () => {
   });
 });
 
-describe("bit for bit equal are", () => {
+describe("equal to the bit are", () => {
   const drawn = (options: Partial<JointEnvironmentOptions> = {}) =>
     jointEnvironment({
       maxTurns: 3,
@@ -400,7 +400,7 @@ describe("a handoff", () => {
     "random",
     "best",
     "randomIndependent",
-  ] as const)("%s never takes what is unscored or cannot go on", async (handoff) => {
+  ] as const)("%s never chooses an unscored joint action or one that has ended", async (handoff) => {
     const environment = jointEnvironment({
       maxTurns: 4,
       forks: true,
@@ -424,7 +424,7 @@ describe("a handoff", () => {
     "random",
     "best",
     "randomIndependent",
-  ] as const)("%s takes the unscored where nothing else goes on", async (handoff) => {
+  ] as const)("%s chooses an unscored one if no other can continue", async (handoff) => {
     const environment = jointEnvironment({
       maxTurns: 2,
       forks: true,
@@ -596,7 +596,7 @@ describe("options", () => {
       { ...crossTree, turns: "handoff", groupSize: 100 },
       { jointActions: 30_000, maxJointActions: 10_000 },
     ],
-  ] as const)("refuse %j before anything is made", async (shape, data) => {
+  ] as const)("refuse %j before anything is created", async (shape, data) => {
     await expect(playTree({ environment, shape })).rejects.toMatchObject({ code: "config.invalid", data });
     expect(environment.calls.create).toBe(0);
   });

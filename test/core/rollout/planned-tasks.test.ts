@@ -15,8 +15,8 @@ async function entries(): Promise<TaskEntry<number>[]> {
   return Promise.all([0, 1, 2].map((index) => tasks.get(index)));
 }
 
-describe("tasks of which only some samples are to be played", () => {
-  test("give the episodes that a whole rollout would, and groups of these alone", async () => {
+describe("tasks with some samples to play", () => {
+  test("give the episodes of a whole rollout, and groups of these alone", async () => {
     const tasks = await entries();
     const play = { environment: countingEnvironment(1), policies, seed: 3, groupSize: 3, concurrency: 2 };
     const whole = (await collectGroups(rollout({ ...play, tasks }))).flatMap(({ episodes }) => episodes);

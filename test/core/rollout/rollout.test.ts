@@ -478,7 +478,7 @@ describe("limits", () => {
     expect(environment.instances.created).toBe(1);
   });
 
-  test("a policy that hangs fails the episode; the environment, idle meanwhile, is used again", async () => {
+  test("a policy that hangs fails the episode, and the idle environment is used again", async () => {
     let signalled = 0;
     const policies: Policy = {
       ...yes,
@@ -500,7 +500,7 @@ describe("limits", () => {
     expect(environment.instances).toEqual({ created: 1, closed: 1, resets: [3] });
   });
 
-  test("the time of an episode truncates it wherever it is", async () => {
+  test("the time of an episode truncates it at any point", async () => {
     const environment = scriptedEnvironment<number>({ reset: () => observe("hello"), step: forever });
     const episode = await rolloutEpisode({
       environment,
@@ -612,7 +612,7 @@ describe("an abort", () => {
 });
 
 describe("several agents", () => {
-  test("act at once if they are observed at once", async () => {
+  test("act simultaneously if they are observed simultaneously", async () => {
     let inside = 0;
     let most = 0;
     const environment = scriptedEnvironment<number>({

@@ -56,7 +56,7 @@ function node(id: number, tokens: NonNullable<MessageNode["tokens"]>): MessageNo
 }
 
 describe("token sequences", () => {
-  test("are exactly what the model saw and sampled, turn by turn", async () => {
+  test("are exactly the tokens that the model read and sampled, turn by turn", async () => {
     await fc.assert(
       fc.asyncProperty(
         plan,
@@ -107,7 +107,7 @@ describe("token sequences", () => {
     );
   });
 
-  test("a new one begins only where the template broke or the context was replaced", async () => {
+  test("a new one begins only if the template changed earlier tokens or the context was replaced", async () => {
     const say = (replace: boolean) => [{ agent: "left", texts: ["hi"], replace }];
     const count = async (turns: Plan, breaks?: (messageCount: number) => boolean): Promise<number> => {
       const policies = samplerPolicy({ name: "test", sampler: seededSampler, renderer: characterRenderer(breaks) });
@@ -125,7 +125,7 @@ describe("token sequences", () => {
     expect(await count([say(false), say(false), say(false)], () => true)).toBe(3);
   });
 
-  test("are of one agent where one is named", async () => {
+  test("are of one agent if one is named", async () => {
     const both = [
       { agent: "left", texts: ["a"], replace: false },
       { agent: "right", texts: ["b"], replace: false },
@@ -141,7 +141,7 @@ describe("token sequences", () => {
     expect(tokenSequences(episode, "right")).toEqual(tokenSequences(episode).slice(1));
   });
 
-  test("take the oldest weights, and leave out what was only read", () => {
+  test("have the oldest weights of their sampled tokens, without those that were only read", () => {
     const sampled = { mask: 1, temperature: 1, startsSequence: false } as const;
     const record: AgentEpisode = {
       nodes: [
@@ -169,7 +169,7 @@ describe("token sequences", () => {
     ]);
   });
 
-  test("have the value of the state after an id where it was acted in, or ended a turn", () => {
+  test("have the value of the state after an id if the agent acted there or its turn ended", () => {
     const seen = (ids: readonly number[], startsSequence = false) => ({ ids, mask: 0, startsSequence }) as const;
     const sampled = (ids: readonly number[], values?: readonly number[]) =>
       ({

@@ -129,7 +129,7 @@ function toolCallsOf({ message }: Choice): {
       toolCalls.push({ id: id || `call-${index + 1}`, name, arguments: args as Json });
     } catch (error) {
       parseErrors.push({
-        message: `The arguments of the call of ${name} are no JSON: ${(error as Error).message}`,
+        message: `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`,
         text: String(given),
       });
     }
