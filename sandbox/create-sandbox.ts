@@ -52,10 +52,7 @@ export async function createSandbox(options: CreateSandboxOptions): Promise<Sand
   for (const name of backend === "auto" ? names : [backend]) {
     signal?.throwIfAborted();
     try {
-      return await backends[name]!({
-        workers,
-        signal,
-      });
+      return await backends[name]!({ workers, signal });
     } catch (error) {
       if (backend !== "auto" || signal?.aborted === true) throw error;
       reasons.push(`${name}: ${toErrorData(error).message}`);

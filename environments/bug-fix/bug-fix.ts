@@ -71,14 +71,7 @@ export function bugFixEnvironment(
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
     fork: (state) => state,
     reset: async ({ task, random, opened: { value: sandbox }, signal }) => {
-      const bug = await plantBug({
-        task,
-        sandbox,
-        mutations,
-        shareTests,
-        random,
-        signal,
-      });
+      const bug = await plantBug({ task, sandbox, mutations, shareTests, random, signal });
       const original = fixerPrompt({ task, bug });
       return {
         prompts: finder ? { finder: finderPrompt({ task, bug }) } : { agent: original },

@@ -147,13 +147,7 @@ export function classCompletionEnvironment(
         const feedback = parsed.mode === "plain" ? replies.map(() => "") : await unreadableFeedback(parts);
         return { ...revisions((place) => feedback[place]!), ...graded };
       }
-      const grading = {
-        sandbox,
-        code: merged.source,
-        suite: problem.suite,
-        seed,
-        signal,
-      };
+      const grading = { sandbox, code: merged.source, suite: problem.suite, seed, signal };
       const grade = await gradeCode(grading);
       if (grade.infra) return joint(unscored(grade.error.message, grade.error));
       const components = classReward({ preset, task, owners, merged, grade });

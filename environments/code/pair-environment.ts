@@ -93,15 +93,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         const revised = revision({ aux: auxEdit.text, main: mainEdit.text });
         return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edits)) };
       }
-      const visible = await visibleRun({
-        sandbox,
-        code: source,
-        suite,
-        name: entryPoint,
-        seed,
-        grade,
-        signal,
-      });
+      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, signal });
       const { aux, main } = await pairDefinitions({
         ...{ sandbox, language, helpers, code, entryPoint, pair, seed, signal },
         loadError: visible?.loadError,

@@ -59,15 +59,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
         const edit = await expertEdits(expert!, request);
         return { ...revision(edit.text), ...graded, info: withMetrics(info, expertMetrics([edit])) };
       }
-      const visible = await visibleRun({
-        sandbox,
-        code: source,
-        suite,
-        name: entryPoint,
-        seed,
-        grade,
-        signal,
-      });
+      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, signal });
       const own = singleReport(visible, { name: entryPoint, linesBefore: linesBefore[1]! });
       return { ...revision(codeFeedback(options, { passed: grade.passed, visible, ...own })), ...graded };
     },

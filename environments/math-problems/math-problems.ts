@@ -78,12 +78,7 @@ export function mathProblemsEnvironment(
     open: sharedChecker(resources.checker),
     step: async ({ task, text, turn, opened, signal }) => {
       const { question, answers } = task;
-      const verdict = await opened.check({
-        text,
-        gold: answers,
-        question,
-        signal,
-      });
+      const verdict = await opened.check({ text, gold: answers, question, signal });
       return outcome({ text, turn, verdict });
     },
   });

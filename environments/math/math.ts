@@ -26,14 +26,7 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
     id: "math",
     description,
     splits: ["train", "test"],
-    tasks: (split) =>
-      mathTaskset({
-        split: split === "test" ? "test" : "train",
-        seed,
-        generate,
-        answerOnly,
-        limit,
-      }),
+    tasks: (split) => mathTaskset({ split: split === "test" ? "test" : "train", seed, generate, answerOnly, limit }),
     ...definition,
   });
 }

@@ -48,12 +48,7 @@ export const mcpServerSchema: z.ZodType<McpServerOptions> = z
 /** Returns the server of the options, with its variables filled in. Throws `config.invalid` for an unset variable. */
 export function namedServer({ command, args, env, cwd, url, headers }: McpServerOptions): McpServer {
   if (url !== undefined) return { url, ...(headers === undefined ? {} : { headers: filledIn(headers) }) };
-  return {
-    command: command!,
-    args,
-    ...(env === undefined ? {} : { env: filledIn(env) }),
-    cwd,
-  };
+  return { command: command!, args, ...(env === undefined ? {} : { env: filledIn(env) }), cwd };
 }
 
 function filledIn(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

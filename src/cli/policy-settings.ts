@@ -95,12 +95,7 @@ export async function readSettings(
     members[agent] = withDefaults(member, JSON.parse(JSON.stringify(defaults)) as TeamDefaults);
   }
   const model = Object.entries(members).map(([agent, member]) => `${agent}=${member.model}`);
-  return {
-    model: model.join(" "),
-    agents: members,
-    name,
-    ...(limits && { limits }),
-  };
+  return { model: model.join(" "), agents: members, name, ...(limits && { limits }) };
 }
 
 /** The settings of a team that apply to all its models. */

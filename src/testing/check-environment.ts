@@ -101,11 +101,7 @@ export async function checkEnvironment<Task>(
     problems.set(rule, { rule, message, hint, split, ...place });
   };
 
-  const given: DefinitionCase = {
-    environment: environment as EnvironmentDefinition,
-    callMs,
-    signal,
-  };
+  const given: DefinitionCase = { environment: environment as EnvironmentDefinition, callMs, signal };
   for (const rule of wanted([specIsPlayable])) note(await tryRule(rule, given));
   // An environment without agents, turns or splits cannot be played.
   if (problems.size > 0) return report();

@@ -76,12 +76,7 @@ export function updateSchedule(settings: {
   readonly importanceCap?: number | undefined;
 }): UpdateSchedule {
   const { epochs, minibatches, targetKl, importanceCap } = settings;
-  return {
-    epochs,
-    minibatches,
-    targetKl,
-    importanceCap,
-  };
+  return { epochs, minibatches, targetKl, importanceCap };
 }
 
 function turnWeightsProblem(

@@ -49,12 +49,7 @@ export function createPpo(settings: FullPpoSettings): Algorithm {
     gamma: settings.discount,
     lambda: settings.lambda,
     whiten: settings.whiten,
-    critic: {
-      type: critic,
-      scope: "learner",
-      learningRateScale: settings.criticLearningRateScale,
-      clip: valueClip,
-    },
+    critic: { type: critic, scope: "learner", learningRateScale: settings.criticLearningRateScale, clip: valueClip },
   });
   return {
     rollout: { actor: "policy", groupSize: settings.groupSize, dropGroupsWithoutSignal: false, resampleRounds: 0 },

@@ -40,12 +40,7 @@ export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: Cri
     discount: settings.discount,
     input: settings.criticInput,
     whiten: settings.whiten,
-    critic: {
-      type: critic,
-      scope,
-      learningRateScale: settings.criticLearningRateScale,
-      clip: valueClip,
-    },
+    critic: { type: critic, scope, learningRateScale: settings.criticLearningRateScale, clip: valueClip },
   });
   return {
     rollout: {

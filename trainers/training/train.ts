@@ -302,10 +302,7 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
     ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
     rewardRange: environment.spec.rewardRange,
     seed: config.seed,
-    learningRate: {
-      value: config.training.learningRate,
-      defaultOf: run.defaultRateOf,
-    },
+    learningRate: { value: config.training.learningRate, defaultOf: run.defaultRateOf },
     steps: config.training.steps,
     resumedFrom: progress.step,
   };

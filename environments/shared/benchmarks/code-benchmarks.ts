@@ -26,10 +26,7 @@ function functionBenchmark(definition: {
     id,
     description,
     split: "test",
-    formats: {
-      chat: { shots: 0 },
-      completion: { shots: completionShots, stop: completion.stop },
-    },
+    formats: { chat: { shots: 0 }, completion: { shots: completionShots, stop: completion.stop } },
     maxTokens: 512,
     correct: { stated: true },
     open: async ({ set, format, shots, openPolicy, signal }) => {

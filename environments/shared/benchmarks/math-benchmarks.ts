@@ -32,13 +32,7 @@ export const gsm8kBenchmark: Benchmark = defineBenchmark({
     // The harness's examples contain their calculator annotations.
     const environment = gsm8kEnvironment({ calculatorAnnotations: format === "completion", ...set });
     const marks = { question: "Question: ", between: "\n", solution: "Answer:" };
-    const formatted = await withQuestionFormat(environment, {
-      format,
-      shots,
-      marks,
-      stop: gsm8kStop,
-      signal,
-    });
+    const formatted = await withQuestionFormat(environment, { format, shots, marks, stop: gsm8kStop, signal });
     return withHarnessMatches(formatted);
   },
 });

@@ -28,12 +28,7 @@ export function configError(source: string, unsorted: readonly ConfigProblem[]):
   const data = { problems: problems.map((problem): Json => ({ ...problem })) };
   const [first] = problems;
   if (problems.length === 1 && first !== undefined) {
-    return new LyceumError({
-      code: "config.invalid",
-      message: describe(first),
-      hint: first.hint,
-      data,
-    });
+    return new LyceumError({ code: "config.invalid", message: describe(first), hint: first.hint, data });
   }
   const lines = problems.map((problem) => {
     const hint = problem.hint === undefined ? "" : `\n    ${problem.hint}`;

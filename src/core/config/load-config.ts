@@ -82,11 +82,7 @@ function placeProblem(options: {
   const override = overrides.findLast(
     ({ path }) => startsWith(keys, path) || (position?.exact !== true && startsWith(path, keys)),
   );
-  const rest = {
-    path: keys.join("."),
-    message: problem.message,
-    hint: problem.hint,
-  };
+  const rest = { path: keys.join("."), message: problem.message, hint: problem.hint };
   if (override !== undefined) return { location: override.location, ...rest };
   if (position === undefined) return { location: name + part, ...rest };
   const { line, column } = position;

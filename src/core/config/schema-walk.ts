@@ -39,13 +39,7 @@ export function unwrapSchema(schema: z.core.$ZodType): Unwrapped {
     } else if (current instanceof z.ZodPipe) {
       current = current.def.in;
     } else {
-      return {
-        schema: current,
-        optional,
-        nullable,
-        defaultValue,
-        description,
-      };
+      return { schema: current, optional, nullable, defaultValue, description };
     }
   }
 }

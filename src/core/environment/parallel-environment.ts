@@ -152,12 +152,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     }
     episode.acting = answered;
     if (over) this.#episode = undefined;
-    return {
-      observations: over ? {} : next,
-      agents,
-      correct,
-      info,
-    };
+    return { observations: over ? {} : next, agents, correct, info };
   }
 
   /** Returns a function that gives the reward of each agent. */

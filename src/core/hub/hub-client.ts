@@ -88,11 +88,7 @@ async function request<Result>(
   const silence = AbortSignal.timeout(settings.timeoutMs);
   const signal = settings.signal === undefined ? silence : AbortSignal.any([settings.signal, silence]);
   try {
-    return await ask({
-      fetch: patientFetch(settings, signal),
-      hubUrl: settings.hubUrl,
-      accessToken: settings.token,
-    });
+    return await ask({ fetch: patientFetch(settings, signal), hubUrl: settings.hubUrl, accessToken: settings.token });
   } catch (error) {
     throw hubError(error, target, settings.signal);
   }

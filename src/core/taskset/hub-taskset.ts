@@ -37,11 +37,7 @@ export async function hubTaskset<Row = Record<string, unknown>>(
 ): Promise<Taskset<Row>> {
   const { dataset, revision } = spec;
   const { name: split, slice } = parseSplit(spec.split ?? "train");
-  const repository: HubRepository = {
-    repository: dataset,
-    type: "dataset",
-    revision,
-  };
+  const repository: HubRepository = { repository: dataset, type: "dataset", revision };
   const found =
     (await findOnHub(repository, split, spec.config, options)) ??
     (revision === undefined ? await findConverted(repository, split, spec.config, options) : undefined);
@@ -55,10 +51,7 @@ export async function hubTaskset<Row = Record<string, unknown>>(
   };
   const taskset =
     found.files.format === "parquet"
-      ? await parquetTaskset<Row>(local, {
-          ...reading,
-          columns: spec.columns,
-        })
+      ? await parquetTaskset<Row>(local, { ...reading, columns: spec.columns })
       : await jsonlTaskset<Row>(local, reading);
   return slice === undefined ? taskset : sliceTaskset(taskset, slice);
 }

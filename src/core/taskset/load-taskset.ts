@@ -48,10 +48,7 @@ export async function loadTaskset<Row = Record<string, unknown>>(
   const files = await findLocal(spec, split);
   if (files === undefined) return hubTaskset({ ...spec, dataset: spec.source }, options);
   const { columns, schema } = spec;
-  const reading = {
-    schema,
-    signal: options.signal,
-  };
+  const reading = { schema, signal: options.signal };
   const taskset =
     files.format === "parquet"
       ? await parquetTaskset<Row>(files.paths, { ...reading, columns })

@@ -34,10 +34,7 @@ export function parseSplit(text: string): Split {
   if (to.end + 1 !== text.length) throw splitError(text, to.end + 1, "nothing may follow the slice");
   return {
     name,
-    slice: {
-      from: from.bound,
-      to: to.bound,
-    },
+    slice: { from: from.bound, to: to.bound },
   };
 }
 

@@ -121,9 +121,5 @@ function modelName({ identity }: Pick<EvaluationManifest, "identity">): string {
 function headline(metrics: Readonly<Record<string, Metric>>): RunScores {
   const { accuracy, reward } = metrics;
   const winRate = metrics["win-rate"];
-  return {
-    reward: reward?.value,
-    accuracy: accuracy?.value,
-    "win rate": winRate?.value,
-  };
+  return { reward: reward?.value, accuracy: accuracy?.value, "win rate": winRate?.value };
 }

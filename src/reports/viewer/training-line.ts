@@ -122,11 +122,7 @@ function scoresOf(of: {
   const { "reward/mean": reward, accuracy } = evaluation?.metrics ?? rewarded?.metrics ?? {};
   const loss = reward === undefined && accuracy === undefined ? step?.metrics["loss/total"] : undefined;
   return {
-    scores: {
-      reward,
-      accuracy,
-      loss,
-    },
+    scores: { reward, accuracy, loss },
     scoresOf: evaluation === undefined ? "training episodes" : `${evaluation.split}, step ${evaluation.step}`,
   };
 }

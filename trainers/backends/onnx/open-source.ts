@@ -43,12 +43,7 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
   const given = chatTemplate === undefined ? undefined : await readTemplateFile(chatTemplate);
   const template = templateVariables === undefined ? given : await templateWith(templateVariables, { given, folder });
   return {
-    source: {
-      type: "folder",
-      folder: model.folder,
-      hub: model.hub,
-      adapter,
-    },
+    source: { type: "folder", folder: model.folder, hub: model.hub, adapter },
     tokenizerSource: { folder, chatTemplate: template },
     tokenizer,
     renderer: await loadRenderer(folder, { tokenizer, template }),

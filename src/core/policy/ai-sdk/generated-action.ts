@@ -14,11 +14,7 @@ export function generatedAction(generated: Generated, stop?: readonly string[]):
   if (!Array.isArray(generated?.content)) throw malformed("has no content");
   const usage = usageOf(generated.usage);
   const logprobs = logprobsOf(generated.providerMetadata);
-  return {
-    action: actionFrom(generated, { usage, stop }),
-    usage,
-    logprobs,
-  };
+  return { action: actionFrom(generated, { usage, stop }), usage, logprobs };
 }
 
 function actionFrom(

@@ -40,11 +40,7 @@ export async function transformersPolicy(options: TransformersOptions): Promise<
   const { library: given, name: label = name, ...hub } = others;
   const precision = onnxPrecision(dtype);
   const library = given ?? (await loadTransformers());
-  const folder = await onnxModelFolder(name, {
-    ...hub,
-    precision,
-    revision,
-  });
+  const folder = await onnxModelFolder(name, { ...hub, precision, revision });
   const tokenizer = await loadTokenizer(folder);
   const renderer = completion ? createTextRenderer(tokenizer) : await loadRenderer(folder, { tokenizer });
   const model = await library.AutoModelForCausalLM.from_pretrained(folder, {

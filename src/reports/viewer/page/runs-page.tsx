@@ -22,10 +22,7 @@ export function RunsPage(props: {
   const { source, live, route } = props;
   const { kind, words = "" } = route;
   const everyMs = live ? () => 4_000 : undefined;
-  const { data, error } = useData((signal) => source.runs(signal), {
-    key: "runs",
-    everyMs,
-  });
+  const { data, error } = useData((signal) => source.runs(signal), { key: "runs", everyMs });
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const only = data?.runs.length === 1 ? data.runs[0] : undefined;
   useEffect(() => {

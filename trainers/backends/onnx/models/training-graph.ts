@@ -69,11 +69,7 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
           merged: new Set(options.merged),
           dropout: options.dropout,
         };
-  const parts: DecoderParts = {
-    config,
-    parameters: base,
-    adapter,
-  };
+  const parts: DecoderParts = { config, parameters: base, adapter };
   const { ids, positions, layout, maskOf } = sequenceInputs(graph, config);
   const hidden = decoderBody(parts, {
     ids,
