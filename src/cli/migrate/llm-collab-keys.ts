@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
 import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
 import { agentNames, keepsConversation, processesRewards, turnsOf } from "./llm-collab-run.ts";
 import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
-import { modelSettings } from "./model-settings.ts";
+import { modelSettings, precisionKey } from "./model-settings.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey, RemovedKey } from "./old-key.ts";
 
@@ -11,16 +11,6 @@ import type { Converted, OldKey, RemovedKey } from "./old-key.ts";
 const modelSections = ["model", "agent_model"];
 
 const sampling = { temperature: "sampling.temperature", top_p: "sampling.topP", top_k: "sampling.topK" } as const;
-
-const precision: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
-  idle: ["auto", "float32"],
-  note: "float16 needs a device that supports training in it; bfloat16 becomes float32",
-  convert: (value) =>
-    value === "float16"
-      ? { set: { "model.precision": "float16" } }
-      : { lost: "training is in float32, or in float16 by model.precision" },
-  alone: true,
-};
 
 /** The keys of an LLM_Collab config, and of CoMLRL's config classes, whose fields are those of the trainer section. */
 export const llmCollabKeys: readonly OldKey[] = [
@@ -115,7 +105,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     { old: `${section}.special_tokens`, idle: [{}], note: "the special tokens of the tokenizer are used" },
     { old: `${section}.tokenizer_kwargs`, noEffect: true, note: "the model's own tokenizer is used" },
     ...["torch_dtype", "dtype", "model_kwargs.torch_dtype"].map(
-      (name): OldKey => ({ old: `${section}.${name}`, now: "model.precision", ...precision }),
+      (name): OldKey => ({ old: `${section}.${name}`, now: "model.precision", ...precisionKey }),
     ),
     { old: `${section}.model_kwargs.trust_remote_code`, noEffect: true, note: "code in a model folder is never run" },
     { old: `${section}.model_kwargs.device_map`, noEffect: true, note: "a model runs on one device" },

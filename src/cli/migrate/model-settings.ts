@@ -1,5 +1,5 @@
 import type { Json } from "../../contract/json.ts";
-import type { Converted } from "./old-key.ts";
+import type { Converted, OldKey } from "./old-key.ts";
 
 /** Converts an old model name to `model.path`, without a chat template if it is known to have none. */
 export function modelSettings(value: Json): Converted {
@@ -17,3 +17,14 @@ export function modelPath(value: Json): string {
     ? `${name.startsWith("distil") ? "distilbert" : "openai-community"}/${name}`
     : name;
 }
+
+/** How the numbers of a model are converted, whatever the key is called. */
+export const precisionKey: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
+  idle: ["auto", "float32"],
+  note: "float16 needs a device that supports training in it; bfloat16 becomes float32",
+  convert: (value) =>
+    value === "float16"
+      ? { set: { "model.precision": "float16" } }
+      : { lost: "training is in float32, or in float16 by model.precision" },
+  alone: true,
+};

@@ -1,5 +1,5 @@
 import type { Json } from "../../contract/json.ts";
-import { modelSettings } from "./model-settings.ts";
+import { modelSettings, precisionKey } from "./model-settings.ts";
 import { algorithmOf, forAlgorithms, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
@@ -16,7 +16,7 @@ export const mrlmModelKeys: readonly OldKey[] = [
   { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models only" },
   { old: "model.tokenizer_name_or_path", note: "the model's own tokenizer is used" },
   { old: "model.trust_remote_code", idle: [false], note: "code in a model folder is never run" },
-  { old: "model.torch_dtype", now: "model.precision", ...precision() },
+  { old: "model.torch_dtype", now: "model.precision", ...precisionKey },
   { old: "model.use_flash_attention", noEffect: true, note: "the engine has its own attention kernels" },
   { old: "model.gradient_checkpointing", noEffect: true, note: "training.maxTokensPerMicroBatch limits the memory" },
   { old: "model.load_in_8bit", idle: [false], note: "weights are not quantized" },
@@ -86,18 +86,6 @@ export const mrlmModelKeys: readonly OldKey[] = [
   },
   { old: "model.device_map", idle: ["auto", "cpu"], note: "a model runs on one device" },
 ];
-
-function precision(): Pick<OldKey, "idle" | "note" | "convert" | "alone"> {
-  return {
-    idle: ["auto", "float32"],
-    note: "float16 needs a device that supports training in it; bfloat16 becomes float32",
-    convert: (value) =>
-      value === "float16"
-        ? { set: { "model.precision": "float16" } }
-        : { lost: "training is in float32, or in float16 by model.precision" },
-    alone: true,
-  };
-}
 
 function withLora(value: Json): (config: OldConfig) => Json | undefined {
   return (config) => (config.get("model.use_lora") === true ? value : undefined);

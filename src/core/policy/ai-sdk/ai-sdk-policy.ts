@@ -1,8 +1,7 @@
 import type { PartType } from "../../../contract/message.ts";
-import type { ActRequest, ActResult, Policy } from "../../../contract/policy.ts";
-import { ModelServer } from "../serving/model-server.ts";
+import type { Policy } from "../../../contract/policy.ts";
+import { servedPolicy } from "../serving/served-policy.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
-import { withoutSecrets } from "../serving/without-secrets.ts";
 import { callOptions } from "./call-options.ts";
 import { generatedAction } from "./generated-action.ts";
 import type { AiSdkModel, CallOptions, Generated, LanguageModelV4 } from "./language-model.ts";
@@ -33,9 +32,8 @@ export interface AiSdkOptions extends ServingOptions {
  */
 export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Policy {
   const { name = `${model.provider}:${model.modelId}`, providerOptions, onWarning } = options;
-  const server = new ModelServer(name, options);
   const warned = new Set<string>();
-  const generate = async (request: ActRequest, signal: AbortSignal): Promise<ActResult> => {
+  return servedPolicy({ ...options, name }, async (request, signal) => {
     const call = callOptions(request, { version: model.specificationVersion, signal });
     // callOptions and generatedAction handle the differences of older interface versions.
     const { doGenerate } = model as LanguageModelV4;
@@ -55,20 +53,7 @@ export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Poli
       warned.add(text);
     }
     return result;
-  };
-  return {
-    specificationVersion: "v1",
-    name,
-    accepts: options.accepts ?? ["text", "reasoning"],
-    act: async (request) => {
-      request.signal?.throwIfAborted();
-      try {
-        return await server.ask(request, (signal) => generate(request, signal));
-      } catch (error) {
-        throw withoutSecrets(error, options);
-      }
-    },
-  };
+  });
 }
 
 function warningText(warning: Generated["warnings"][number]): string {

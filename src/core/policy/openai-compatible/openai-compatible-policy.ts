@@ -1,10 +1,9 @@
 import type { Json } from "../../../contract/json.ts";
 import type { PartType } from "../../../contract/message.ts";
-import type { ActRequest, ActResult, Policy } from "../../../contract/policy.ts";
-import { ModelServer } from "../serving/model-server.ts";
+import type { ActRequest, Policy } from "../../../contract/policy.ts";
 import { refusal } from "../serving/refusal.ts";
+import { servedPolicy } from "../serving/served-policy.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
-import { withoutSecrets } from "../serving/without-secrets.ts";
 import { apiUrl } from "./api-url.ts";
 import { chatAnswer } from "./chat-answer.ts";
 import { chatBody } from "./chat-request.ts";
@@ -81,28 +80,14 @@ export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy
   const endpoint = endpoints[options.endpoint ?? "chat"];
   const url = apiUrl(options.baseUrl, endpoint.path);
   const headers = requestHeaders(options);
-  const server = new ModelServer(name, options);
   const asked = logprobs === false ? tokenIds : logprobs;
-  const ask = async (request: ActRequest, signal: AbortSignal): Promise<ActResult> => {
+  return servedPolicy({ ...options, name }, async (request, signal) => {
     const json = endpoint.body(request, { model, logprobs: asked !== false, tokenIds, extraBody });
     const answer = await httpJson({ url, headers, json, signal });
     if (answer.status !== 200) throw refusal(answer, { url, model });
     const tokensAreSampled = options.processedLogprobs === true || isPlain(request);
     return endpoint.answer(answer.body, { request, logprobs: asked, tokensAreSampled });
-  };
-  return {
-    specificationVersion: "v1",
-    name,
-    accepts: options.accepts ?? ["text", "reasoning"],
-    act: async (request) => {
-      request.signal?.throwIfAborted();
-      try {
-        return await server.ask(request, (signal) => ask(request, signal));
-      } catch (error) {
-        throw withoutSecrets(error, options);
-      }
-    },
-  };
+  });
 }
 
 /**
