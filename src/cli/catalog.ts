@@ -21,9 +21,9 @@ export function engineOptions(
   return {
     device,
     maxTokensPerMicroBatch,
-    ...(precision === undefined ? {} : { precision }),
-    ...(deviceIndex === undefined ? {} : { deviceIndex }),
-    ...(threads === undefined ? {} : { threads }),
+    precision,
+    deviceIndex,
+    threads,
   };
 }
 

@@ -28,7 +28,7 @@ export async function checkCommand(
   const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
   const split = args.split ?? environment.splits[0];
   const report = await checkEnvironment(environment, {
-    ...(split === undefined ? {} : { split }),
+    split,
     ...{ tasks, episodes, seed, skip, callMs: callSeconds * 1000, signal },
   });
   output.write(visibleText(reportText(report, { environment: environment.spec.id, all: args.all })));

@@ -57,7 +57,7 @@ export async function collectCommand(
     concurrency,
     seed,
     sampling: { temperature, maxTokens, ...samplingOf(args) },
-    ...(limits === undefined ? {} : { limits }),
+    limits,
     signal,
   });
   const failed: Episode[] = [];

@@ -44,7 +44,7 @@ export async function evalCommand(
   const printed: unknown[] = [];
   for (const { name, open } of targets) {
     const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
-    const target = await open({ signal, openPolicy: opener.open, ...(judge === undefined ? {} : { judge }) });
+    const target = await open({ signal, openPolicy: opener.open, judge });
     const runs: FinishedRun[] = [];
     for (const { folder: inner, ...seats } of await players.matchups(target)) {
       const folder = inner === undefined ? outer : join(outer, inner);
@@ -116,15 +116,15 @@ function evaluateOptions(
     ...(split === undefined ? {} : { split }),
     ...(Number.isFinite(limit) ? { limit } : {}),
     samples,
-    ...(k === undefined ? {} : { k }),
+    k,
     seed,
     sampling: {
       ...{ temperature: temperatureOf(args), maxTokens: args.maxTokens ?? maxTokens, ...samplingOf(args) },
       ...(stops.length === 0 ? {} : { stop: stops }),
     },
-    ...(limits === undefined ? {} : { limits }),
+    limits,
     concurrency,
-    ...(price === undefined ? {} : { price }),
+    price,
     software: softwareVersions(),
     folder,
     existing: args.retryFailed ? "retry-failed" : args.resume ? "resume" : "refuse",

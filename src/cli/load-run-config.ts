@@ -77,7 +77,7 @@ function namedParts(config: Json, overrides: readonly string[]): NamedParts {
   const [algorithm] = idOf(value.algorithm);
   return {
     environments: [value.environment, ...several].flatMap(idOf),
-    ...(algorithm === undefined ? {} : { algorithm }),
+    algorithm,
   };
 }
 

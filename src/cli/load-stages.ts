@@ -27,7 +27,7 @@ export async function loadStages(options: {
   const source = text === undefined ? undefined : parseYamlSource(text, path).source;
   const { value: whole, applied } = overridden(source?.value, overrides);
   if (source === undefined || !isJsonObject(whole) || whole.stages === undefined) {
-    return [await loadRunConfig({ ...options, ...(text === undefined ? {} : { text }) })];
+    return [await loadRunConfig({ ...options, text })];
   }
   const { stages, ...shared } = whole;
   if (!Array.isArray(stages) || stages.length === 0 || !stages.every(isJsonObject)) {

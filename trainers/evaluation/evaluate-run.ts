@@ -37,6 +37,6 @@ export async function evaluateRun(run: TrainingRun): ReturnType<typeof evaluateP
     seed: deriveSeed(config.seed, "evaluation"),
     folder,
     onEpisode: () => meter.add(1),
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
 }

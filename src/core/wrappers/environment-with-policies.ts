@@ -92,7 +92,7 @@ export class EnvironmentWithPolicies<Task> implements Environment<Task> {
     return {
       observations: this.#open(played.observations),
       agents: played.agents,
-      ...(correct === undefined ? {} : { correct }),
+      correct,
       ...(infos.length === 0 ? {} : { info: infos.length === 1 ? infos[0]! : infos }),
     };
   }
@@ -126,7 +126,6 @@ export class EnvironmentWithPolicies<Task> implements Environment<Task> {
     readonly signal: AbortSignal | undefined;
   }): Promise<Played> {
     const { table, signal } = options;
-    const signalled = signal === undefined ? {} : { signal };
     const agents: Record<AgentId, AgentStep> = { ...options.before };
     const infos: Json[] = [];
     let { result } = options;
@@ -145,7 +144,7 @@ export class EnvironmentWithPolicies<Task> implements Environment<Task> {
         const pending = Object.fromEntries(Object.entries(observations).filter(([agent]) => !acting.includes(agent)));
         return { observations, pending, acting, agents, infos, correct };
       }
-      result = await this.#inner.step(await table.act(observations, signal), signalled);
+      result = await this.#inner.step(await table.act(observations, signal), { signal });
     }
   }
 

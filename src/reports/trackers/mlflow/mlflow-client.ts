@@ -53,7 +53,7 @@ export function mlflowClient(options: { readonly url: string; readonly authoriza
     const { error_code: code, message } = (answer ?? {}) as { readonly error_code?: string; readonly message?: string };
     throw new MlflowRefusal(
       `${endpoint} at ${base} gave ${response.status} ${(message ?? response.statusText).slice(0, 300)}`.trimEnd(),
-      { transient: response.status === 429 || response.status >= 500, ...(code === undefined ? {} : { code }) },
+      { transient: response.status === 429 || response.status >= 500, code },
     );
   };
 

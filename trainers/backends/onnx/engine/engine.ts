@@ -52,11 +52,8 @@ const tokenReportMs = 250;
 
 /** Creates the part that runs on the engine's thread: models, samplers and their compiled graphs. */
 export function createEngine(settings: EngineSettings): EngineCalls {
-  const sessions = new SessionCache({
-    device: settings.device,
-    ...(settings.deviceIndex === undefined ? {} : { deviceIndex: settings.deviceIndex }),
-    ...(settings.threads === undefined ? {} : { threads: settings.threads }),
-  });
+  const { device, deviceIndex, threads } = settings;
+  const sessions = new SessionCache({ device, deviceIndex, threads });
   const bases = new BaseStore();
   const adapterBuffers = new AdapterBuffers();
   const models = new Map<number, OpenModel>();
@@ -202,14 +199,13 @@ async function openAdapter(options: {
   const { base, stored, trainable, valueHead } = options;
   const head = valueHead ? valueHeadParameters(base.config) : [];
   const dropout = trainable.type === "lora" ? trainable.lora.dropout : undefined;
-  const dropoutForm = dropout === undefined ? {} : { dropout };
   if (trainable.type === "lora") checkTargets(base.config, trainable.lora.targets);
   if (stored !== undefined) {
     const adapter = await readStoredAdapter(stored, base, trainable.type === "lora" ? head : []);
     if (trainable.type === "lora") checkContinued(adapter, trainable.lora, base.config);
     const { block, config } = adapter;
     const { rank, alpha, targets } = config;
-    return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
+    return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, dropout } };
   }
   if (trainable.type !== "lora") return undefined;
   const everyLayer = shortestTargets(base.config, adaptableLayers(base.config));
@@ -218,7 +214,7 @@ async function openAdapter(options: {
   checkParameterMemory(specs, { trained: true });
   const block = new ParameterBlock(specs);
   initializeParameters(block, { seed, deviation: "inputs" });
-  return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
+  return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, dropout } };
 }
 
 /** Throws `config.unknown-name` for a target that is not a linear layer of the model. */
