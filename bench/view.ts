@@ -77,7 +77,7 @@ async function measure(prefix: string, folder: string, episodes: number): Promis
     const [far, last] = await timed<EpisodePage>("last-page-ms", `episodes?run=.&limit=100&offset=${episodes - 100}`);
     const [sorted] = await timed("sorted-page-ms", "episodes?run=.&limit=100&order=worst&outcome=scored");
     const [transcript, shown] = await timed<EpisodeView>("transcript-ms", `episode?run=.&id=${last.rows.at(-1)!.id}`);
-    if (shown.position !== episodes - 1) throw new Error("The last transcript is not the last.");
+    if (shown.position !== episodes - 1) throw new Error("The last transcript of the page is not the last of the run.");
     server.stdin.write("memory\n");
     const memory = Number((await lines.next()).value);
     const [search, found] = await timed<EpisodePage>("search-ms", "episodes?run=.&text=needle-in-the-log");

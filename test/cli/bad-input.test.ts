@@ -55,7 +55,7 @@ describe("an invalid config", () => {
     ["a wrong type", "steps: 3", "steps: three", /^9:\d+: training\.steps: expected a number, got "three"\n/],
     ["broken YAML", "{ id: sft }", "{ id: sft", /^8:1: .*end with a }/],
     ["an unknown environment", "id: math", "id: maths", /^2:\d+: .*"maths"\n {2}Did you mean "math"\?/],
-  ])("%s is told with its place and what is expected, and nothing is written", async (_, text, spoiled, words) => {
+  ])("%s is reported with its place and the expected value, and nothing is written", async (_, text, spoiled, words) => {
     const path = join(folder, "tiny.yaml");
     await writeFile(path, (await readFile(path, "utf8")).replace(text, spoiled));
     const before = await folderContents(folder);

@@ -13,7 +13,7 @@ describe("a full disk", () => {
     "eval",
     "collect",
     "export",
-  ] as const)("is a typed error, and with room again the command comes to what it would have: %s", async (name, context) =>
+  ] as const)("is a typed error, and with free space again the command gives the same result: %s", async (name, context) =>
     fillTheDisk(name, [0.2], context));
 });
 

@@ -50,7 +50,7 @@ const jobs = ["train", "eval", "collect", "export"] as const satisfies readonly 
 
 it.for(
   jobs.flatMap((name) => (["EACCES", "EROFS"] as const).map((code) => [name, code] as const)),
-)("%s says %s with the path, changes nothing, and comes to the same once it may write", async ([
+)("%s reports %s with the path, changes nothing, and gives the same result when it may write again", async ([
   name,
   code,
 ], context) => {

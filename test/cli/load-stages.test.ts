@@ -99,7 +99,7 @@ it.each<[string, readonly string[], string, readonly string[]]>([
     ],
   ],
   [
-    "a key of one stage, beside one that all share",
+    "a key of one stage, next to one of all stages",
     ["stages.0.training.steps=5", "environment.digitz=null"],
     mistaken.replace(", digitz: 1", "").replace(", stepz: 20", ""),
     ['--set environment.digitz=null: unknown key "digitz" in environment'],

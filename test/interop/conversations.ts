@@ -9,7 +9,7 @@ export interface Conversation {
   readonly tools?: readonly ToolSpec[];
 }
 
-/** The features of a template beside text. */
+/** The features of a template in addition to text. */
 export interface ConversationFeatures {
   readonly reasoning: boolean;
   readonly tools: boolean;

@@ -57,7 +57,7 @@ const source = attacks("its own text", {
   "other ends of lines, and bytes of zero": `\ufeff${give("'\u2028\\0\ud800'")}\r\u2028\u0000`,
   "one long line": `const text = "${"x".repeat(1_000_000)}"; ${give("text.length")}`,
   "a million statements": `${"1;".repeat(500_000)} ${give("1")}`,
-  "brackets without end": `${"(".repeat(200_000)}`,
+  "endless brackets": `${"(".repeat(200_000)}`,
   "a global accessor that changes": `let reads = 0; Object.defineProperty(globalThis, "f", { get: () => (reads++ ? () => 1 : 1234), configurable: true });`,
   "exports that change":
     "let reads = 0; module.exports = new Proxy({}, { get: () => (reads++ ? () => 1 : undefined) });",
@@ -86,7 +86,7 @@ const results = attacks("a result", {
   "that is awaited and gives itself": give(
     "new Proxy({}, { get: (_, key, self) => (key === 'then' ? (ok) => ok(self) : self) })",
   ),
-  "of a promise of a promise without end": `async function f() { return f(); }`,
+  "of endlessly nested promises": `async function f() { return f(); }`,
   "of a promise with two ends": give("Object.assign(new Promise(() => 0), { then(ok, no) { ok(1234); no(1234); } })"),
   "of a proxy that counts its length wrongly": give(
     "new Proxy([1], { getOwnPropertyDescriptor: (target, key) => ({ ...Reflect.getOwnPropertyDescriptor(target, key), value: key === 'length' ? { valueOf: () => 2 ** 40 } : 1 }) })",
@@ -94,7 +94,7 @@ const results = attacks("a result", {
   "of a proxy with a negative length": give(
     "new Proxy([1], { getOwnPropertyDescriptor: (target, key) => ({ ...Reflect.getOwnPropertyDescriptor(target, key), value: key === 'length' ? -1 : 1 }) })",
   ),
-  "of a proxy with keys without end": give(
+  "of a proxy with endless keys": give(
     "new Proxy({}, { ownKeys: () => Array.from({ length: 1e6 }, (_, i) => String(i)), getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }) })",
   ),
   "of a proxy that changes while it is read": `let n = 0; ${give("new Proxy({ a: 1, b: [] }, { getOwnPropertyDescriptor: (_, key) => ({ value: n++, enumerable: true, configurable: true, writable: true }) })")}`,
@@ -134,8 +134,8 @@ const errors = attacks("an error", {
     'Object.assign(new Error("x"), { constructor: Object.assign(() => 0, {}), name: "__proto__" })',
   ),
   "whose class is named constructor": fail("new { constructor: class constructor extends Error {} }.constructor('x')"),
-  "on a line without end": fail(`Object.assign(new Error("x"), { stack: "solution.js:" + "9".repeat(400) })`),
-  "on a line without end, while it loads": `${give("1")} throw Object.assign(new Error("x"), { stack: "solution.js:" + "9".repeat(400) });`,
+  "on an infinite line": fail(`Object.assign(new Error("x"), { stack: "solution.js:" + "9".repeat(400) })`),
+  "on an infinite line, while it loads": `${give("1")} throw Object.assign(new Error("x"), { stack: "solution.js:" + "9".repeat(400) });`,
   "that nothing handles, on such a line": act(
     'Promise.reject(Object.assign(new Error("x"), { stack: "solution.js:" + "9".repeat(400) }));',
   ),
@@ -163,7 +163,7 @@ const argumentsChanged = attacks("an argument", {
     "function f(x) { if (Array.isArray(x)) x.length = 2 ** 32 - 1; else if (typeof x === 'object') x.x = x; }",
   "that becomes something else":
     "function f(x) { if (typeof x === 'object') { Object.setPrototypeOf(x, Map.prototype); delete x.length; for (const key of Object.keys(x)) delete x[key]; } }",
-  "that grows without end": "function f(x) { for (;;) if (Array.isArray(x)) x.push(x); else x.a = [x.a]; }",
+  "that grows endlessly": "function f(x) { for (;;) if (Array.isArray(x)) x.push(x); else x.a = [x.a]; }",
   "changed after the answer": `function f(x) { setTimeout(() => { if (typeof x === "object") x[0] = x.a = 2; }); Promise.resolve().then(() => x.push?.(1)); return 1; }`,
   "kept for later": `const all = []; function f(x) { all.push(x); return all; }`,
   "that has getters":
@@ -202,7 +202,7 @@ const loops = attacks("a loop", {
   ),
   "in the then of a promise": give("Object.defineProperty(Promise.resolve(1), 'constructor', { get() { for (;;); } })"),
   "in a replacer and a reviver": act("JSON.stringify({ a: 1 }, () => { for (;;); });"),
-  "over an iterator without end": give("[...{ *[Symbol.iterator]() { for (;;) yield 1; } }]"),
+  "over an infinite iterator": give("[...{ *[Symbol.iterator]() { for (;;) yield 1; } }]"),
   "of a regular expression that looks back": give("/(?<=(a*)*)b$/.test('a'.repeat(40))"),
   "of a regular expression with groups": give("/^(\\w+\\s?)*\\1$/.test('aaaa '.repeat(9) + '!')"),
   "of a regular expression too large to make": give(
@@ -282,7 +282,7 @@ const reach = attacks("a way out", {
   "answers with guessed numbers": act(
     "for (let i = 0; i < 1000; i++) console.error(JSON.stringify({ kind: 'result', nonce: String(i).padStart(32, '0'), reusable: true }));",
   ),
-  "output without end": act("for (;;) console.log('x'.repeat(1e5), { a: [1] }, new Error('x'));"),
+  "endless output": act("for (;;) console.log('x'.repeat(1e5), { a: [1] }, new Error('x'));"),
   "one output of many megabytes": act("process.stdout.write('é'.repeat(2 ** 24)); console.error('x'.repeat(2 ** 24));"),
   "output of what cannot be shown": act(
     "for (const value of [new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; } }), Object.create(null), Symbol('x'), new Date(NaN), { get a() { throw 3; } }, function () {}, 1n << 99n, [[[[[[]]]]]]]) try { console.log('%s %d %o', value, value, value); } catch {}",

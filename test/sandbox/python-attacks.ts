@@ -93,11 +93,11 @@ export const pythonAttacks: readonly (readonly [name: string, code: string])[] =
     "output led into a pipe",
     each("(lambda p: [os.dup2(p[1], 1), os.dup2(p[0], 0), os.dup2(p[1], 2)])(os.pipe())", "print('x' * 100)"),
   ],
-  ["output without end", solve("while True: print('x' * 10_000)")],
-  ["errors without end", "import os\ndef solve(x):\n    while True: os.write(2, b'x' * 100_000)"],
+  ["endless output", solve("while True: print('x' * 10_000)")],
+  ["endless errors", "import os\ndef solve(x):\n    while True: os.write(2, b'x' * 100_000)"],
   ["output, then closed", each("print('x' * 1_000_000)", "os.close(1)", "os.close(2)")],
   [
-    "a file opened anew for output",
+    "a file opened again for output",
     each(
       "[os.open('/dev/' + name, os.O_RDWR) for name in ('stdin', 'stdout', 'stderr')]",
       "os.close(0)",

@@ -48,7 +48,7 @@ const suites = [
   { name: "lists", statements: listStatements, honest: honestList, attacks: listAttacks, setup: listSetup },
   { name: "arrays", statements: arrayStatements, honest: honestArray, attacks: arrayAttacks, setup: arraySetup },
   {
-    name: "arrays beside lists",
+    name: "arrays with lists",
     statements: listAndArrayStatements,
     honest: honestList,
     attacks: listAttacks,
@@ -60,7 +60,7 @@ const suites = [
 const rightAnswers = [
   { name: "an array without elements is right where it is the answer", statements: emptyStatements, code: honestArray },
   { name: "few items are right where they are the answer", statements: fewStatements, code: honestList },
-  { name: "few items beside arrays", statements: fewItemsAndArrayStatements, code: honestList },
+  { name: "few items with arrays", statements: fewItemsAndArrayStatements, code: honestList },
   { name: "StopIteration is right where a test expects it", statements: expectedEnds, code: honestEnd },
 ] as const;
 

@@ -325,10 +325,10 @@ export const fewStatements: readonly Statement[] = [
   },
   { name: "zip with nothing", code: "for a, b in zip(solve(0), []): assert a == b" },
   { name: "zip with a counter", code: "assert [a for _, a in zip(itertools.count(), solve(0))] == []" },
-  { name: "a property of nothing", code: "assert all(a > 0 for a in solve(0))" },
+  { name: "a property of an empty value", code: "assert all(a > 0 for a in solve(0))" },
   { name: "a loop over nothing for nothing", code: "for a in solve(0): assert a > 0" },
   { name: "loops of which one has items", code: "for x in (1, [2]):\n    for a in solve(x): assert a > 0" },
-  { name: "a loop beside an assertion", code: "got = solve(1)\nassert got == []\nfor a in got: assert a > 0" },
+  { name: "a loop next to an assertion", code: "got = solve(1)\nassert got == []\nfor a in got: assert a > 0" },
   { name: "a loop that must not be entered", code: "for a in solve(1): assert False, a" },
   { name: "a loop without assertions", code: "for a in solve(1): print(a)" },
   { name: "an index out of a test's class", code: "try: Results()[9]\nexcept IndexError: pass\nelse: assert False" },
@@ -373,9 +373,9 @@ export const listAndArrayStatements: readonly Statement[] = [
 
 /** Right answers without items, compared with arrays. */
 export const fewItemsAndArrayStatements: readonly Statement[] = [
-  { name: "nothing beside nothing", code: "assert np.allclose(solve(0), []) and (np.array([]) == solve(0)).all()" },
+  { name: "nothing with nothing", code: "assert np.allclose(solve(0), []) and (np.array([]) == solve(0)).all()" },
   { name: "a difference of neighbours", code: "assert (np.diff(solve([7])) >= 0).all() and np.diff([7]).size == 0" },
   { name: "sorted, one item", code: "got = np.array(solve([7]))\nassert (got[1:] >= got[:-1]).all()" },
-  { name: "no items beside a number", code: "assert (np.array(solve(0)) >= 0).all()" },
+  { name: "no items with a number", code: "assert (np.array(solve(0)) >= 0).all()" },
   { name: "another length", code: "assert np.array(solve(0)).size + 1 == 1 and not np.array_equal(solve(0), [1])" },
 ];

@@ -138,7 +138,7 @@ const badFolders: Record<string, readonly [(folder: string) => Promise<unknown>,
   "a config.json that is a pipe": [makePipe("config.json"), "model.malformed", "is not a file"],
   "a tokenizer that is a pipe": [makePipe("tokenizer.json"), "model.malformed", "is not a file"],
   "a chat template that is a pipe": [makePipe("chat_template.jinja"), "model.malformed", "is not a file"],
-  "a chat template without end": [
+  "an infinite chat template": [
     write(
       "chat_template.jinja",
       "{% for a in range(100000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}{{ messages[0].content }}",

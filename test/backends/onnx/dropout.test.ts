@@ -207,9 +207,9 @@ describe("log-probabilities for comparison", () => {
     importanceSampling: [{ type: "importanceSampling" }],
     ppo: [{ type: "ppo", clipLow: 0.2, clipHigh: 0.2 }],
     cispo: [{ type: "cispo", clipLow: 0.2, clipHigh: 0.2 }],
-    "crossEntropy beside kl": [{ type: "crossEntropy" }, { type: "kl", estimator: "k3" }],
-    "crossEntropy beside entropy": [{ type: "crossEntropy" }, { type: "entropy" }],
-    "crossEntropy beside value": [{ type: "crossEntropy" }, { type: "value" }],
+    "crossEntropy with kl": [{ type: "crossEntropy" }, { type: "kl", estimator: "k3" }],
+    "crossEntropy with entropy": [{ type: "crossEntropy" }, { type: "entropy" }],
+    "crossEntropy with value": [{ type: "crossEntropy" }, { type: "value" }],
   };
 
   it.each(Object.entries(terms))("are without dropout: %s", async (_, list) => {

@@ -142,7 +142,7 @@ describe("the result of step", () => {
 
   test.each<[string, Parameters<typeof stepping>[0]]>([
     ["done: false without a reply", () => ({ done: false })],
-    ["components beside a whole reward", () => ({ reward: scored(1), components: { a: 1 } })],
+    ["components next to a whole reward", () => ({ reward: scored(1), components: { a: 1 } })],
   ])("%s breaks the contract", async (_, step) => {
     const instance = await stepping(step);
     await expect(instance.step(act("x"))).rejects.toMatchObject({ code: "environment.contract" });

@@ -157,9 +157,9 @@ describe("the result of step", () => {
   });
 
   test.each<[string, Definition["step"]]>([
-    ["a joint reward beside rewards", () => ({ reward: 1, rewards: { a: 1 } })],
-    ["components beside rewards", () => ({ components: { x: 1 }, rewards: { a: 1 } })],
-    ["components beside a whole reward", () => ({ reward: scored(1), components: { x: 1 } })],
+    ["a joint reward next to rewards", () => ({ reward: 1, rewards: { a: 1 } })],
+    ["components next to rewards", () => ({ components: { x: 1 }, rewards: { a: 1 } })],
+    ["components next to a whole reward", () => ({ reward: scored(1), components: { x: 1 } })],
     ["done: false without replies", () => ({ done: false })],
     ["a reward of nobody", () => ({ rewards: { c: 1 } as never })],
     ["a reply to nobody", () => ({ replies: { c: "hello" } as never })],

@@ -326,7 +326,7 @@ describe("mistakes in a definition that are found when it is created or loaded:"
     for (;;) yield "Peru";
   }
   test.each<readonly [string, Loose, string]>([
-    ["tasks from a generator without end", { tasks: countries }, "has an async generator as tasks"],
+    ["tasks from an infinite generator", { tasks: countries }, "has an async generator as tasks"],
     ["tasks that are forgotten to be returned", { tasks: () => undefined }, "has undefined as tasks"],
     ["tasks that throw", { tasks: () => JSON.parse("Peru") }, "threw in tasks: SyntaxError"],
   ])("%s", async (_, change, message) => {
@@ -376,8 +376,8 @@ describe("mistakes that checkEnvironment and lyceum check find:", () => {
     ],
     ["a date in a task", { tasks: [{ when: new Date(0) }], reset: () => "When?" }, "tasks-are-data"],
     ["info that refers to itself", { step: () => ({ reward: 1, info: circular() }) }, "results-are-data"],
-    ["a step that waits for ever", { step: () => new Promise(() => {}) }, "answers-in-time"],
-    ["loading that waits for ever", { tasks: () => new Promise(() => {}) }, "answers-in-time"],
+    ["a step that waits forever", { step: () => new Promise(() => {}) }, "answers-in-time"],
+    ["loading that waits forever", { tasks: () => new Promise(() => {}) }, "answers-in-time"],
     ["a reward that differs by the call", { step: () => ({ reward: previous++ % 2 }) }, "repeats-under-a-seed"],
   ])("%s", async (_, change, rule) => {
     const { problems } = await checkEnvironment(environment(change), { tasks: 2, episodes: 5, callMs: 200 });

@@ -526,7 +526,7 @@ describe("the termination threshold", () => {
 describe("tokens", () => {
   test.each([
     ["extended", () => false],
-    ["begun anew", (messages: number) => messages === 2],
+    ["restarted", (messages: number) => messages === 2],
   ])("are those that the policy read and sampled (%s)", async (_, breaks) => {
     const { policies, sampler } = tokenPolicy(breaks);
     const environment = jointEnvironment({ agents: pair, maxTurns: 3, forks: true });

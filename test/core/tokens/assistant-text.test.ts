@@ -13,7 +13,7 @@ describe("reasoning", () => {
     ["a block and an answer", "<think>\na\nb\n</think>\n\n2\n", [reasoning("a\nb"), text("2\n")]],
     ["an empty block", "<think>\n\n</think>\n\n2", [text("2")]],
     ["no answer", "<think>a</think>", [reasoning("a")]],
-    ["a block without end", "<think>a 2", [reasoning("a 2")]],
+    ["an unclosed block", "<think>a 2", [reasoning("a 2")]],
     ["nothing", "", [text("")]],
     ["tags further on, which are text", "see <think>a</think>", [text("see <think>a</think>")]],
     ["a second end, which is text", "<think>a</think>b</think>", [reasoning("a"), text("b</think>")]],

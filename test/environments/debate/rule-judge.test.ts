@@ -49,7 +49,7 @@ describe("no value is added by", () => {
   test.each([
     ["an empty argument", ""],
     ["a great many dots", `${".".repeat(300_000)}x`],
-    ["a good argument that goes on for ever", `${shade} ${soot} ${"Well. ".repeat(500)}`],
+    ["a good argument that never ends", `${shade} ${soot} ${"Well. ".repeat(500)}`],
     ["a pasted key point", topic.pro[0]!],
     ["all key points pasted", topic.pro.join(" ")],
     ["all key points in one sentence with a reason", `Because ${topic.pro.join(" ").replaceAll(".", "")}`],

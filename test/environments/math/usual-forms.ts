@@ -412,7 +412,7 @@ export const usualForms: Readonly<Record<string, FormsOfKind>> = {
       [raw`\boxed{3:4 \text{ or } 4:3}`, "3:4"],
     ],
   },
-  "named values beside a tuple": {
+  "named values next to a tuple": {
     right: [
       [raw`\boxed{k = 45, n = 2}`, "(2,45)", orderNK],
       [raw`\boxed{n = 2, k = 45}`, "(2,45)", orderNK],

@@ -37,7 +37,7 @@ describe("the preferences environment", () => {
     ["messages instead of prompt", { messages: prompt, chosen: row.chosen, rejected: [rejected] }],
     ["answers that repeat the prompt", { prompt, chosen: [...prompt, chosen], rejected: [...prompt, rejected] }],
     ["answers that have the prompt alone", { chosen: [...prompt, chosen], rejected: [...prompt, rejected] }],
-    ["a prompt beside whole conversations", { ...row, chosen: [...prompt, chosen], rejected: [...prompt, rejected] }],
+    ["a prompt next to whole conversations", { ...row, chosen: [...prompt, chosen], rejected: [...prompt, rejected] }],
     ["further keys", { ...row, metadata: { source: "x" }, score_chosen: 1 }],
   ])("reads rows of %s", async (_, given) => {
     const environment = await environmentOf([given]);

@@ -128,7 +128,7 @@ describe("the reward", () => {
     ["part of the answer", [call, answerText("123456")], 0.1],
     ["the answer among others", [call, answerText("1 123456000 2")], 0.1],
     ["several answers: the last counts", [call, `${right} ${answerText("7")}`], 0.1],
-    ["an answer beside a call does not count", [`${call}${right}`, right], 1],
+    ["an answer next to a call does not count", [`${call}${right}`, right], 1],
     ["separators and zeros", [call, answerText(" +123,456,000.00 ")], 1],
     ["reasoning is no answer", [call, `<think>${right}</think>`, answerText("3")], 0.1],
   ])("%s", async (_, messages, reward) => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { replyCode } from "../../../../environments/shared/code-turns/reply-code.ts";
 
 it.each([
-  ["no block at all is code as it stands", "def f(): pass", "def f(): pass"],
+  ["a reply without a block is code", "def f(): pass", "def f(): pass"],
   ["a marked block", "Here:\n```python\nx = 1\n```\nDone.", "x = 1"],
   ["an unmarked block", "```\nx = 1\n```", "x = 1"],
   ["the last of several", "```python\nx = 1\n```\nBetter:\n```python\nx = 2\n```", "x = 2"],
