@@ -80,7 +80,7 @@ export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
     step: async ({ task: { answer }, text, turn, opened, signal }) => {
       const exact = verifyAnswer(text, answer);
       const isUnread = exact.extracted === undefined && exact.mark !== "none";
-      const verdict = isUnread ? await opened.check({ text, gold: answer, ...(signal && { signal }) }) : exact;
+      const verdict = isUnread ? await opened.check({ text, gold: answer, signal }) : exact;
       return outcome({ text, turn, verdict: verdict.correct ? verdict : exact });
     },
     demonstrate: ({ solution }) => solution,

@@ -113,10 +113,7 @@ function answerEnvironment<Task>(
     ...base,
     id,
     reset: ({ task }) => prompt(task),
-    step: writtenAs(
-      async ({ task, text, signal }) => outcome(await ask(reward, { task, text, ...signalled(signal) })),
-      reward,
-    ),
+    step: writtenAs(async ({ task, text, signal }) => outcome(await ask(reward, { task, text, signal })), reward),
   });
 }
 
@@ -131,10 +128,7 @@ function teamEnvironment<Task>(
     id,
     agents: Object.keys(prompts),
     reset: ({ task }) => Object.fromEntries(Object.entries(prompts).map(([agent, prompt]) => [agent, prompt(task)])),
-    step: writtenAs(
-      async ({ task, texts, signal }) => outcome(await ask(reward, { task, texts, ...signalled(signal) })),
-      reward,
-    ),
+    step: writtenAs(async ({ task, texts, signal }) => outcome(await ask(reward, { task, texts, signal })), reward),
     ...(demonstrate === undefined
       ? {}
       : {
@@ -164,8 +158,4 @@ function outcome(value: RewardValue): { reward: number | Reward } | { components
 
 function isWholeReward(value: Reward | Readonly<Record<string, number>>): value is Reward {
   return typeof value.status === "string";
-}
-
-function signalled(signal: AbortSignal | undefined): { readonly signal?: AbortSignal } {
-  return signal === undefined ? {} : { signal };
 }

@@ -77,7 +77,7 @@ async function openLines(path: string, signal: AbortSignal | undefined): Promise
       indexer.add(bytes);
       return { path, index: indexer.finish(), read: async (start, end) => bytes.subarray(start, end) };
     }
-    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20, ...(signal && { signal }) })) {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20, signal })) {
       indexer.add(chunk as Uint8Array);
     }
     return { path, index: indexer.finish(), read: rangeReader(path) };

@@ -63,7 +63,7 @@ async function playedGroup(given: TaskCase): Promise<readonly Episode[]> {
   const isDemonstrated = environment.demonstrate?.(task.task) !== undefined;
   const expert = isDemonstrated ? demonstrationPolicy({ environment }) : scriptedPolicy(() => "1");
   const policies: readonly Policy[] = [expert, scriptedPolicy(() => ""), scriptedPolicy(() => "x"), failing];
-  const rest = { environment: alone, task, seed, limits: { environmentMs: callMs }, ...(signal && { signal }) };
+  const rest = { environment: alone, task, seed, limits: { environmentMs: callMs }, signal };
   return Promise.all(policies.map((policy, sampleIndex) => rolloutEpisode({ ...rest, policies: policy, sampleIndex })));
 }
 
