@@ -6,7 +6,7 @@ import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 
 /** Returns the answer format. */
 function answerOf(name: string): string {
-  return `one code block that contains the whole function \`${name}\`, its imports and its helpers`;
+  return `one code block that holds the whole function \`${name}\`, and its imports and helpers`;
 }
 
 /** Returns the first prompt of a single agent: the task and the answer format. */
