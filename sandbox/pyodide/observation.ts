@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import type { CaseObservation, CodeError } from "../execution.ts";
 import type { PlainValue } from "../plain-value.ts";
 import { isPlainValue } from "../plain-value-check.ts";
@@ -27,14 +28,7 @@ export function readObservation(
   if (value !== undefined && !isPlainValue(value, options.depth)) return undefined;
   if (changedArgs !== undefined && !isListOfValues(changedArgs)) return undefined;
   if (error !== undefined && !isCodeError(error)) return undefined;
-  return {
-    index,
-    outcome: known,
-    ...(value === undefined ? {} : { value }),
-    ...(changedArgs === undefined ? {} : { changedArgs }),
-    ...(error === undefined ? {} : { error }),
-    cpuMs: options.cpuMs,
-  };
+  return withoutUndefined({ index, outcome: known, value, changedArgs, error, cpuMs: options.cpuMs });
 }
 
 function isListOfValues(value: unknown): value is readonly PlainValue[] {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import type { CaseObservation, CodeError } from "../execution.ts";
 import { isPlainValue } from "../plain-value-check.ts";
 
@@ -78,14 +79,7 @@ function readCase(
   }
   const error = readError(message.error);
   if (outcome === "raised" && error === undefined) return undefined;
-  return {
-    index,
-    outcome,
-    ...(value === undefined ? {} : { value }),
-    ...(changedArgs === undefined ? {} : { changedArgs }),
-    ...(error === undefined ? {} : { error }),
-    cpuMs,
-  };
+  return withoutUndefined<CaseObservation>({ index, outcome, value, changedArgs, error, cpuMs });
 }
 
 function readError(error: unknown): CodeError | undefined {

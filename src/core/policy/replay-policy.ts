@@ -3,6 +3,7 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import type { PartType } from "../../contract/message.ts";
 import type { ActRequest, ActResult, ActTokens, Policy } from "../../contract/policy.ts";
 import { deriveSeed } from "../random/random.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 
 /** A recorded turn, with the conversation that contains it. */
 interface RecordedTurn {
@@ -52,12 +53,10 @@ function replayed({ record, turn }: RecordedTurn, request: ActRequest): ActResul
   const { finish, parseErrors, usage, logprobs } = turn;
   const { message } = record.nodes[turn.node]!;
   const tokens = replayedTokens({ record, turn }, request);
-  return {
-    action: { message, finish, ...(parseErrors === undefined ? {} : { parseErrors }) },
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(logprobs === undefined ? {} : { logprobs }),
-  };
+  return withoutUndefined({
+    action: withoutUndefined({ message, finish, parseErrors }),
+    ...{ tokens, usage, logprobs },
+  });
 }
 
 /**

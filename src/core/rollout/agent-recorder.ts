@@ -9,6 +9,7 @@ import { addRewards, isReward, type Reward, rewardText, scored, type UnscoredRew
 import { isTruncated, type SamplingSettings } from "../../contract/sampler.ts";
 import { TokenPrefix } from "../../contract/token-prefix.ts";
 import { contractError } from "../environment/environment-error.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { observationProblem } from "./contract-problem.ts";
 
 const finishes: readonly unknown[] = ["stop", "length", "tool-calls", "error"] satisfies Action["finish"][];
@@ -267,13 +268,7 @@ function actionDetails({
   retries,
   logprobs,
 }: ActResult): Pick<AgentTurn, "parseErrors" | "usage" | "latencyMs" | "retries" | "logprobs"> {
-  return {
-    ...(parseErrors === undefined ? {} : { parseErrors }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(latencyMs === undefined ? {} : { latencyMs }),
-    ...(retries === undefined ? {} : { retries }),
-    ...(logprobs === undefined ? {} : { logprobs }),
-  };
+  return withoutUndefined({ parseErrors, usage, latencyMs, retries, logprobs });
 }
 
 function sum(first: Reward | undefined, second: Reward): Reward {

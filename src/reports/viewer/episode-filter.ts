@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../core/without-undefined.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 
 /** Which episodes are shown, and in which order. Every part is optional. An absent part selects all. */
@@ -66,7 +67,7 @@ export function parseFilter(parameters: URLSearchParams): EpisodeFilter {
     text: text("text"),
     order: oneOf("order", orders),
   };
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as EpisodeFilter;
+  return withoutUndefined(parts);
 }
 
 /** Returns the rows that a filter selects, in its order. Ignores the filter's text, because rows have no texts. */

@@ -7,6 +7,7 @@ import { createByteTokenizer } from "../../core/tokens/byte-tokenizer.ts";
 import type { Tokenizer } from "../../core/tokens/tokenizer.ts";
 import { fileSize } from "../../core/trace/file-size.ts";
 import { readEpisodeAt } from "../../core/trace/read-episode.ts";
+import { withoutUndefined } from "../../core/without-undefined.ts";
 import { compareRuns } from "../../evaluation/compare.ts";
 import type { TaskLine } from "../../evaluation/log/manifest.ts";
 import { readManifest } from "../../evaluation/log/read-log.ts";
@@ -153,16 +154,11 @@ export function folderSource(
       const { rows } = await chosenRows(log, filter, signal);
       const position = rows.indexOf(row);
       const [previous, next] = [rows[position - 1], position < 0 ? undefined : rows[position + 1]];
-      return {
+      return withoutUndefined({
         row: withoutPlace(row),
-        episode,
-        ...(task === undefined ? {} : { task }),
+        ...{ episode, task, position, matched: rows.length, previous: previous?.id, next: next?.id },
         tokenTexts: await textsOf(episode, log),
-        position,
-        matched: rows.length,
-        ...(previous === undefined ? {} : { previous: previous.id }),
-        ...(next === undefined ? {} : { next: next.id }),
-      };
+      });
     },
     compare: async (first, second) => {
       const comparison = await compareRuns(await runPath(root, first), await runPath(root, second));
