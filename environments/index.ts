@@ -65,7 +65,6 @@ export {
   type FormatName,
 } from "./shared/benchmarks/index.ts";
 export type { CodeProblem } from "./shared/code-benchmarks/code-problem.ts";
-export type { CodeResources } from "./shared/code-turns/code-resources.ts";
 export {
   type TicTacToeOptions,
   type TicTacToeTask,
@@ -73,7 +72,7 @@ export {
   ticTacToeEnvironment,
 } from "./tic-tac-toe/tic-tac-toe.ts";
 export type { SearchEngine, SearchResult } from "./tools/search-tool.ts";
-export { type ToolsExtras, toolsEntry, toolsEnvironment } from "./tools/tools.ts";
+export { type ToolsResources, toolsEntry, toolsEnvironment } from "./tools/tools.ts";
 export type { ToolsOptions } from "./tools/tools-options.ts";
 export type { ToolsState } from "./tools/tools-state.ts";
 export type { ToolsTask } from "./tools/tools-task.ts";

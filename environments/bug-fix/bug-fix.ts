@@ -3,12 +3,12 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.ts";
-import type { CodeResources } from "../shared/code-turns/code-resources.ts";
 import { expertEdits, expertMetrics, namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
@@ -42,10 +42,10 @@ interface State {
  */
 export function bugFixEnvironment(
   options: Partial<BugFixOptions> = {},
-  resources: CodeResources = {},
+  resources: EnvironmentResources<"expert"> = {},
 ): EnvironmentDefinition<BugFixTask> {
   const parsed = parseBugFixOptions(options);
-  const expert = requiredExpert("bug-fix", parsed, resources.expert);
+  const expert = requiredExpert("bug-fix", parsed, resources.policies?.expert);
   const { dataset, finder, maxTurns, mutations, shareTests } = parsed;
   const limits = processorTime(parsed.cpuSeconds);
   const fixer = finder ? "fixer" : "agent";

@@ -4,11 +4,11 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
-import type { CodeResources } from "../shared/code-turns/code-resources.ts";
 import {
   type ExpertEdit,
   expertEdits,
@@ -48,10 +48,10 @@ const description = "ClassEval: the methods of a class, written by one agent or 
  */
 export function classCompletionEnvironment(
   options: Partial<ClassCompletionOptions> = {},
-  resources: CodeResources = {},
+  resources: EnvironmentResources<"expert"> = {},
 ): EnvironmentDefinition<ClassTask> {
   const parsed = parseClassCompletionOptions(options);
-  const expert = requiredExpert("class-completion", parsed, resources.expert);
+  const expert = requiredExpert("class-completion", parsed, resources.policies?.expert);
   const { maxTurns, rewardEveryTurn, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);
   const limits = processorTime(parsed.cpuSeconds);

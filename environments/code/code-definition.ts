@@ -1,9 +1,9 @@
 import type { Language } from "../../sandbox/execution.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
-import type { CodeResources } from "../shared/code-turns/code-resources.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
 import { episodeRange } from "../shared/code-turns/reward-every-turn.ts";
 import type { CodeOptions } from "./code-options.ts";
@@ -15,7 +15,7 @@ export interface CodeEnvironmentParts {
   readonly id: string;
   readonly description: string;
   readonly options: CodeOptions;
-  readonly resources: CodeResources;
+  readonly resources: EnvironmentResources<"expert">;
 }
 
 /** Returns the common parts of both environments' definitions, and the language of their tasks. */

@@ -1,7 +1,7 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
-import type { CodeResources } from "../shared/code-turns/code-resources.ts";
 import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { type CodeOptions, codeOptionsSchema, parseCodeOptions } from "./code-options.ts";
@@ -19,16 +19,16 @@ const description =
  */
 export function codeEnvironment(
   options: Partial<CodeOptions> = {},
-  resources: CodeResources = {},
+  resources: EnvironmentResources<"expert"> = {},
 ): EnvironmentDefinition<CodeProblem> {
   const parsed = parseCodeOptions(options);
-  const expert = requiredExpert("code", parsed, resources.expert);
+  const expert = requiredExpert("code", parsed, resources.policies?.expert);
   const make = parsed.agents === 2 ? pairEnvironment : singleEnvironment;
   const environment = make({
     id: "code",
     description,
     options: parsed,
-    resources: { ...resources, ...(expert === undefined ? {} : { expert }) },
+    resources: { ...resources, policies: { expert } },
   });
   return anySplitOfOneFile(environment, parsed.path);
 }

@@ -31,7 +31,7 @@ type Agent = (typeof agents)[number];
  */
 export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
   const { options } = parts;
-  const { expert } = parts.resources;
+  const expert = parts.resources.policies?.expert;
   const { maxTurns, mode, rewardEveryTurn } = options;
   const { language, definition } = codeDefinition(parts);
   return defineParallelEnvironment<Agent, CodeProblem, undefined, SharedResource<Sandbox>>({

@@ -22,7 +22,7 @@ import { rewardComponents } from "./code-reward.ts";
 /** Creates the code environment with one agent from validated options. */
 export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
   const { options } = parts;
-  const { expert } = parts.resources;
+  const expert = parts.resources.policies?.expert;
   const { maxTurns, mode, rewardEveryTurn } = options;
   const { language, definition } = codeDefinition(parts);
   return defineEnvironment<CodeProblem, undefined, SharedResource<Sandbox>>({

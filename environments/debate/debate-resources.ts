@@ -1,9 +1,10 @@
-import type { Policy } from "../../src/contract/policy.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 
-/** Resources that a program passes to the debate environment in addition to the options. */
-export interface DebateResources {
-  /** The judge for the option `judge: model`. It is sampled at temperature 0 with at most 512 tokens. */
-  readonly judge?: Policy;
+/**
+ * The resources of the debate environment. The policy `judge` is the judge for the option `judge: model`. It is sampled
+ * at temperature 0 with at most 512 tokens.
+ */
+export interface DebateResources extends EnvironmentResources<"judge"> {
   /** The judge's criteria, instead of the default text. */
   readonly rubric?: string;
 }

@@ -40,7 +40,7 @@ export function debateEnvironment(
 ): EnvironmentDefinition<DebateTopic> {
   const parsed = parseDebateOptions(options);
   const { rounds, order } = parsed;
-  const judge = checkedJudge(parsed, resources.judge);
+  const judge = checkedJudge(parsed, resources.policies?.judge);
   const rubric = resources.rubric ?? defaultRubric;
   const agents = Array.from({ length: parsed.debaters }, (_, index) => `debater-${index + 1}`);
   const simultaneous = order === "simultaneous";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
@@ -41,7 +41,7 @@ const rowSchema = z.object({ question: z.string().min(1), answer: z.string().min
  */
 export function gsm8kEnvironment(
   options: Partial<Gsm8kOptions> = {},
-  hub: HubOptions = {},
+  { hub }: EnvironmentResources<never> = {},
 ): EnvironmentDefinition<MathTask> {
   const parsed = parseEnvironmentOptions("gsm8k", schema, options);
   const { path, dataset, revision, calculatorAnnotations, maxTurns, formatReward } = parsed;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import type { ComparisonPoolOptions } from "../math/equivalence/comparison-pool.ts";
@@ -23,10 +23,8 @@ export interface MathProblemsOptions {
   readonly formatReward: number;
 }
 
-/** The external resources of the environment. All have defaults. */
-export interface MathProblemsResources {
-  /** The access to the hub, for tests and mirrors. */
-  readonly hub?: HubOptions;
+/** The resources of the environment. All have defaults. */
+export interface MathProblemsResources extends EnvironmentResources<never> {
   /** The options of the threads that compare answers, such as their timeout. */
   readonly checker?: ComparisonPoolOptions;
 }

@@ -1,9 +1,9 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import { extractTag } from "../../src/core/parsers/extract-tag.ts";
-import type { ToolRecord } from "../../src/core/tools/tool.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { sameAnswer } from "./same-answer.ts";
 import type { SearchEngine } from "./search-tool.ts";
@@ -19,10 +19,8 @@ const description = "Questions that need tools: a calculator, a search, files, i
 const instruction =
   "Answer the question, with tools if they help. Give the answer alone, on its own, between tags: <answer>42</answer>";
 
-/** Resources that a program may give in addition to the options. */
-export interface ToolsExtras {
-  /** Tools in addition to those of the option `tools`. */
-  readonly tools?: ToolRecord;
+/** The resources of the tools environment. */
+export interface ToolsResources extends EnvironmentResources<never> {
   /** The search engine of `web_search`, instead of the option's engine. */
   readonly engine?: SearchEngine;
 }
@@ -34,11 +32,11 @@ export interface ToolsExtras {
  */
 export function toolsEnvironment(
   options: Partial<ToolsOptions> = {},
-  extras: ToolsExtras = {},
+  resources: ToolsResources = {},
 ): EnvironmentDefinition<ToolsTask> {
   const parsed = parseToolsOptions(options);
   const { path, protocol, maxTurns } = parsed;
-  const { tools, open, names } = createToolBox(parsed, extras);
+  const { tools, open, names } = createToolBox(parsed, resources);
   const hasServers = parsed.mcp.length > 0;
   const runsCode = parsed.tools.some((name) => name === "python" || name === "javascript");
   const environment = defineEnvironment<ToolsTask, ToolsState, OpenTools>({
@@ -53,7 +51,7 @@ export function toolsEnvironment(
     rewardRange: [0, 1],
     statesCorrect: true,
     // The run time of code depends on the machine, and external tools may not be deterministic.
-    deterministic: !runsCode && !hasServers && parsed.engine === "offline" && Object.keys(extras).length === 0,
+    deterministic: !runsCode && !hasServers && parsed.engine === "offline" && Object.keys(resources).length === 0,
     open,
     reset: async ({ task, opened, random }) => {
       const folder = await opened.newFolder();

@@ -5,8 +5,8 @@ import { toErrorData } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
@@ -46,10 +46,13 @@ interface State {
  */
 export function winRateEnvironment(
   options: Partial<WinRateOptions>,
-  resources: { readonly judge: Policy; readonly hub?: HubOptions },
+  resources: EnvironmentResources<"judge"> & { readonly policies: { readonly judge: Policy } },
 ): EnvironmentDefinition<ChatQuestion> {
   const { path, dataset, judgeSeconds } = parseEnvironmentOptions("win-rate", schema, options);
-  const { judge, hub = {} } = resources;
+  const {
+    policies: { judge },
+    hub = {},
+  } = resources;
   const environment = defineParallelEnvironment<"model" | "reference", ChatQuestion, State>({
     id: "win-rate",
     description: "Answers of two models to the same questions, compared by a judge in both orders.",

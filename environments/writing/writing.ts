@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import { abstracts } from "./abstracts.ts";
@@ -56,7 +56,7 @@ const description =
  */
 export function writingEnvironment(
   options: Partial<WritingOptions> = {},
-  hub: HubOptions = {},
+  { hub }: EnvironmentResources<never> = {},
 ): EnvironmentDefinition<WritingTask> {
   const parsed = parseEnvironmentOptions("writing", schema, options);
   const { form, reward: preset, path, dataset, revision } = parsed;

@@ -24,6 +24,7 @@ export type {
   TeamContext,
   TeamDefinition,
 } from "../core/environment/environment-from-reward.ts";
+export type { EnvironmentResources } from "../core/environment/environment-resources.ts";
 export type { MixedPart, MixedTask } from "../core/environment/mixed-environment.ts";
 export {
   createEnvironmentRegistry,

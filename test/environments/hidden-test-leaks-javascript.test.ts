@@ -37,7 +37,7 @@ function arenasOf(language: Language): Arena[] {
     open: (options, expert) =>
       codeEnvironment(
         { ...options, cpuSeconds: 1, dataset: "jsonl", language, agents, path: join(folder, "own.jsonl") },
-        { expert },
+        { policies: { expert } },
       ),
     answers,
   });

@@ -101,24 +101,26 @@ const alone: Arena["answers"] = (attack) => ({ agent: shouting(attack) });
 const arenas: readonly Arena[] = [
   {
     name: "code, calls",
-    open: (options, expert) => codeEnvironment({ ...options, path: join(folder, "called.jsonl") }, { expert }),
+    open: (options, expert) =>
+      codeEnvironment({ ...options, path: join(folder, "called.jsonl") }, { policies: { expert } }),
     answers: alone,
   },
   {
     name: "code, a judge",
-    open: (options, expert) => codeEnvironment({ ...options, path: join(folder, "judged.jsonl") }, { expert }),
+    open: (options, expert) =>
+      codeEnvironment({ ...options, path: join(folder, "judged.jsonl") }, { policies: { expert } }),
     answers: alone,
   },
   {
     name: "code of two agents, main",
     open: (options, expert) =>
-      codeEnvironment({ ...options, agents: 2, path: join(folder, "called.jsonl") }, { expert }),
+      codeEnvironment({ ...options, agents: 2, path: join(folder, "called.jsonl") }, { policies: { expert } }),
     answers: (attack) => ({ aux: block("def aux(text):\n    return text\n"), main: shouting(attack) }),
   },
   {
     name: "code of two agents, aux",
     open: (options, expert) =>
-      codeEnvironment({ ...options, agents: 2, path: join(folder, "judged.jsonl") }, { expert }),
+      codeEnvironment({ ...options, agents: 2, path: join(folder, "judged.jsonl") }, { policies: { expert } }),
     answers: (attack) => ({
       aux: helping(attack),
       main: block("def shout(text):\n    return aux(text) + 'x'\n"),
@@ -126,18 +128,20 @@ const arenas: readonly Arena[] = [
   },
   {
     name: "a class of one agent",
-    open: (options, expert) => classCompletionEnvironment({ ...options, path: join(folder, "class.json") }, { expert }),
+    open: (options, expert) =>
+      classCompletionEnvironment({ ...options, path: join(folder, "class.json") }, { policies: { expert } }),
     answers: (attack) => ({ agent: block(put(attack) + last(attack)) }),
   },
   {
     name: "a class of two agents",
     open: (options, expert) =>
-      classCompletionEnvironment({ ...options, agents: 2, path: join(folder, "class.json") }, { expert }),
+      classCompletionEnvironment({ ...options, agents: 2, path: join(folder, "class.json") }, { policies: { expert } }),
     answers: (attack) => ({ "agent-1": block(put(attack)), "agent-2": block(last(attack)) }),
   },
   {
     name: "a bug to be fixed",
-    open: (options, expert) => bugFixEnvironment({ ...options, path: join(folder, "called.jsonl") }, { expert }),
+    open: (options, expert) =>
+      bugFixEnvironment({ ...options, path: join(folder, "called.jsonl") }, { policies: { expert } }),
     answers: alone,
   },
 ];

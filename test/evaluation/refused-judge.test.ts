@@ -36,7 +36,7 @@ test.each([
     "a debate",
     debateVerdict,
     async (judge: ReturnType<typeof keylessJudge>["policy"]): Promise<EnvironmentDefinition> =>
-      debateEnvironment({ judge: "model" }, { judge }) as EnvironmentDefinition,
+      debateEnvironment({ judge: "model" }, { policies: { judge } }) as EnvironmentDefinition,
   ],
   [
     "a win rate",
@@ -44,7 +44,7 @@ test.each([
     async (judge: ReturnType<typeof keylessJudge>["policy"]): Promise<EnvironmentDefinition> => {
       const path = join(await temporaryFolder(), "questions.jsonl");
       await writeFile(path, Array.from({ length: 30 }, (_, n) => JSON.stringify({ turns: [`${n}?`] })).join("\n"));
-      return winRateEnvironment({ path }, { judge }) as EnvironmentDefinition;
+      return winRateEnvironment({ path }, { policies: { judge } }) as EnvironmentDefinition;
     },
   ],
   [
@@ -88,7 +88,7 @@ test("a judge that fails in another way does not end the run: its episodes are u
   const { policy } = keylessJudge("");
   const busy = new LyceumError({ code: "policy.unavailable", message: "Busy." });
   const judge = { ...policy, act: () => Promise.reject(busy) };
-  const environment = debateEnvironment({ judge: "model" }, { judge });
+  const environment = debateEnvironment({ judge: "model" }, { policies: { judge } });
   const folder = await temporaryFolder();
   const policies = scriptedPolicy(() => "Because.", { name: "speaker" });
   await Array.fromAsync(evaluate({ environment, policies, split: "test", limit: 3, folder }));

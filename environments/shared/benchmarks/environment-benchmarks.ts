@@ -28,7 +28,7 @@ export const debateBenchmark: Benchmark = defineBenchmark({
   open: async ({ set, judge, openPolicy: open }) =>
     judge === undefined
       ? openEnvironment(debateEntry, { options: set, open })
-      : debateEnvironment({ judge: "model", ...set }, { judge }),
+      : debateEnvironment({ judge: "model", ...set }, { policies: { judge } }),
 });
 
 /** Summaries and introductions, written by two agents. */
@@ -52,7 +52,7 @@ export const winRateBenchmark: Benchmark = defineBenchmark({
   correct: null,
   roles: "fixed",
   open: async ({ set, judge }) => {
-    if (judge !== undefined) return winRateEnvironment(set, { judge });
+    if (judge !== undefined) return winRateEnvironment(set, { policies: { judge } });
     throw new LyceumError({
       code: "config.invalid",
       message: "The win rate needs a judge and an opponent model.",

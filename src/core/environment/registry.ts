@@ -5,6 +5,7 @@ import type { Policy } from "../../contract/policy.ts";
 import { schemaProblems } from "../config/schema-problem.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
 import { createRegistry, type Registry } from "../registry.ts";
+import type { EnvironmentResources } from "./environment-resources.ts";
 
 /**
  * A named environment and the options that it is created from.
@@ -41,10 +42,10 @@ export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
    */
   policies?(options: z.output<Options>): Readonly<Record<string, PolicySpecification | undefined>>;
   /**
-   * Creates the environment. `policies` are the opened policies, by the names of {@link EnvironmentEntry.policies}. The
-   * environment does not close them.
+   * Creates the environment. `resources.policies` are the opened policies, by the names of
+   * {@link EnvironmentEntry.policies}. The environment does not close them.
    */
-  create(options: z.output<Options>, policies?: Readonly<Record<string, Policy>>): EnvironmentDefinition;
+  create(options: z.output<Options>, resources?: EnvironmentResources): EnvironmentDefinition;
 }
 
 /** The environments that can be created by name. */
@@ -111,7 +112,7 @@ export async function openEnvironment(
     if (open === undefined) throw unopened(entry.id, name);
     opened[name] = await open(specification, `${name} of environment "${entry.id}"`);
   }
-  return entry.create(parsed, opened);
+  return entry.create(parsed, { policies: opened });
 }
 
 /** Opens a policy that a config names. `what` describes its use for errors, such as `judge of environment "debate"`. */

@@ -120,7 +120,7 @@ const judgedAnswer: Play = async (text) => {
   const path = join(folder, "questions.jsonl");
   await writeFile(path, JSON.stringify({ question_id: 1, category: "writing", turns: ["Write."], reference: ["ref"] }));
   const judge = await model(["[[C]]"]);
-  const environment = winRateEnvironment({ path }, { judge: judge.policy });
+  const environment = winRateEnvironment({ path }, { policies: { judge: judge.policy } });
   const task = await (await environment.tasks("train")).get(0);
   const policies = { model: scriptedPolicy([text]), reference: scriptedPolicy(["b"]) };
   expect((await rolloutEpisode({ environment, policies, task, seed: 1 })).status).toBe("completed");

@@ -37,7 +37,7 @@ async function play(expert: Policy, options: Partial<BugFixOptions> = {}) {
   await writeFile(join(folder, "real.jsonl"), `${JSON.stringify(row)}\n`);
   const environment = bugFixEnvironment(
     { path: join(folder, "real.jsonl"), sandbox: pythonSandbox, maxTurns: 2, mode: "expert_edits", ...options },
-    { expert },
+    { policies: { expert } },
   );
   let heard = "";
   const policies = scriptedPolicy(({ agent, messages }) => {

@@ -69,7 +69,7 @@ async function play(
   await writeFile(join(folder, "own.json"), JSON.stringify([row]));
   const environment = classCompletionEnvironment(
     { path: join(folder, "own.json"), sandbox: pythonSandbox, agents: 2, maxTurns: 2, mode: "expert_edits" },
-    { expert },
+    { policies: { expert } },
   );
   const heard: Record<string, string> = {};
   const policies = scriptedPolicy(({ agent, messages, episode }) => {

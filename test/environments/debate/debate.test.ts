@@ -216,7 +216,9 @@ test.each([
 
 test("rejects a judge that would never be used", () => {
   const judge = scriptedPolicy(["{}"]);
-  expect(() => debateEnvironment({}, { judge })).toThrow(expect.objectContaining({ code: "config.invalid" }));
+  expect(() => debateEnvironment({}, { policies: { judge } })).toThrow(
+    expect.objectContaining({ code: "config.invalid" }),
+  );
 });
 
 function promptsOf(episode: Episode, agent: string): string[] {

@@ -8,7 +8,7 @@ const four = (points: number) => ({ evidence: points, reasoning: points, consist
 const verdict = (...points: readonly number[]): string => JSON.stringify({ speakers: points.map(four) });
 
 function judged(judge: Policy, play: DebatePlay = {}) {
-  return playDebate({ ...play, options: { judge: "model", ...play.options }, resources: { judge } });
+  return playDebate({ ...play, options: { judge: "model", ...play.options }, resources: { policies: { judge } } });
 }
 
 test("a judge's position bias cancels out", async () => {

@@ -94,7 +94,7 @@ test("comes from the hub by default", async () => {
       commits: { [commit]: { "main/train.jsonl": jsonl, "socratic/train.jsonl": "{}" } },
     },
   ]);
-  const environment = gsm8kEnvironment({}, { hubUrl: hub.url, cacheFolder: join(folder, "cache") });
+  const environment = gsm8kEnvironment({}, { hub: { hubUrl: hub.url, cacheFolder: join(folder, "cache") } });
   const taskset = await environment.tasks("train");
   expect([taskset.name, taskset.length, (await taskset.get(0)).task.answer]).toEqual(["gsm8k/train", 2, "5"]);
 });
@@ -110,7 +110,7 @@ test("a download stops if the signal aborts", async () => {
     },
   ]);
   hub.faults.silent = true;
-  const environment = gsm8kEnvironment({}, { hubUrl: hub.url, cacheFolder: join(folder, "aborted") });
+  const environment = gsm8kEnvironment({}, { hub: { hubUrl: hub.url, cacheFolder: join(folder, "aborted") } });
   const controller = new AbortController();
   const loading = environment.tasks("train", { signal: controller.signal });
   await expect.poll(() => hub.requests.some((request) => request.includes("train.jsonl"))).toBe(true);

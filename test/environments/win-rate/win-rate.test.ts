@@ -21,7 +21,7 @@ async function play(judge: (prompt: string) => ScriptedAnswer) {
     prompts.push(textOf(messages[0]!));
     return judge(prompts.at(-1)!);
   });
-  const environment = winRateEnvironment({ path }, { judge: judging });
+  const environment = winRateEnvironment({ path }, { policies: { judge: judging } });
   const task = await (await environment.tasks("train")).get(0);
   const policies = {
     model: scriptedPolicy(["good one", "good two"]),

@@ -268,7 +268,7 @@ describe("data", () => {
       },
     ]);
     const reaching = { hubUrl: hub.url, cacheFolder: join(folder, form) };
-    const environment = writingEnvironment({ form, dataset }, reaching);
+    const environment = writingEnvironment({ form, dataset }, { hub: reaching });
     expect(environment.splits).toContain(split);
     expect((await (await environment.tasks(split)).get(0)).task).toEqual({ source });
   });
