@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { lineChart } from "../src/reports/training/line-chart.ts";
+import { lineChart } from "../src/reports/training/chart.ts";
 import { metricSeries } from "../src/reports/training/metric-series.ts";
 import { metricsFileName, readMetrics } from "../src/reports/training/metrics-file.ts";
 import { runRecord } from "../src/reports/training/run-record.ts";

@@ -1,4 +1,4 @@
-import type { LineChart } from "./line-chart.ts";
+import type { LineChart } from "./chart.ts";
 
 /** A chart, or several if scales differ: its metrics, and how they are drawn. */
 export interface ChartPlan extends Pick<LineChart, "note" | "share"> {

@@ -3,13 +3,9 @@ export interface ChartPoint {
   /** The first and the last x of the values. Equal for a single value. */
   readonly from: number;
   readonly to: number;
-  /** The mean of the finite values. NaN if there are none. */
-  readonly y: number;
-  /** The lowest and the highest finite value. */
+  /** The lowest and the highest finite value. `low` is above `high` if there are none. */
   readonly low: number;
   readonly high: number;
-  /** The number of values that are NaN or infinite. */
-  readonly nonFinite: number;
 }
 
 /**
@@ -28,10 +24,8 @@ export function downsample(series: {
     return {
       from: xs[start]!,
       to: xs[end - 1]!,
-      y: mean(finite) ?? Number.NaN,
       low: finite.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
       high: finite.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
-      nonFinite: end - start - finite.length,
     };
   };
   if (xs.length <= 2 * buckets) return xs.map((_, index) => point(index, index + 1));
@@ -46,9 +40,4 @@ export function downsample(series: {
     start = end;
   }
   return points;
-}
-
-function mean(values: readonly number[]): number | undefined {
-  // Divides first, because the sum of finite values can be infinite.
-  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value / values.length, 0);
 }

@@ -10,7 +10,6 @@ export type {
   TrainingWarningEvent,
 } from "../../contract/training-event.ts";
 export { type ActivityProgress, TrainingProgress } from "../../core/training-progress.ts";
-export { htmlReport } from "./html-report.ts";
 export {
   type MetricsFile,
   type MetricsHeader,

@@ -1,4 +1,4 @@
-import type { ChartSeries } from "./line-chart.ts";
+import type { ChartSeries } from "./chart.ts";
 import type { RunRecord } from "./run-record.ts";
 
 /** A metric of the steps of a run, or of its evaluations on one split. */

@@ -7,9 +7,8 @@ import { lockMetrics } from "../../core/files/run-lock.ts";
 import { followRun, type RunFollower } from "../trackers/follow-run.ts";
 import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
 import type { Tracker } from "../trackers/tracker.ts";
-import { htmlReport } from "./html-report.ts";
+import { trainingReport } from "../viewer/training-report.ts";
 import { metricsFileName, metricsLoss, readMetrics } from "./metrics-file.ts";
-import { runRecord } from "./run-record.ts";
 
 /** The name of the report in a run folder. */
 export const reportFileName = "report.html";
@@ -93,8 +92,9 @@ export async function* recordRun(
     await closeTrackers();
     const [file] = followers;
     await file?.close();
-    if (file?.opened === true) await writeReport(folder).catch(() => undefined);
     await lock?.[Symbol.asyncDispose]();
+    // Without the lock, a run whose consumer stopped reading has stopped.
+    if (file?.opened === true) await writeReport(folder).catch(() => undefined);
   }
 }
 
@@ -104,14 +104,13 @@ export async function recordedEvents(folder: string): Promise<readonly TrainingE
 }
 
 /**
- * Creates report.html from a run's metrics.jsonl, which another process may be writing, and returns its path. Throws
- * `data.not-found` and `data.malformed` for a folder without a run. Throws `report.write-failed` if it cannot be
- * written, such as on a full disk. An earlier report is then kept.
+ * Creates report.html, the viewer's page with the run's figures, from a run's metrics.jsonl, which another process may
+ * be writing. Returns its path. Throws `data.not-found` and `data.malformed` for a folder without a run. Throws
+ * `report.write-failed` if it cannot be written, such as on a full disk. An earlier report is then kept.
  */
 export async function writeReport(folder: string): Promise<string> {
-  const file = await readMetrics(join(folder, metricsFileName));
   const path = join(folder, reportFileName);
-  await replaceFile(path, htmlReport(runRecord(file)), { code: "report.write-failed" });
+  await replaceFile(path, await trainingReport(folder), { code: "report.write-failed" });
   return path;
 }
 

@@ -1,5 +1,5 @@
+import type { ChartSeries, LineChart } from "./chart.ts";
 import { type ChartPlan, sectionPlans } from "./chart-plans.ts";
-import type { ChartSeries, LineChart } from "./line-chart.ts";
 import { metricSeries, type RecordedMetric, recordedMetrics } from "./metric-series.ts";
 import type { RunRecord } from "./run-record.ts";
 import { scaleGroups } from "./scale-groups.ts";

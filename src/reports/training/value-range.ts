@@ -1,4 +1,4 @@
-import type { LineChart } from "./line-chart.ts";
+import type { LineChart } from "./chart.ts";
 
 /** The values that an axis must show. */
 export interface ValueExtent {

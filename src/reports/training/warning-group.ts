@@ -4,6 +4,8 @@ import type { TrainingWarningEvent } from "../../contract/training-event.ts";
 export interface WarningGroup {
   /** The text of the last one. */
   readonly message: string;
+  /** The health check that found them. */
+  readonly check?: string;
   readonly count: number;
   readonly firstStep: number;
   readonly lastStep: number;
@@ -18,6 +20,7 @@ export function warningKind({ message }: TrainingWarningEvent): string {
 export function groupWarnings(warnings: readonly TrainingWarningEvent[]): WarningGroup[] {
   return [...Map.groupBy(warnings, warningKind).values()].map((alike) => ({
     message: alike.at(-1)!.message,
+    ...(alike[0]!.check === undefined ? {} : { check: alike[0]!.check }),
     count: alike.length,
     firstStep: alike[0]!.step,
     lastStep: alike.at(-1)!.step,

@@ -81,8 +81,12 @@ async function spreadRows(options: {
   return { rows, total };
 }
 
-function exportedPage(run: ExportedRun, { style, script }: PageFiles): string {
+/** Returns the viewer's page with a run in it, which it shows without a server. */
+export function exportedPage(run: ExportedRun, { style, script }: PageFiles): string {
+  const { name, environment } = run.line;
+  const title = run.view.kind === "training" ? `${name} on ${environment}` : name;
   const body = html`<div id="page"></div>
+<noscript>This page needs JavaScript to show the run.</noscript>
 <script type="application/json" id="exported-run">${jsonForScript(run)}</script>`;
-  return htmlPage({ title: run.line.name, style, script, isModule: true, body });
+  return htmlPage({ title, style, script, isModule: true, body });
 }

@@ -2,11 +2,12 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isJsonObject } from "../../contract/json.ts";
 import { evaluationsFolder, stepFolder } from "../../core/files/step-folder.ts";
+import type { ChartSeries, LineChart } from "../training/chart.ts";
 import { downsample } from "../training/downsample.ts";
-import type { ChartSeries, LineChart } from "../training/line-chart.ts";
 import { metricsFileName, readMetrics } from "../training/metrics-file.ts";
 import { probeFacts } from "../training/probe-text.ts";
 import { reportCharts } from "../training/report-charts.ts";
+import { runFacts } from "../training/run-facts.ts";
 import { type RunRecord, runRecord } from "../training/run-record.ts";
 import { runTiles } from "../training/run-tiles.ts";
 import { groupWarnings } from "../training/warning-group.ts";
@@ -29,8 +30,8 @@ interface ReadTraining {
 
 /** Reads the metrics of trainings, again only if the file has changed. */
 export interface TrainingReader {
-  /** `index` is the index of its trace, up to date. */
-  view(run: { readonly path: string; readonly folder: string; readonly index: EpisodeIndex }): Promise<TrainingView>;
+  /** `index` is the index of its trace, up to date. Without it, the view has no episodes. */
+  view(run: { readonly path: string; readonly folder: string; readonly index?: EpisodeIndex }): Promise<TrainingView>;
   /** The ends of the steps in its trace, according to its step events. */
   stepEnds(folder: string): Promise<readonly StepEnd[]>;
   /** The tokenizer of its model, by its config. */
@@ -53,7 +54,11 @@ export function createTrainingReader(): TrainingReader {
     view: async ({ path, folder, index }) => {
       const training = await read(folder);
       const view = trainingView({ path, training, status: statusOf(training, folder) });
-      return { ...view, evaluations: await withPaths(view.evaluations, { path, folder }), ...traceOf(index) };
+      return {
+        ...view,
+        evaluations: await withPaths(view.evaluations, { path, folder }),
+        ...(index === undefined ? {} : traceOf(index)),
+      };
     },
     stepEnds: async (folder) =>
       (await read(folder)).record.steps.flatMap(({ step, traceLength }) =>
@@ -100,7 +105,7 @@ interface KnownTraining {
 }
 
 function trainingView({ path, training: { record }, status }: KnownTraining): TrainingView {
-  const { start, end, config, evaluations, probe, startedAt = "", elapsedMs } = record;
+  const { start, end, config, evaluations, probe, startedAt = "" } = record;
   const last = record.steps.at(-1);
   return {
     kind: "training",
@@ -109,9 +114,9 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     start,
     end,
     startedAt,
-    elapsedMs,
     ...(status === "running" && last !== undefined ? { etaMs: last.etaMs } : {}),
     step: last?.step ?? 0,
+    facts: runFacts(record),
     tiles: runTiles(record),
     sections: reportCharts(record).map((section) => ({ ...section, charts: section.charts.map(thinned) })),
     ...(probe === undefined

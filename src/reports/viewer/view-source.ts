@@ -4,6 +4,7 @@ import type { Comparison } from "../../evaluation/compare.ts";
 import type { EvaluationManifest, TaskLine } from "../../evaluation/log/manifest.ts";
 import type { EvaluationSummary, Metric } from "../../evaluation/log/summary.ts";
 import type { ChartSection } from "../training/report-charts.ts";
+import type { RunFact } from "../training/run-facts.ts";
 import type { RunRecord } from "../training/run-record.ts";
 import type { RunTile } from "../training/run-tiles.ts";
 import type { WarningGroup } from "../training/warning-group.ts";
@@ -103,9 +104,9 @@ export interface TrainingView {
   readonly start?: RunRecord["start"];
   readonly end?: RunRecord["end"];
   readonly startedAt: string;
-  readonly elapsedMs: number;
   readonly etaMs?: number;
   readonly step: number;
+  readonly facts: readonly RunFact[];
   /** The figures of its current state. */
   readonly tiles: readonly RunTile[];
   readonly sections: readonly ChartSection[];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentEpisode } from "../../../src/contract/episode.ts";
-import type { ChartSeries, LineChart } from "../../../src/reports/training/line-chart.ts";
+import type { ChartSeries, LineChart } from "../../../src/reports/training/chart.ts";
 import { differenceText, metricText } from "../../../src/reports/training/metric-text.ts";
 import { promptNames } from "../../../src/reports/viewer/episode-text.ts";
 import { chartValues } from "../../../src/reports/viewer/page/chart-values.ts";

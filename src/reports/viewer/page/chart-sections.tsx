@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { LineChart } from "../../training/line-chart.ts";
+import type { LineChart } from "../../training/chart.ts";
 import type { ChartSection } from "../../training/report-charts.ts";
 import { Chart, type ChartLook } from "./chart.tsx";
 

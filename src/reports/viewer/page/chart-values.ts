@@ -1,4 +1,4 @@
-import type { ChartSeries, LineChart } from "../../training/line-chart.ts";
+import type { ChartSeries, LineChart } from "../../training/chart.ts";
 import { smoothed } from "./smoothed.ts";
 
 /** A line of a drawn chart: recorded values, smoothed values, or faint recorded values behind smoothed ones. */

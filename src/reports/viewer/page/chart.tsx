@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatCount, formatNumber, formatPercent } from "../../../core/text/format.ts";
-import type { LineChart } from "../../training/line-chart.ts";
+import type { LineChart } from "../../training/chart.ts";
 import { shareTick, usesLogScale, valueRange } from "../../training/value-range.ts";
 import { type ChartValues, chartValues } from "./chart-values.ts";
 

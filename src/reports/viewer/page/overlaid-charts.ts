@@ -1,4 +1,4 @@
-import type { ChartSeries, LineChart } from "../../training/line-chart.ts";
+import type { ChartSeries, LineChart } from "../../training/chart.ts";
 import type { ChartSection } from "../../training/report-charts.ts";
 
 /** A chart of one metric with a line for each run that has it. */

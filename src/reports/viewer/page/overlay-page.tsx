@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Json } from "../../../contract/json.ts";
 import { formatCount } from "../../../core/text/format.ts";
-import type { LineChart } from "../../training/line-chart.ts";
+import type { LineChart } from "../../training/chart.ts";
 import type { TrainingView, ViewSource } from "../view-source.ts";
 import { ChartSections, SmoothingField } from "./chart-sections.tsx";
 import { configDifferences } from "./config-differences.ts";

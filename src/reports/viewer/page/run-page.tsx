@@ -21,7 +21,8 @@ export function RunPage(props: {
     ...(live ? { everyMs: pollMs } : {}),
   });
   useEffect(() => {
-    document.title = `${run === "." ? "run" : run} · Lyceum`;
+    // An exported file has its own title.
+    if (run !== ".") document.title = `${run} · Lyceum`;
   }, [run]);
   return (
     <>

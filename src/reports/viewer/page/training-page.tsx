@@ -45,16 +45,7 @@ export function TrainingPage(props: {
           </span>
         )}
       </header>
-      <Facts
-        facts={[
-          ["model", start?.model.name],
-          ["trainable", start && formatCount(start.model.trainableParameters)],
-          ["device", start?.model.device],
-          ["seed", start && String(start.seed)],
-          ["started", dateText(run.startedAt)],
-          ["exported", end?.exported],
-        ]}
-      />
+      <Facts facts={[...run.facts, ["started", dateText(run.startedAt)]]} />
       {status === "stopped" && (
         <p class="note">
           The process of this training is gone, but the training has not ended: it was killed, or it crashed. The last
@@ -81,8 +72,9 @@ export function TrainingPage(props: {
           ))}
         </section>
       )}
-      {warnings.map(({ message, count, firstStep, lastStep }) => (
+      {warnings.map(({ message, check, count, firstStep, lastStep }) => (
         <p class="note" key={message}>
+          {check !== undefined && <b>{check}: </b>}
           <Text>{message}</Text>
           <span class="soft">
             {" "}
@@ -113,7 +105,7 @@ export function TrainingPage(props: {
 
 /** The results of a training so far. Samples show episodes if there is no trace. */
 function Curves({ run, route }: { readonly run: TrainingView; readonly route: RunRoute }): JSX.Element {
-  const { sections, config, trace, probe } = run;
+  const { sections, config, trace, probe, note } = run;
   const { smoothing = 0 } = route;
   return (
     <>
@@ -131,7 +123,7 @@ function Curves({ run, route }: { readonly run: TrainingView; readonly route: Ru
       <Evaluations evaluations={run.evaluations} />
       {probe !== undefined && <Probe probe={probe} />}
       <Samples samples={run.samples} />
-      {trace === undefined && (
+      {trace === undefined && note === undefined && (
         <p class="soft">
           This training keeps no trace, so that its episodes are not here. <code>rollout.trace: true</code> in a config,
           or <code>--set rollout.trace=true</code>, keeps them.
