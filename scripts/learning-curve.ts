@@ -2,12 +2,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { lineChart } from "../src/reports/training/chart.ts";
 import { metricSeries } from "../src/reports/training/metric-series.ts";
 import { metricsFileName, readMetrics } from "../src/reports/training/metrics-file.ts";
 import { runRecord } from "../src/reports/training/run-record.ts";
+import { shareTick, valueRange } from "../src/reports/training/value-range.ts";
 
-/** The report's colours, for a stand-alone picture. */
+/** The colours of the viewer's charts. */
 const style = `
   :root { color-scheme: light dark; --page: #fff; --soft: #5c6573; --grid: #eceef2; --s0: #2563eb; --s1: #c2620a; }
   @media (prefers-color-scheme: dark) {
@@ -21,32 +21,66 @@ const style = `
   .dot, .name { fill: currentColor; }
   .s0 { color: var(--s0); }
   .s1 { color: var(--s1); }
-  .cursor { visibility: hidden; }
 `;
+
+const [left, right, top, bottom] = [58, 374, 10, 178];
 
 const [run, picture, title] = process.argv.slice(2) as [string, string, string];
 const record = runRecord(await readMetrics(join(run, metricsFileName)));
 const split = record.evaluations[0]!.split;
 const names = ["held-out tasks, greedy", "training tasks, sampled"];
-const chart = lineChart({
-  title,
-  share: true,
-  bounds: { least: 0, most: 1 },
-  series: [
-    metricSeries(record, { name: "reward/mean", split }, names[0]!),
-    metricSeries(record, { name: "reward/mean" }, names[1]!),
-  ],
-  steps: [0, record.steps.at(-1)!.step],
+const lines = [
+  metricSeries(record, { name: "reward/mean", split }, names[0]!),
+  metricSeries(record, { name: "reward/mean" }, names[1]!),
+];
+const values = lines.flatMap(({ ys }) => ys);
+const last = record.steps.at(-1)!.step;
+const bounds = { least: 0, most: 1 };
+const [low, high] = valueRange({ low: Math.min(...values), high: Math.max(...values), bounds });
+const x = (step: number): number => round(left + (step / last) * (right - left));
+const y = (value: number): number => round(bottom - ((value - low) / (high - low)) * (bottom - top));
+
+const rows = ticks(low, high, 5).map(
+  (tick) => `<line class="grid" x1="${left}" x2="${right}" y1="${y(tick)}" y2="${y(tick)}"/>
+<text class="tick" x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${shareTick(tick)}</text>`,
+);
+const columns = ticks(0, last, 6).map(
+  (tick) => `<line class="axis" x1="${x(tick)}" x2="${x(tick)}" y1="${bottom}" y2="${bottom + 4}"/>
+<text class="tick" x="${x(tick)}" y="${bottom + 17}" text-anchor="middle">${tick}</text>`,
+);
+const curves = lines.map(({ xs, ys, dots }, i) => {
+  const points = xs.map((step, place) => [x(step), y(ys[place]!)] as const);
+  const circles = points.map(([cx, cy]) => `<circle class="dot s${i}" cx="${cx}" cy="${cy}" r="3"/>`);
+  return [
+    `<path class="line s${i}" d="M${points.map((point) => point.join(" ")).join("L")}"/>`,
+    ...(dots ? circles : []),
+  ];
 });
-const svg = /<svg[^>]*>([\s\S]*)<\/svg>/.exec(chart.markup)![1]!;
 const legend = names.map((name, i) => `<text class="name s${i}" x="70" y="${24 + 16 * i}">${name}</text>`);
 await writeFile(
   picture,
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 210" width="600" height="315" role="img">
 <title>${title}</title>
 <style>${style}</style>
-${svg.trim()}
-${legend.join("\n")}
+${[...rows, ...columns].join("\n")}
+<line class="axis" x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}"/>
+<text class="tick" x="${right}" y="207" text-anchor="end">step</text>
+${[...curves.flat(), ...legend].join("\n")}
 </svg>
 `,
 );
+
+/** Returns about `count` round values between two bounds: steps of 1, 2 or 5 times a power of ten. */
+function ticks(least: number, most: number, count: number): number[] {
+  const rough = (most - least) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999)!;
+  const first = Math.ceil(least / step);
+  return Array.from({ length: Math.floor(most / step) - first + 1 }, (_, i) =>
+    Number(((first + i) * step).toPrecision(12)),
+  );
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

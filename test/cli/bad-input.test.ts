@@ -152,7 +152,7 @@ describe("a loss that is not finite", () => {
     expect(result.stdout).toMatch(/\nfailed at step 1 .*: Step 2: /);
     const { events } = await readMetrics(join(folder, "out", "metrics.jsonl"));
     expect(events.at(-1)).toMatchObject({ type: "run-end", reason: "failed", error: { code: "backend.not-finite" } });
-    expect(await readFile(join(folder, "out", "report.html"), "utf8")).toContain('class="problem"');
+    expect(await readFile(join(folder, "out", "report.html"), "utf8")).toContain('"reason":"failed"');
     const before = await folderContents(join(folder, "out"));
     expect(await readdir(join(folder, "out", "checkpoints"))).toEqual(["step-000001"]);
     expect(temporaryNames(Object.keys(before))).toEqual([]);

@@ -117,7 +117,7 @@ describe("lyceum report", () => {
     expect(code).toBeNull();
     expect(await whileRunning).toMatchObject({ code: 0, stdout: "report: out/report.html\n", stderr: "" });
     const running = await readFile(join(output, "report.html"), "utf8");
-    expect(running).toContain("not ended");
+    expect(running).toContain('"status":"running"');
     expect(running).toContain("sft on math");
 
     await appendFile(join(output, "metrics.jsonl"), '{"type":"st');

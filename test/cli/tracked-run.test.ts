@@ -25,7 +25,7 @@ it("sends the run to the trackers of its config, and prints its health", async (
 
   const output = join(folder, "runs", "tiny");
   expect(await readdir(join(output, "tensorboard"))).toHaveLength(1);
-  expect(await readFile(join(output, "report.html"), "utf8")).toContain("<h2>Health</h2>");
+  expect(await readFile(join(output, "report.html"), "utf8")).toContain('"check":"');
   const steps = server.calls.flatMap(({ fields }) => (fields.metrics ?? []) as { key: string; step: number }[]);
   expect(steps.filter(({ key }) => key === "reward/mean").map(({ step }) => step)).toEqual([1, 2, 3, 4]);
   expect(server.calls.at(-1)?.fields).toMatchObject({ status: "FINISHED" });

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildPage } from "../../scripts/build-page.ts";
 import { repository } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { codeBlocks } from "./code-blocks.ts";
@@ -56,8 +55,6 @@ let hub: TinyHub;
 let bin: string;
 beforeAll(async () => {
   hub = await createTinyHub();
-  const page = join(repository, "dist/src/reports/viewer/page");
-  if (!existsSync(join(page, "page.js"))) await buildPage(page);
   bin = await mkdtemp(join(tmpdir(), "lyceum-bin-"));
   const [hook, main] = ["scripts/import-from-source.ts", "src/cli/main.ts"].map((path) => join(repository, path));
   const lyceum = `exec "${process.execPath}" --import "${pathToFileURL(hook!).href}" "${main}" "$@"\n`;

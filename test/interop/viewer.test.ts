@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildPage } from "../../scripts/build-page.ts";
 import { exportFile } from "../../src/reports/viewer/export-file.ts";
 import { folderSource } from "../../src/reports/viewer/folder-source.ts";
 import { type PageFiles, readPageFiles } from "../../src/reports/viewer/page-files.ts";
@@ -25,8 +24,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
   let browser: Browser;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "lyceum-viewer-"));
-    await buildPage(join(folder, "page"));
-    files = await readPageFiles([join(folder, "page")]);
+    files = await readPageFiles();
     await evaluatePair(join(folder, "runs/first"), { samples: 3 });
     await evaluatePair(join(folder, "runs/second"), { samples: 3, hard: 5, name: "larger-coder" });
     await writeTraining(join(folder, "runs/train"), trainingEvents(200, 60));

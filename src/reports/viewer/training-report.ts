@@ -4,7 +4,8 @@ import { createTrainingLines } from "./training-line.ts";
 import { createTrainingReader } from "./training-view.ts";
 import type { TrainingView } from "./view-source.ts";
 
-const note = "This report has the figures of the training. lyceum view also shows its episodes.";
+const note =
+  "This report has no episodes. lyceum view shows those of evaluations, and those of all steps if rollout.trace is true.";
 
 /**
  * Returns the report of a training: the viewer's page with the curves, evaluations, samples, warnings and config of the

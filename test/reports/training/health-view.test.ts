@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { TrainingEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
-import { htmlReport, runRecord, showTraining } from "../../../src/reports/training/index.ts";
+import { runRecord, showTraining } from "../../../src/reports/training/index.ts";
 import { plainLine } from "../../../src/reports/training/plain-line.ts";
+import { reportCharts } from "../../../src/reports/training/report-charts.ts";
 import { trainingEventSchema } from "../../../src/reports/training/training-event-schema.ts";
 import { trainingFrame } from "../../../src/reports/training/training-frame.ts";
 import { initialTrainingState, updateTrainingState } from "../../../src/reports/training/training-state.ts";
+import { groupWarnings } from "../../../src/reports/training/warning-group.ts";
+import { reportOf } from "../viewer/report-view.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 
 const trouble = (step: number, check: string, message: string): TrainingWarningEvent => ({
@@ -24,22 +27,13 @@ const run = [
 ];
 
 describe("the health of a run", () => {
-  it("is in the report with each step, separate from other warnings", () => {
-    const page = htmlReport(runRecord({ events: run }));
-    const section = page.slice(page.indexOf("<h2>Health</h2>"), page.indexOf("<h2>Reward</h2>"));
-    expect(section).toMatch(/step 3<\/td><th>truncation<\/th><td>30% is cut off/);
-    expect(section).toMatch(/step 6<\/td><th>truncation<\/th><td>40% is cut off/);
-    expect(section).toMatch(
-      /step 7<\/td><th class="bad">reward-hacking<\/th><td>Likely reward hacking: &lt;b&gt;&amp;/,
-    );
-    expect(section).not.toContain("disk");
-    const warnings = page.slice(page.indexOf("<h2>Warnings</h2>"));
-    expect(warnings).toContain("The disk is full.");
-    expect(warnings).not.toContain("cut off");
-  });
-
-  it("has no section if nothing was found", () => {
-    expect(htmlReport(runRecord({ events: [...sampleRun({ steps: 9 }), disk] }))).not.toContain("<h2>Health</h2>");
+  it("is in the report under the name of its check, with its steps", async () => {
+    const { warnings } = (await reportOf(run)).view;
+    expect(warnings).toEqual([
+      { message: disk.message, count: 1, firstStep: 5, lastStep: 5 },
+      { message: "40% is cut off", check: "truncation", count: 2, firstStep: 3, lastStep: 6 },
+      { message: hacking.message, check: "reward-hacking", count: 1, firstStep: 7, lastStep: 7 },
+    ]);
   });
 
   it("is in the live view, the last warning of each check, next to the last other warning", () => {
@@ -66,7 +60,9 @@ describe("the health of a run", () => {
     // The trouble that ended belongs to another component.
     expect(frame).toContain("health, step 7: b fell");
     expect(frame).toContain("Likely reward hacking");
-    expect(htmlReport(runRecord({ events }))).toMatch(/step 8<\/td><th>truncation<\/th><td>truncation is over\./);
+    expect(groupWarnings(runRecord({ events }).warnings)).toContainEqual(
+      expect.objectContaining({ message: "truncation is over.", check: "truncation", lastStep: 8 }),
+    );
     expect(trainingEventSchema.parse(JSON.parse(JSON.stringify(other)))).toEqual(other);
   });
 
@@ -90,11 +86,12 @@ describe("turns", () => {
       const turns = { "rollout/turn-1/reward": 0.2, "rollout/turn-2/reward": 0.5, "rollout/turn-1/level": 2 };
       return { ...event, metrics: { ...event.metrics, ...turns } };
     });
-    const page = htmlReport(runRecord({ events }));
-    const chart = (title: string): string => page.slice(page.indexOf(title)).split("</figure>")[0]!;
-    expect(chart("Reward by turn")).toMatch(/turn 1.*turn 2/s);
-    expect(chart("Reward by turn")).not.toContain("turn 3");
-    expect(chart("Level reached by turn")).toContain("turn 1");
-    expect(htmlReport(runRecord({ events: sampleRun({ steps: 9 }) }))).not.toContain("by turn");
+    const lines = (title: string): string[] =>
+      reportCharts(runRecord({ events }))
+        .flatMap(({ charts }) => charts)
+        .filter((chart) => chart.title === title)
+        .flatMap(({ series }) => series.map(({ name }) => name));
+    expect(lines("Reward by turn")).toEqual(["turn 1", "turn 2"]);
+    expect(lines("Level reached by turn")).toEqual(["turn 1"]);
   });
 });

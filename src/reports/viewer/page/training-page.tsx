@@ -58,7 +58,7 @@ export function TrainingPage(props: {
           <Text>{end.error.message}</Text> {end.error.hint !== undefined && <Text>{end.error.hint}</Text>}
         </div>
       )}
-      {run.note !== undefined && <p class="note">{run.note}</p>}
+      {trace !== undefined && run.note !== undefined && <p class="note">{run.note}</p>}
       {run.tiles.length > 0 && (
         <section class="tiles">
           {run.tiles.map(({ label, value, note }) => (
@@ -123,10 +123,14 @@ function Curves({ run, route }: { readonly run: TrainingView; readonly route: Ru
       <Evaluations evaluations={run.evaluations} />
       {probe !== undefined && <Probe probe={probe} />}
       <Samples samples={run.samples} />
-      {trace === undefined && note === undefined && (
+      {trace === undefined && (
         <p class="soft">
-          This training keeps no trace, so that its episodes are not here. <code>rollout.trace: true</code> in a config,
-          or <code>--set rollout.trace=true</code>, keeps them.
+          {note ?? (
+            <>
+              This training keeps no trace, so that its episodes are not here. <code>rollout.trace: true</code> in a
+              config, or <code>--set rollout.trace=true</code>, keeps them.
+            </>
+          )}
         </p>
       )}
       {config !== undefined && (

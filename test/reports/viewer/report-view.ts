@@ -1,0 +1,21 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TrainingEvent, writeReport } from "../../../src/reports/training/index.ts";
+import type { ExportedRun } from "../../../src/reports/viewer/exported-run.ts";
+import type { TrainingView } from "../../../src/reports/viewer/view-source.ts";
+import { writeTraining } from "./runs.ts";
+import { temporaryFolder } from "./viewed-folder.ts";
+
+/** The report of a training with these events: the page, and the run in it. */
+export async function reportOf(
+  events: Iterable<TrainingEvent>,
+): Promise<{ readonly page: string; readonly view: TrainingView }> {
+  const folder = await temporaryFolder();
+  await writeTraining(folder, events);
+  await writeReport(folder);
+  const page = await readFile(join(folder, "report.html"), "utf8");
+  const data = /<script type="application\/json" id="exported-run">(.*)<\/script>/.exec(page);
+  const { view } = JSON.parse(data![1]!) as ExportedRun;
+  if (view.kind !== "training") throw new Error("not a training");
+  return { page, view };
+}
