@@ -138,7 +138,8 @@ describe("a model that cannot be used", () => {
     expectError(result, { code: "backend.not-finite", exit: 1, words: "Step 1: " });
     expect(result.stderr).toContain("No checkpoint was written");
     const after = await folderContents(folder);
-    expect(Object.keys(after).filter((name) => !(name in before))).toEqual(["out/metrics.jsonl", "out/report.html"]);
+    const written = Object.keys(after).filter((name) => !(name in before) && !name.startsWith("out/evaluations/"));
+    expect(written).toEqual(["out/metrics.jsonl", "out/report.html"]);
   });
 });
 
@@ -228,9 +229,12 @@ describe("a full disk", () => {
 
   it("without any space is reported: a warning for the metrics, an error for the checkpoint", async (context) => {
     const disk = await mountDisk(folder, context);
+    const text = await readFile(join(folder, "tiny.yaml"), "utf8");
+    await writeFile(join(folder, "unevaluated.yaml"), text.replace(/^evaluation: .*\n/m, ""));
     // One page, next to those of the two locks.
     await fillDisk(disk, 12288);
-    const result = await train({ ...changes, "rollout.trace": false, "checkpoint.every": 6 }, { output: "disk/out" });
+    const options = { config: "unevaluated.yaml", output: "disk/out" };
+    const result = await train({ ...changes, "rollout.trace": false, "checkpoint.every": 6 }, options);
     expectError(result, { code: "checkpoint.write-failed", exit: 1, words: "the disk is full" });
     expect(result.stderr).toContain("There is no earlier checkpoint. Free some space");
     expect(result.stdout.match(/metrics\.jsonl cannot be written. Training goes on without it/g)).toHaveLength(1);
@@ -241,6 +245,9 @@ describe("a full disk", () => {
     const { skippedLines, events } = await readMetrics(join(disk, "out", "metrics.jsonl"));
     expect(skippedLines).toBe(0);
     expect(events.length).toBeGreaterThan(1);
+
+    const evaluated = await train(changes, { output: "disk/evaluated" });
+    expectError(evaluated, { code: "trace.write-failed", exit: 1, words: "the disk is full" });
 
     await rm(join(disk, "out", "report.html"), { force: true });
     await rm(join(disk, "filler"));

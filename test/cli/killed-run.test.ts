@@ -134,7 +134,7 @@ describe("lyceum report", () => {
   it("says what to do if there is no run", async () => {
     const folder = await tinyRunFolder();
     const { code, stdout, stderr } = await lyceum(["report", "nowhere"], { folder });
-    expect(stderr).toMatch(/^error\[data\.not-found\]: Cannot read the metrics file nowhere\/metrics\.jsonl/);
+    expect(stderr).toMatch(/^error\[data\.not-found\]: There is no file nowhere\/metrics\.jsonl/);
     expect(stderr).toContain("\n  Use the output folder of a run.");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(await readdir(folder)).toEqual(["tiny.yaml"]);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
@@ -5,6 +6,7 @@ import type { Json } from "../../contract/json.ts";
 import { tryParseJson } from "../../contract/json.ts";
 import type { TrainingEvent } from "../../contract/training-event.ts";
 import { replaceFile } from "../../core/files/replace-file.ts";
+import { readLines } from "../../core/trace/read-lines.ts";
 import { trainingEventSchema } from "./training-event-schema.ts";
 
 /** The name of the metrics file in a run folder. */
@@ -93,24 +95,23 @@ export async function openMetricsWriter(options: {
  * missing file, and `data.malformed` for a file of another kind or version.
  */
 export async function readMetrics(path: string): Promise<MetricsFile> {
-  await using file = await open(path).catch((cause: unknown) => {
+  if (!existsSync(path)) {
     throw new LyceumError({
       code: "data.not-found",
-      message: `Cannot read the metrics file ${path}: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      message: `There is no file ${path}.`,
       hint: "Use the output folder of a run.",
       data: { path },
-      cause,
     });
-  });
+  }
   let header: MetricsHeader | undefined;
   let skippedLines = 0;
   const events: TrainingEvent[] = [];
-  for await (const line of file.readLines({ encoding: "utf8" })) {
+  for await (const { text } of readLines(path)) {
     if (header === undefined) {
-      header = parseHeader(line, path);
+      header = parseHeader(text, path);
       continue;
     }
-    const parsed = trainingEventSchema.safeParse(tryParseJson(line));
+    const parsed = trainingEventSchema.safeParse(tryParseJson(text));
     if (parsed.success) events.push(parsed.data);
     else skippedLines++;
   }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { readMetrics, recordRun, runRecord, type TrainingEvent } from "../../../src/reports/training/index.ts";
+import { exportedRun } from "../viewer/report-view.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 
 let folder: string;
@@ -135,9 +136,8 @@ describe("recordRun", () => {
     await expect(collect(recordRun(broken(), { folder }))).rejects.toBe(error);
     const { events } = await readMetrics(path());
     expect(events.at(-1)).toMatchObject({ type: "run-end", reason, error: { code } });
-    const report = await readFile(join(folder, "report.html"), "utf8");
-    expect(report).toContain(reason === "failed" ? 'class="status failed"' : 'class="status interrupted"');
-    expect(report.includes('class="problem"')).toBe(reason === "failed");
+    const { view } = exportedRun(await readFile(join(folder, "report.html"), "utf8"));
+    expect(view).toMatchObject({ status: reason === "failed" ? "failed" : "interrupted", end: { error: { code } } });
   });
 
   it("writes nothing when the run fails before it starts", async () => {

@@ -14,8 +14,13 @@ export async function reportOf(
   await writeTraining(folder, events);
   await writeReport(folder);
   const page = await readFile(join(folder, "report.html"), "utf8");
-  const data = /<script type="application\/json" id="exported-run">(.*)<\/script>/.exec(page);
-  const { view } = JSON.parse(data![1]!) as ExportedRun;
+  const { view } = exportedRun(page);
   if (view.kind !== "training") throw new Error("not a training");
   return { page, view };
+}
+
+/** Returns the run in an exported page. */
+export function exportedRun(page: string): ExportedRun {
+  const data = /<script type="application\/json" id="exported-run">(.*)<\/script>/.exec(page);
+  return JSON.parse(data![1]!) as ExportedRun;
 }
