@@ -67,7 +67,7 @@ export const sectionPlans: readonly SectionPlan[] = [
       { title: "Evaluation accuracy", note, metrics: [/^accuracy$/], share: true },
       { title: "Evaluation reward components", note, metrics: [component], unlessSameAs: "reward/mean" },
       { title: "Evaluation reward of each {part}", note, metrics: ofAgent, isReward: true, together: true },
-      { title: "Evaluation accuracy of each {part}", note, metrics: [/^accuracy\/(?!scored$)(.+)$/], share: true },
+      { title: "Evaluation accuracy of each {part}", note, metrics: [/^accuracy\/(?!over-all$)(.+)$/], share: true },
       { title: "Evaluation: truncated", note, metrics: [/^episodes\/(truncated)$/], share: true, unlessAll: 0 },
     ],
   },
