@@ -31,7 +31,7 @@ const description = "Find a secret five-letter word; each guess is answered by a
 
 /**
  * Creates the word-guessing environment with one agent and one guess per turn. Letters are marked by
- * {@link markLetters}. The reward is 1 for the first guess and falls by `1 / (2 maxTurns)` for each later one. One word
+ * `markLetters`. The reward is 1 for the first guess and falls by `1 / (2 maxTurns)` for each later one. One word
  * in five is held out for `test`.
  */
 export function wordGuessingEnvironment(

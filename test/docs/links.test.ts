@@ -1,22 +1,48 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { glob, readFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
 import { expect, it } from "vitest";
 import { repository } from "../examples/run-program.ts";
 import { documents } from "./code-blocks.ts";
 
-it.each(documents)("%s links to existing targets", async (document) => {
+const others = ["docs/adr/*.md", "environments/*/README.md", "examples/**/README.md"];
+const linking = [...documents, ...(await Array.fromAsync(glob(others, { cwd: repository })))];
+
+/** The anchors of a document's headings. */
+async function anchorsOf(path: string): Promise<ReadonlySet<string>> {
+  const prose = (await readFile(path, "utf8")).replaceAll(/^```[\s\S]*?^```$/gm, "");
+  const headings = [...prose.matchAll(/^#+ (.+)$/gm)].map((match) => match[1]!.replaceAll(/\[(.*?)\]\(.*?\)/g, "$1"));
+  return new Set(
+    headings.map((text) =>
+      text
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+it.each(linking)("%s links to existing targets", async (document) => {
   const text = await readFile(join(repository, document), "utf8");
   const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
-  const local = targets.filter((target) => !/^https?:/.test(target));
-  const missing = local.filter((target) => !existsSync(join(repository, dirname(document), target.replace(/#.*/, ""))));
+  const missing: string[] = [];
+  for (const target of targets.filter((one) => !/^https?:/.test(one))) {
+    const [path = "", anchor] = target.split("#");
+    const file = path === "" ? join(repository, document) : join(repository, dirname(document), path);
+    if (!existsSync(file) || (anchor !== undefined && !(await anchorsOf(file)).has(anchor))) missing.push(target);
+  }
   expect(missing).toEqual([]);
 });
 
-it("every guide is linked from the README", async () => {
-  const readme = await readFile(join(repository, "README.md"), "utf8");
-  const guides = documents.filter((document) => document !== "README.md");
-  expect(guides.filter((guide) => !readme.includes(`](${guide})`))).toEqual([]);
+it("every document is in the list of documents", async () => {
+  const list = await readFile(join(repository, "docs/README.md"), "utf8");
+  const own = ["README.md", "docs/README.md"];
+  const listed = documents.filter((document) => !own.includes(document));
+  const fromDocs = (document: string): string => posix.relative("docs", document);
+  expect(listed.filter((document) => !list.includes(`](${fromDocs(document)})`))).toEqual([]);
+  const readmes = await Array.fromAsync(glob("environments/*/README.md", { cwd: repository }));
+  expect(readmes.filter((path) => !list.includes(`](${fromDocs(path)})`))).toEqual([]);
+  expect(await readFile(join(repository, "README.md"), "utf8")).toContain("](docs/README.md)");
 });
 
 it("every import of the package is in the README", async () => {

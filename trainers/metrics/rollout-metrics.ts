@@ -19,7 +19,7 @@ interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "environment
 
 /**
  * Returns the metrics of groups: rewards over the scored episodes of all agents, shares from 0 to 1 of other outcomes,
- * lengths in tokens per action, and the metrics of each turn ({@link turnMetrics}). A metric that does not apply is
+ * lengths in tokens per action, and the metrics of each turn (`turnMetrics`). A metric that does not apply is
  * absent. Some metrics need an explanation:
  *
  * - `entropy/sampled`: minus the mean log-probability of the sampled tokens, in nats per token. It is an unbiased

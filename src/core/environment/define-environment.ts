@@ -120,7 +120,7 @@ export interface SingleAgentDefinition<
    */
   readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
   /**
-   * Returns the messages of an expert, one per turn, or undefined if none are known. Use {@link callMessage} for
+   * Returns the messages of an expert, one per turn, or undefined if none are known. Use `callMessage` for
    * messages with tool calls.
    */
   readonly demonstrate?: (

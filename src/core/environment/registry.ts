@@ -52,7 +52,7 @@ export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
 export interface EnvironmentRegistry extends Registry<EnvironmentEntry> {
   /**
    * Creates an environment from unchecked options. Throws `config.invalid`, naming each wrong option. Also throws it
-   * for options that name a policy: use {@link openEnvironment} for these.
+   * for options that name a policy: use `openEnvironment` for these.
    */
   create(id: string, options?: unknown): EnvironmentDefinition;
 }

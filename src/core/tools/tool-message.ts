@@ -8,7 +8,7 @@ import { inlineText, parseAssistantText } from "../tokens/assistant-text.ts";
  */
 export const toolProtocols = ["native", "tagged"] as const;
 
-/** One of {@link toolProtocols}. */
+/** One of `toolProtocols`. */
 export type ToolProtocol = (typeof toolProtocols)[number];
 
 /** The parsed message of an assistant. */

@@ -49,7 +49,7 @@ export interface RatedPair extends GameCounts {
 
 /**
  * Rates the models of evaluations with two models each, by all games together. A game is one scored episode. The model
- * with the higher reward wins. Throws like {@link readMatches}.
+ * with the higher reward wins. Throws like `readMatches`.
  */
 export async function rateRuns(folders: readonly string[]): Promise<Ratings> {
   return rateMatches(await Promise.all(folders.map(readMatches)));

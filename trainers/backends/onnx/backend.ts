@@ -12,7 +12,7 @@ import { openSource } from "./open-source.ts";
 
 /** The options of the embedded engine. */
 export interface OnnxBackendOptions {
-  /** `auto`, the default, chooses the fastest device that works: see {@link chooseDevice}. */
+  /** `auto`, the default, chooses the fastest device that works: see `chooseDevice`. */
   readonly device?: Device | "auto";
   /**
    * The precision of matrix products in training and evaluation. float16 (webgpu and cuda only) halves the memory

@@ -26,7 +26,7 @@ export interface AiSdkOptions extends ServingOptions {
  * sent as schemas, and the environment executes them. The policy has no access to token ids. It returns
  * log-probabilities if `providerOptions` requests them and the provider returns them.
  *
- * It fails like {@link openAICompatiblePolicy}, without the provider's own retries: with `policy.unavailable` after all
+ * It fails like `openAICompatiblePolicy`, without the provider's own retries: with `policy.unavailable` after all
  * retries, immediately with `policy.unauthorized`, `policy.rejected` and `policy.prompt-too-long`, and with
  * `policy.unsupported-input` for input that the model does not accept. Throws `config.invalid` for invalid options.
  */
