@@ -3,7 +3,7 @@ import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import { thrownAt } from "../../contract/errors/source-location.ts";
 
 /**
- * Creates the error for an environment that broke the contract of {@link Environment}. `rule` is the requirement of the
+ * Creates the error for an environment that broke the contract of environments. `rule` is the requirement of the
  * contract. `by` is the author's function at fault: the message names its file and line.
  */
 export function contractError(options: {
