@@ -24,7 +24,7 @@ export const learning: readonly Benchmark[] = catalogue.map((entry) => {
 
 async function learn(entry: CatalogueCase, name: string): Promise<BenchmarkResult[]> {
   const definition = algorithms.get(entry.id);
-  const spoiled = { ...definition, create: (settings: unknown) => entry.control(definition.create(settings)) };
+  const spoiled = { ...definition, create: (settings: never) => entry.control(definition.create(settings)) };
   const started = performance.now();
   const runs = await overSeeds(entry, definition);
   const seconds = (performance.now() - started) / 1000 / seeds.length;

@@ -19,8 +19,6 @@ export {
   defineAlgorithm,
   dpo,
   drGrpo,
-  type GroupSettings,
-  type GrpoSettings,
   grpo,
   gspo,
   iac,
@@ -31,16 +29,12 @@ export {
   mareinforce,
   maremax,
   marloo,
-  type PpoSettings,
-  type PreferenceSettings,
   ppo,
   type RolloutShape,
   reinforce,
   remax,
   rloo,
-  type SftSettings,
   sft,
-  type TurnCriticSettings,
   type UpdateSchedule,
 } from "./algorithms/index.ts";
 export { type Datum, datumFromIds } from "./backend/datum.ts";
@@ -64,13 +58,8 @@ export type {
   TrainingBackend,
 } from "./backend/training-backend.ts";
 export type { ModelConfig, ModelConfigInput } from "./config/model-config.ts";
-export {
-  parseTrainingConfig,
-  type TrainingConfig,
-  type TrainingConfigInput,
-  trainingConfigSchema,
-  trainingConfigShape,
-} from "./config/training-config.ts";
+export { type ResolvedConfig, resolveConfig } from "./config/resolve-config.ts";
+export type { TrainingConfig, TrainingConfigInput } from "./config/training-config.ts";
 export {
   actorCritic,
   type Credit,

@@ -10,14 +10,13 @@ export interface Catalog {
   readonly environments: EnvironmentRegistry;
   readonly benchmarks: readonly Benchmark[];
   readonly algorithms: readonly AlgorithmDefinition[];
-  createBackend(config: Pick<RunConfig, "model" | "training">): Promise<TrainingBackend>;
+  createBackend(options: OnnxBackendOptions): Promise<TrainingBackend>;
 }
 
 /** Returns how the engine runs the model of a config. */
-export function engineOptions(
-  { device, precision, deviceIndex, threads }: RunConfig["model"],
-  { maxTokensPerMicroBatch }: RunConfig["training"],
-): OnnxBackendOptions {
+export function engineOptions({ model, training }: Pick<RunConfig, "model" | "training">): OnnxBackendOptions {
+  const { device, precision, deviceIndex, threads } = model;
+  const { maxTokensPerMicroBatch } = training;
   return {
     device,
     maxTokensPerMicroBatch,
@@ -36,9 +35,9 @@ export async function openCatalog(): Promise<Catalog> {
     environments,
     benchmarks: benchmarks.list(),
     algorithms: algorithms.list(),
-    createBackend: async ({ model, training }) => {
+    createBackend: async (options) => {
       const { createOnnxBackend } = await import("../../trainers/backends/onnx/index.ts");
-      return createOnnxBackend(engineOptions(model, training));
+      return createOnnxBackend(options);
     },
   };
 }

@@ -6,7 +6,6 @@ import type { Catalog } from "./catalog.ts";
 import type { CheckArguments } from "./check-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
-import { engineOn } from "./shared-engine.ts";
 
 /**
  * Runs `lyceum check`: checks the rules of environments. Prints each failed rule with its problem, its fix and an
@@ -23,7 +22,7 @@ export async function checkCommand(
 ): Promise<void> {
   const { catalog, output, signal } = options;
   const { tasks, episodes, seed, skip, callSeconds } = args;
-  await using opener = createPolicyOpener({ catalog, engine: engineOn("auto"), signal });
+  await using opener = createPolicyOpener({ catalog, signal });
   const { environments } = catalog;
   const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
   const split = args.split ?? environment.splits[0];

@@ -17,7 +17,6 @@ import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
-import { engineOn } from "./shared-engine.ts";
 
 /** The components of a reward, such as thirds, can differ from their sum by rounding. */
 const rounding = 1e-9;
@@ -35,7 +34,7 @@ export async function collectCommand(
 ): Promise<void> {
   const { catalog, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
-  await using opener = createPolicyOpener({ catalog, engine: engineOn(args.device), signal });
+  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
   const { open } = opener;
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: catalog.environments, open });
   const split = args.split ?? environment.splits[0] ?? "train";

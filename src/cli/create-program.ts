@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { ExportDtype } from "../../trainers/backend/training-backend.ts";
+import type { Device } from "../../trainers/config/model-config.ts";
 import { addCheckCommand, type CheckCommands } from "./check-program.ts";
 import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
@@ -11,7 +12,7 @@ import { addOverrideOptions } from "./override-options.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 import { addViewCommand, type ViewCommands } from "./view-program.ts";
 
-const devices = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
+const devices: readonly Device[] = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
 
 /** The arguments of `lyceum train`. */
 export interface TrainArguments {
@@ -44,7 +45,7 @@ export interface PlayArguments {
   /** The model that plays the other agents. See `ModelArguments`. */
   readonly model?: readonly string[];
   readonly base?: string;
-  readonly device: string;
+  readonly device: Device;
   readonly temperature: number;
   readonly maxTokens: number;
   /** The environment's first split by default. */
@@ -66,7 +67,7 @@ export interface CollectArguments extends SamplingArguments {
   readonly base?: string;
   /** The options of the model as `option=value`, in order. */
   readonly modelOption: readonly string[];
-  readonly device: string;
+  readonly device: Device;
   /** The environment's first split by default. */
   readonly split?: string;
   /** The maximum number of episodes, rounded up to complete groups. Every task by default. */

@@ -18,7 +18,6 @@ import { type FirstFailure, firstFailure } from "./first-failure.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { ratingsText } from "./ratings-text.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
-import { engineOn } from "./shared-engine.ts";
 import { softwareVersions } from "./software-versions.ts";
 
 /**
@@ -34,7 +33,7 @@ export async function evalCommand(
   const thresholds = [...parseThresholds(args.min, "min"), ...parseThresholds(args.max, "max")];
   const kept = evalOutput(args);
   const targets = await evalTargets(args, catalog);
-  await using opener = createPolicyOpener({ catalog, engine: engineOn(args.device), signal });
+  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
   const players = await readPlayers(args, opener);
   const limits = limitsOf(args, players.limits);
   const note = temperatureNote(args);

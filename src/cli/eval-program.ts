@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Device } from "../../trainers/config/model-config.ts";
 import { addEnvironmentAlias } from "./old-flag-options.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 
@@ -17,7 +18,7 @@ export interface EvalArguments extends SamplingArguments {
   /** The opponents. Each plays against the model and against the other opponents. */
   readonly opponent: readonly string[];
   readonly judge?: string;
-  readonly device: string;
+  readonly device: Device;
   /** A folder or a JSON file. A new folder in runs/eval by default. */
   readonly output?: string;
   readonly split?: string;

@@ -1,6 +1,6 @@
 import type { Benchmark } from "../../environments/shared/benchmarks/index.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
-import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
+import { LyceumError, toErrorData, unknownNameError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";
 import { parseOverride } from "../core/config/config-override.ts";
 import type { OpenNamedPolicy } from "../core/environment/registry.ts";
@@ -63,7 +63,13 @@ function unknownBenchmark(
   if (/[./\\]/.test(name) || environments.list().some(({ id }) => id === name)) {
     return invalid(`"${name}" is not a benchmark.`, `To evaluate an environment, write --env ${name}.`);
   }
-  return unknownNameError({ kind: "benchmark", name, known: benchmarks.map(({ id }) => id) });
+  const error = unknownNameError({
+    kind: "benchmark",
+    name,
+    known: benchmarks.map(({ id }) => id),
+  });
+  const hint = `${error.hint} To evaluate the environment of a package, write --env ${name}.`;
+  return new LyceumError({ ...toErrorData(error), hint });
 }
 
 /** Returns an environment as target, by its name, file or package. */

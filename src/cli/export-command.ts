@@ -7,7 +7,7 @@ import { LyceumError } from "../contract/errors/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { Catalog } from "./catalog.ts";
 import type { ExportArguments } from "./create-program.ts";
-import { createSharedEngine, engineOn } from "./shared-engine.ts";
+import { createSharedEngine } from "./shared-engine.ts";
 
 /**
  * Runs `lyceum export`: writes a model to a new folder. An adapter that is not merged becomes a PEFT adapter,
@@ -26,7 +26,7 @@ export async function exportCommand(
   const { catalog, signal } = options;
   await refuseFull(output);
   // Export does no computation that another device would speed up.
-  await using engine = createSharedEngine({ catalog, config: engineOn("cpu") });
+  await using engine = createSharedEngine({ catalog, engine: { device: "cpu" } });
   const models = await openModels(path, { backend: await engine.backend(), base, signal });
   for (const { agent, model } of models) {
     signal.throwIfAborted();

@@ -24,6 +24,7 @@ export function infoText(info: Info, options: TextOptions): string {
     ["Lyceum", `${info.lyceum}, Node ${info.node} (${info.platform})`],
     ["Processor", `${processor.model}, ${processor.threads} threads, ${gibibytes} GiB memory`],
     ["ONNX Runtime", "error" in onnxruntime ? onnxruntime.error : onnxruntime.version],
+    ...("error" in onnxruntime && onnxruntime.hint !== undefined ? [["", onnxruntime.hint]] : []),
   ].flatMap(([label, value]) => labelled(label!, visibleLine(value!), options.width));
   for (const [index, { name, works, reason }] of info.devices.entries()) {
     const label = span((index === 0 ? "Devices" : "").padEnd(labelWidth), "dim");

@@ -34,7 +34,7 @@ export type OnnxRuntimeInfo =
       /** `bundled`: it is part of the package. Otherwise its library must be installed. */
       readonly providers: readonly { readonly name: string; readonly bundled: boolean }[];
     }
-  | { readonly error: string };
+  | { readonly error: string; readonly hint?: string };
 
 /** A named object and its keys. */
 export interface NamedReference {
@@ -96,6 +96,7 @@ async function onnxRuntimeInfo(): Promise<OnnxRuntimeInfo> {
       providers: [...runtime.listSupportedBackends()],
     };
   } catch (error) {
-    return { error: toErrorData(error).message };
+    const { message, hint } = toErrorData(error);
+    return { error: message, ...(hint === undefined ? {} : { hint }) };
   }
 }

@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { LyceumError } from "../contract/errors/index.ts";
+import { isModulePath } from "./module-path.ts";
 
 /**
  * Returns the algorithms, with the one from the file `id` added (`./my-algorithm.ts`). Its module exports it as
@@ -18,7 +19,7 @@ export async function withAlgorithm(
     readonly folder: string;
   },
 ): Promise<readonly AlgorithmDefinition[]> {
-  if (!/^\.{0,2}[/\\]|\.[cm]?[jt]s$/.test(id) || algorithms.some((algorithm) => algorithm.id === id)) return algorithms;
+  if (!isModulePath(id) || algorithms.some((algorithm) => algorithm.id === id)) return algorithms;
   const path = resolve(options.folder, id);
   if (!existsSync(path)) {
     throw new LyceumError({

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { findPackageJSON, isBuiltin, registerHooks } from "node:module";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LyceumError } from "../contract/errors/index.ts";
 import { nearestName } from "../contract/errors/unknown-name.ts";
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
 import { environmentEntryOf } from "./environment-module.ts";
+import { isModulePath } from "./module-path.ts";
 import { packageVersion } from "./package-version.ts";
 
 /**
@@ -64,12 +65,8 @@ function refuseAddress(name: string): void {
 
 /** Splits `math@1.2` into name and version. A file path is not split. */
 function splitVersion(id: string): { readonly name: string; readonly version?: string } {
-  const match = isFile(id) ? undefined : /^(.+)@(\d[\w.+-]*)$/.exec(id);
+  const match = isModulePath(id) ? undefined : /^(.+)@(\d[\w.+-]*)$/.exec(id);
   return match ? { name: match[1]!, version: match[2]! } : { name: id };
-}
-
-function isFile(name: string): boolean {
-  return /^(?:\.{1,2}$|\.{0,2}[/\\])/.test(name) || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);
 }
 
 /** Returns the place of the module. Returns undefined if the name is probably misspelled. */
@@ -78,7 +75,7 @@ function locate(
   options: { readonly folder: string; readonly project?: string; readonly known: readonly string[] },
 ): string | undefined {
   const { folder, project = process.cwd(), known } = options;
-  if (isFile(name)) {
+  if (isModulePath(name)) {
     const path = resolve(folder, name);
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isFile()) return pathToFileURL(path).href;

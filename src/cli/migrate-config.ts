@@ -1,7 +1,7 @@
 import { LyceumError } from "../contract/errors/index.ts";
 import { isJsonObject } from "../contract/json.ts";
 import type { Catalog } from "./catalog.ts";
-import { loadRunConfig } from "./load-run-config.ts";
+import { loadStages } from "./load-stages.ts";
 import { configText, lostLines } from "./migrate/config-text.ts";
 import { type ConvertedConfig, convertConfig } from "./migrate/convert-config.ts";
 import type { OldSystem } from "./migrate/old-config.ts";
@@ -35,7 +35,7 @@ export async function migrateConfig(options: {
   for (;;) {
     const yaml = configText(converted, { from: name, to });
     try {
-      await loadRunConfig({ path: to, text: yaml, overrides: [], catalog });
+      await loadStages({ path: to, text: yaml, overrides: [], catalog });
       return { converted, yaml };
     } catch (error) {
       const next = withoutInvalid(converted, error);

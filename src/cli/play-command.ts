@@ -12,7 +12,6 @@ import { humanPolicy } from "./human-policy.ts";
 import { modelSettings } from "./model-arguments.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
-import { engineOn } from "./shared-engine.ts";
 import { readAnswers } from "./terminal-input.ts";
 
 /**
@@ -33,7 +32,7 @@ export async function playCommand(
   const { catalog, output, signal } = options;
   const columns = output.isTTY === true ? (output.columns ?? 80) : Number.POSITIVE_INFINITY;
   const say = (text: string): void => void output.write(`${fitted(visibleText(text), columns)}\n`);
-  await using opener = createPolicyOpener({ catalog, engine: engineOn(args.device), signal });
+  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
   const { environments } = catalog;
   const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
   const { agents, maxTurns, rewardRange } = environment.spec;

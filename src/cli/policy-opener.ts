@@ -1,3 +1,4 @@
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import type { OpenPolicy } from "../../trainers/models/open-policy.ts";
 import { checkTeam, oneModelError } from "../../trainers/training/team-agents.ts";
 import type { AgentId } from "../contract/action.ts";
@@ -9,7 +10,7 @@ import { canonicalJson } from "../core/taskset/canonical-json.ts";
 import type { Catalog } from "./catalog.ts";
 import { type NamedPolicyOptions, openNamedPolicy } from "./named-policy.ts";
 import { type PolicySettings, policyNameOf, specifiedSettings } from "./policy-settings.ts";
-import { createSharedEngine, type EngineConfig, engineOn, type SharedEngine } from "./shared-engine.ts";
+import { createSharedEngine, type SharedEngine } from "./shared-engine.ts";
 
 /** Opens the policies of a command. A policy that is used several times is opened once. Disposal closes all of them. */
 export interface PolicyOpener extends AsyncDisposable {
@@ -29,15 +30,15 @@ export interface PolicyOpener extends AsyncDisposable {
 
 type PlayingOptions = Pick<NamedPolicyOptions, "environment" | "agents" | "completion">;
 
-/** Creates a {@link PolicyOpener}. `engine` contains the settings of the embedded engine (device `auto` by default). */
+/** Creates a {@link PolicyOpener}. `engine` has the options of the embedded engine (device `auto` by default). */
 export function createPolicyOpener(options: {
   readonly catalog: Pick<Catalog, "createBackend">;
-  readonly engine?: EngineConfig;
+  readonly engine?: OnnxBackendOptions;
   readonly signal: AbortSignal;
 }): PolicyOpener {
   const { catalog, signal } = options;
   const resources = new AsyncDisposableStack();
-  const engine = resources.use(createSharedEngine({ catalog, config: options.engine ?? engineOn() }));
+  const engine = resources.use(createSharedEngine({ catalog, engine: options.engine ?? { device: "auto" } }));
   const opened = new Map<string, Promise<OpenPolicy>>();
   const openOnce = async (settings: PolicySettings, playing: PlayingOptions): Promise<Policy> => {
     const open = (): Promise<OpenPolicy> => openNamedPolicy(settings, { ...playing, engine, signal });

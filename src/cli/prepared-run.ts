@@ -1,12 +1,13 @@
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import type { TrainingConfig } from "../../trainers/config/training-config.ts";
+import type { TrainOptions } from "../../trainers/training/training-run.ts";
 import type { AgentId } from "../contract/action.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { PolicySpecification } from "../core/policy/policy-specification.ts";
 import type { TerminalViewOptions } from "../reports/training/index.ts";
-import type { Catalog } from "./catalog.ts";
+import { type Catalog, engineOptions } from "./catalog.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { recordedPolicy, specifiedSettings } from "./policy-settings.ts";
 import type { RunConfig } from "./run-config.ts";
@@ -26,7 +27,7 @@ export interface PreparedRun {
   readonly name: string | undefined;
   readonly config: RunConfig;
   /** The part of the config for the trainer. */
-  readonly training: TrainingConfigInput;
+  readonly training: TrainingConfig;
   readonly environment: EnvironmentDefinition;
   readonly environmentOptions: Readonly<Record<string, unknown>>;
   readonly algorithms: readonly AlgorithmDefinition[];
@@ -39,39 +40,29 @@ export async function openBackend(
   config: RunConfig,
   { catalog, opener }: { readonly catalog: Catalog; readonly opener: PolicyOpener },
 ): Promise<AsyncDisposable & { readonly backend: TrainingBackend }> {
-  const shared = await opener.engine.runningAs(config);
+  const options = engineOptions(config);
+  const shared = await opener.engine.runningAs(options);
   if (shared !== undefined) return { backend: shared, [Symbol.asyncDispose]: async () => {} };
-  const own = await catalog.createBackend(config);
+  const own = await catalog.createBackend(options);
   return { backend: own, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }
 
-/**
- * Opens the policies of a run that are not trained. Returns them with the training config, in which checkpoints record
- * them.
- */
+/** Opens the policies of a run that are not trained. */
 export async function openFrozen(
   { training, environment }: Pick<PreparedRun, "training" | "environment">,
   opener: PolicyOpener,
-): Promise<{
-  /** The policies of the frozen agents. */
-  readonly policies: Readonly<Record<AgentId, Policy>>;
-  /** The opponent of the model in evaluations. */
-  readonly opponent?: Policy;
-  readonly training: TrainingConfigInput;
-}> {
+): Promise<Pick<TrainOptions, "policies" | "opponent" | "recorded">> {
   const policies: Record<AgentId, Policy> = {};
   const recorded: Record<AgentId, PolicySpecification> = {};
-  for (const [agent, specification] of Object.entries(training.agents?.policies ?? {})) {
+  for (const [agent, specification] of Object.entries(training.agents.policies)) {
     const what = `agents.policies.${agent}`;
     const settings = await specifiedSettings(specification, what);
     policies[agent] = await opener.openSettings(settings, { environment, played: [agent] });
     recorded[agent] = recordedPolicy(settings);
   }
-  const frozen: TrainingConfigInput = { ...training, agents: { ...training.agents, policies: recorded } };
-  const named = training.evaluation?.opponent;
-  if (named === undefined) return { policies, training: frozen };
+  const named = training.evaluation.opponent;
+  if (named === undefined) return { policies, recorded: { policies: recorded } };
   const settings = await specifiedSettings(named, "evaluation.opponent");
   const opponent = await opener.openSettings(settings, { environment });
-  const evaluation = { ...training.evaluation, opponent: recordedPolicy(settings) };
-  return { policies, opponent, training: { ...frozen, evaluation } };
+  return { policies, opponent, recorded: { policies: recorded, opponent: recordedPolicy(settings) } };
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { createAlgorithm } from "../../trainers/config/resolve-config.ts";
+import type { TrainingConfig } from "../../trainers/config/training-config.ts";
 import { probeTraining } from "../../trainers/probe/probe-training.ts";
 import { planStages } from "../../trainers/training/stages.ts";
 import { createRegistry } from "../core/registry.ts";
@@ -24,8 +25,8 @@ export async function probeCommand(
   if (runs[0]!.name === undefined) return await probeOne(runs[0]!, runs[0]!.training, options);
   for (const [place, run] of runs.entries()) {
     const { name, training, algorithms } = run;
-    const { id, ...settings } = training.algorithm;
-    if (createRegistry("algorithm", algorithms).get(id).create(settings).rollout.actor === "demonstration") {
+    const { id } = training.algorithm;
+    if (createAlgorithm(training, algorithms).rollout.actor === "demonstration") {
       stream.write(`stage ${visibleText(name!)}: ${id} learns from demonstrations, nothing to probe\n`);
       continue;
     }
@@ -46,17 +47,17 @@ async function continuedConfig(runs: readonly PreparedRun[], { name, output }: P
 
 async function probeOne(
   run: PreparedRun,
-  training: TrainingConfigInput,
+  training: TrainingConfig,
   options: TrainCommandOptions & { readonly opener: PolicyOpener },
 ): Promise<void> {
   const { catalog, view, signal, opener } = options;
   const { environment, environmentOptions, algorithms } = run;
-  const { training: config, ...players } = await openFrozen({ training, environment }, opener);
+  const players = await openFrozen({ training, environment }, opener);
   await using opened = await openBackend(run.config, { catalog, opener });
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);
   const event = await probeTraining({
-    ...{ config, ...players, environment, environmentOptions, algorithms },
+    ...{ config: training, ...players, environment, environmentOptions, algorithms },
     ...{ backend: opened.backend, progress, signal },
   });
   const { isTTY, columns } = view.stream;

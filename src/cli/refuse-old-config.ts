@@ -6,8 +6,14 @@ import { systemNames } from "./migrate/old-config.ts";
 import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
 
 /** Throws `config.invalid` for a config of MRLM or LLM_Collab, with the command that converts it. */
-export function refuseOldConfig(text: string, path: string): void {
-  const system = detectSystem(readLeniently(text, path));
+export function refuseOldConfig(options: {
+  /** The text as plain data. Undefined if it is not valid in a config of Lyceum. */
+  readonly parsed: Json | undefined;
+  readonly text: string;
+  readonly path: string;
+}): void {
+  const { parsed, text, path } = options;
+  const system = detectSystem(parsed ?? readLeniently(text, path));
   if (system === undefined) return;
   const to = `${path.replace(/\.ya?ml$/, "")}-lyceum.yaml`;
   throw new LyceumError({

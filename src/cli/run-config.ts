@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
+import { completeConfig, completeSections } from "../../trainers/config/complete-config.ts";
 import { type TrainingConfig, trainingConfigShape } from "../../trainers/config/training-config.ts";
 import type { ConfigKey } from "../core/config/index.ts";
 import { configReference } from "../core/config/index.ts";
@@ -7,15 +8,13 @@ import type { EnvironmentEntry, EnvironmentRegistry } from "../core/environment/
 import { type HealthSettings, healthSettingsSchema } from "../reports/health/index.ts";
 import { type TrackerConfig, trackerConfigsSchema } from "../reports/trackers/index.ts";
 
-/** The config of a run: an environment, and all settings of the training. */
+/** The config of a run: an environment, and all settings of the training. It is checked, complete and frozen. */
 export interface RunConfig extends TrainingConfig {
   readonly output?: string | undefined;
   readonly trackers: readonly TrackerConfig[];
   readonly health: HealthSettings;
   /** Exclusive with `environments`. */
   readonly environment?: EnvironmentConfig | undefined;
-  /** Present only before the config is split into its stages. */
-  readonly stages?: readonly Readonly<Record<string, unknown>>[] | undefined;
   readonly environments?: readonly WeightedEnvironmentConfig[] | undefined;
 }
 
@@ -27,8 +26,8 @@ export interface EnvironmentConfig {
 
 /** One of several environments of a run. */
 export interface WeightedEnvironmentConfig extends EnvironmentConfig {
-  /** Its share of the tasks, relative to the other weights. 1 by default. */
-  readonly weight?: number | undefined;
+  /** Its share of the tasks, relative to the other weights. */
+  readonly weight: number;
   /** Its name in metrics. Its id by default. */
   readonly name?: string | undefined;
 }
@@ -42,6 +41,9 @@ export function runConfigSchema(options: {
   const environments = options.environments.map((entry) =>
     entry.options.strict().safeExtend({ id: z.literal(entry.id).describe(entry.description) }),
   );
+  const weighted = environments.map((one) =>
+    one.safeExtend({ weight: z.number().positive().default(1), name: z.string().min(1).optional() }),
+  );
   const shape = {
     seed,
     output: z.string().min(1).optional().describe("The run folder. By default runs/ and the name of the config file."),
@@ -50,28 +52,54 @@ export function runConfigSchema(options: {
       .describe("The trackers of the run: tensorboard, { type: mlflow, url, experiment }. See trackers.md."),
     health: healthSettingsSchema.prefault({} as never),
     environment: z
-      .discriminatedUnion("id", environments as unknown as [z.ZodObject, ...z.ZodObject[]])
+      .discriminatedUnion("id", cases(environments))
       .optional()
       .describe("The environment to train in.") as unknown as z.ZodType<RunConfig["environment"]>,
     environments: z
-      .array(weightedEnvironment)
+      // The reference lists the options of an environment once, under environment.
+      .array(z.record(z.string(), z.json()).pipe(z.discriminatedUnion("id", cases(weighted)) as never))
       .min(1)
       .optional()
       .describe(
         "Several environments in one run, instead of environment. Each has an id, options, a weight (1 by default) and a name.",
-      ),
+      ) as unknown as z.ZodType<RunConfig["environments"]>,
     ...training,
     stages: z
       .array(z.record(z.string(), z.json()))
       .optional()
       .describe("Runs one after the other. Each uses this config with its own keys merged into it. See training.md."),
   };
-  return z.strictObject(shape).check((context) => {
-    const { environment, environments: several } = context.value;
-    if ((environment === undefined) !== (several === undefined)) return;
-    const message = "set either environment or environments (several at once)";
-    context.issues.push({ code: "custom", message, input: context.value, path: [] });
-  }) as unknown as z.ZodType<RunConfig>;
+  return z
+    .strictObject(shape)
+    .check((context) => {
+      const { environment, environments: several } = context.value;
+      if ((environment === undefined) !== (several === undefined)) return;
+      const message = "set either environment or environments (several at once)";
+      context.issues.push({ code: "custom", message, input: context.value, path: [] });
+    })
+    .transform(({ environment, environments: several, ...rest }) =>
+      completeSections({
+        environment: environment && idFirst(environment),
+        environments: several?.map(idFirst),
+        ...rest,
+      } as RunConfig),
+    );
+}
+
+/** Returns the part of a run's config that the trainer takes. */
+export function trainingPart(config: RunConfig): TrainingConfig {
+  const { environment: _, environments: __, output: ___, trackers: ____, health: _____, ...training } = config;
+  return completeConfig(training);
+}
+
+/** Returns the options with the id first, for people. */
+function idFirst({ id, ...options }: EnvironmentConfig): EnvironmentConfig {
+  return { id, ...options };
+}
+
+/** Returns schemas as the cases of a union. */
+function cases(schemas: readonly z.ZodObject[]): [z.ZodObject, ...z.ZodObject[]] {
+  return schemas as [z.ZodObject, ...z.ZodObject[]];
 }
 
 /** Returns every key that a config file may have, for these environments and algorithms. */
@@ -82,14 +110,3 @@ export function configKeys(known: {
   const { environments, algorithms } = known;
   return configReference(runConfigSchema({ environments: environments.list(), algorithms }));
 }
-
-/** Its other options are checked when the environment is created. */
-const weightedEnvironment = z.record(z.string(), z.json()).check((context) => {
-  const { id, weight = 1, name = "" } = context.value;
-  const refuse = (key: string, message: string): void => {
-    context.issues.push({ code: "custom", message, input: context.value[key], path: [key] });
-  };
-  if (typeof id !== "string") refuse("id", "an environment needs an id");
-  if (typeof weight !== "number" || !(weight > 0)) refuse("weight", "the weight must be a number above 0");
-  if (typeof name !== "string") refuse("name", "the name must be a text");
-}) as unknown as z.ZodType<WeightedEnvironmentConfig>;

@@ -1,12 +1,11 @@
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { mixedEnvironment } from "../core/environment/mixed-environment.ts";
-import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from "../core/environment/registry.ts";
+import { createEnvironment, type EnvironmentRegistry, type OpenNamedPolicy } from "../core/environment/registry.ts";
 import type { RunConfig } from "./run-config.ts";
 
 /**
- * Opens the environment of a run and returns it with its options: one environment, or several mixed by weight. `open`
- * opens the policies that options name. Throws `config.invalid` for wrong options, and for environments that cannot be
- * mixed.
+ * Opens the environment of a checked config and returns it with its options: one environment, or several mixed by weight.
+ * `open` opens the policies that options name. Throws `config.invalid` for environments that cannot be mixed.
  */
 export async function runEnvironment(
   { environment, environments = [], seed }: Pick<RunConfig, "environment" | "environments" | "seed">,
@@ -14,15 +13,12 @@ export async function runEnvironment(
 ): Promise<{ readonly environment: EnvironmentDefinition; readonly options: Readonly<Record<string, unknown>> }> {
   if (environment !== undefined) {
     const { id, ...options } = environment;
-    return { environment: await openEnvironment(registry.get(id), { options, open }), options };
+    return { environment: await createEnvironment(registry.get(id), { options, open }), options };
   }
   const parts: Parameters<typeof mixedEnvironment>[0][number][] = [];
   for (const { id, weight, name, ...options } of environments) {
-    parts.push({
-      environment: await openEnvironment(registry.get(id), { options, open }),
-      weight,
-      name,
-    });
+    const environment = await createEnvironment(registry.get(id), { options, open });
+    parts.push({ environment, weight, name });
   }
   return { environment: mixedEnvironment(parts, { seed }) as EnvironmentDefinition, options: { environments } };
 }

@@ -1,11 +1,7 @@
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { canonicalJson } from "../core/taskset/canonical-json.ts";
-import { type Catalog, engineOptions } from "./catalog.ts";
-import type { RunConfig } from "./run-config.ts";
-
-/** The part of a config with the settings of the embedded engine. */
-export type EngineConfig = Pick<RunConfig, "model" | "training">;
+import type { Catalog } from "./catalog.ts";
 
 /**
  * The embedded engine of a command. It starts when the first model needs it, and all models of the command run on it.
@@ -13,33 +9,27 @@ export type EngineConfig = Pick<RunConfig, "model" | "training">;
  */
 export interface SharedEngine extends AsyncDisposable {
   backend(): Promise<TrainingBackend>;
-  /** Returns the engine if it has started with the settings of this config. */
-  runningAs(config: EngineConfig): Promise<TrainingBackend> | undefined;
+  /** Returns the engine if it has started with these options. */
+  runningAs(options: OnnxBackendOptions): Promise<TrainingBackend> | undefined;
 }
 
-/** Creates a {@link SharedEngine} with the settings of a config. */
+/** Creates a {@link SharedEngine} with these options. */
 export function createSharedEngine(options: {
   readonly catalog: Pick<Catalog, "createBackend">;
-  readonly config: EngineConfig;
+  readonly engine: OnnxBackendOptions;
 }): SharedEngine {
-  const { catalog, config } = options;
+  const { catalog, engine } = options;
   let started: Promise<TrainingBackend> | undefined;
-  const keyOf = ({ model, training }: EngineConfig): string =>
-    canonicalJson(JSON.parse(JSON.stringify(engineOptions(model, training))));
+  const keyOf = (given: OnnxBackendOptions): string => canonicalJson(JSON.parse(JSON.stringify(given)));
   return {
     backend: () => {
-      started ??= catalog.createBackend(config);
+      started ??= catalog.createBackend(engine);
       return started;
     },
-    runningAs: (wanted) => (keyOf(wanted) === keyOf(config) ? started : undefined),
+    runningAs: (wanted) => (keyOf(wanted) === keyOf(engine) ? started : undefined),
     [Symbol.asyncDispose]: async () => {
       const backend = await started?.catch(() => undefined);
       await backend?.[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Returns the engine settings for a device that the command line names. */
-export function engineOn(device = "auto"): EngineConfig {
-  return parseTrainingConfig({ algorithm: { id: "sft" }, model: { path: "-", device: device as "auto" } });
 }

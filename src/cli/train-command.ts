@@ -1,12 +1,9 @@
 import { existsSync } from "node:fs";
-import { basename, extname, join } from "node:path";
-import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { basename, dirname, extname, join } from "node:path";
 import { checkFrozenAgents } from "../../trainers/training/frozen-agents.ts";
 import { planStages } from "../../trainers/training/stages.ts";
 import { train } from "../../trainers/training/train.ts";
 import { LyceumError } from "../contract/errors/index.ts";
-import type { Json } from "../contract/json.ts";
-import { withoutSecretValues } from "../core/text/url-secrets.ts";
 import { watchHealth } from "../reports/health/index.ts";
 import { createTrackers } from "../reports/trackers/index.ts";
 import {
@@ -17,14 +14,16 @@ import {
   TrainingProgress,
 } from "../reports/training/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
+import { engineOptions } from "./catalog.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { loadStages } from "./load-stages.ts";
 import { translateOverrides } from "./migrate/translate-overrides.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
 import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 import { probeCommand } from "./probe-command.ts";
+import { recordedKeys } from "./recorded-keys.ts";
 import { resumedRun } from "./resumed-run.ts";
-import { configKeys, type RunConfig } from "./run-config.ts";
+import { configKeys, trainingPart } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
 
 /**
@@ -36,7 +35,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
   const { catalog, signal, view } = options;
   const { set, epochs, notes } = translateOverrides(args.set, { keys: configKeys(catalog) });
   for (const note of notes) view.stream.write(`${visibleText(note)}\n`);
-  const loaded = await loadStages({ path: args.config, overrides: set, catalog });
+  const loaded = await loadStages({ path: args.config, overrides: set, epochs: args.numEpochs ?? epochs, catalog });
   const stageNames = loaded.map(({ name }) => name);
   const resumed =
     typeof args.resume === "string"
@@ -44,40 +43,27 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
       : args.output;
   const resume = args.resume !== false;
   const output = resumed ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
-  await using opener = createPolicyOpener({ catalog, engine: loaded[0]!.config, signal });
+  await using opener = createPolicyOpener({ catalog, engine: engineOptions(loaded[0]!.config), signal });
   const runs: PreparedRun[] = [];
-  for (const { name, config: given, environments, algorithms } of loaded) {
+  for (const { name, config, environments, algorithms } of loaded) {
     const opening = { registry: environments, open: opener.open };
-    const { environment, options: environmentOptions } = await runEnvironment(given, opening);
-    const { models, policies } = given.agents;
+    const { environment, options: environmentOptions } = await runEnvironment(config, opening);
+    const { models, policies } = config.agents;
     const { agents } = environment.spec;
     checkFrozenAgents({ agents, frozen: Object.keys(policies), models: Object.keys(models) });
-    const config = withEpochs(given, args.numEpochs ?? epochs);
-    const training = trainingConfig(config);
+    const training = trainingPart(config);
     runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume });
   }
   if (args.probe === true) return await probeCommand(runs, { ...options, opener });
-  if (runs[0]!.name === undefined) return await runOne(runs[0]!, { ...options, opener, runOutput: output });
+  const running = { ...options, opener, runOutput: output, configPath: args.config };
+  if (runs[0]!.name === undefined) return await runOne(runs[0]!, running);
   const stages = runs.map(({ name, training, ...run }) => ({ ...run, name: name!, config: training }));
   for (const { name, ...stage } of await planStages({ stages, output, resume })) {
     const run = runs.find((candidate) => candidate.name === name)!;
     view.stream.write(`stage ${visibleText(name)}\n`);
     const { config: training, output: folder, resume } = stage;
-    await runOne({ ...run, training, output: folder, resume }, { ...options, opener, runOutput: output });
+    await runOne({ ...run, training, output: folder, resume }, running);
   }
-}
-
-function trainingConfig(config: RunConfig): TrainingConfigInput {
-  const {
-    environment: _,
-    environments: __,
-    output: ___,
-    trackers: ____,
-    health: _____,
-    stages: ______,
-    ...training
-  } = config;
-  return training as TrainingConfigInput;
 }
 
 async function runOne(
@@ -86,11 +72,13 @@ async function runOne(
     readonly opener: PolicyOpener;
     /** The folder of the command. The folder of a stage is inside it. */
     readonly runOutput: string;
+    /** The path of the config. */
+    readonly configPath: string;
   },
 ): Promise<void> {
   const { catalog, view, signal, resumeCommand, runOutput } = options;
-  const { config, environment, environmentOptions, algorithms, output, resume } = run;
-  const { training, ...players } = await openFrozen(run, options.opener);
+  const { config, training, environment, environmentOptions, algorithms, output, resume } = run;
+  const players = await openFrozen(run, options.opener);
   await using opened = await openBackend(config, { catalog, opener: options.opener });
   const { backend } = opened;
   const progress = new TrainingProgress();
@@ -99,11 +87,10 @@ async function runOne(
     progress,
     ...{ environment, environmentOptions, ...players, algorithms, backend, output, resume, signal },
   });
-  const plainConfig = withoutSecretValues(JSON.parse(JSON.stringify(config)) as Json);
   const watched = watchHealth(events, { settings: config.health, history: () => recordedEvents(output) });
   const recorded = recordRun(watched, {
     folder: output,
-    config: plainConfig,
+    config: recordedKeys(config, { from: dirname(options.configPath), to: output }),
     trackers: createTrackers(config.trackers, process.env),
     signal,
   });
@@ -128,11 +115,4 @@ async function runOne(
           : `A checkpoint is saved in ${end.checkpoint}. Continue with:\n\n  ${resumeCommand(runOutput)}\n`,
     });
   }
-}
-
-/** Returns the config with epochs instead of steps, if the command line sets them. */
-function withEpochs(config: RunConfig, epochs: number | undefined): RunConfig {
-  if (epochs === undefined) return config;
-  const { steps: _, ...training } = config.training;
-  return { ...config, training: { ...training, epochs } };
 }

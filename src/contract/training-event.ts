@@ -1,4 +1,5 @@
 import type { ErrorData } from "./errors/index.ts";
+import type { Json } from "./json.ts";
 
 /** An event of a training run. The terminal view, metrics.jsonl and the report are all created from these events. */
 export type TrainingEvent =
@@ -29,6 +30,11 @@ export interface RunStartEvent {
   readonly learningRate?: { readonly value: number; readonly defaultOf?: string };
   /** The total number of steps of the run. */
   readonly steps: number;
+  /**
+   * The resolved config of the run, with the environment's id and options, as a config file has them. Without secrets in
+   * URLs. metrics.jsonl has it in its header.
+   */
+  readonly config?: Json;
   /** The number of steps of the run that this one resumes. 0 for a new run. */
   readonly resumedFrom: number;
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { engineOptions, openCatalog } from "../../src/cli/catalog.ts";
-import { parseTrainingConfig, type TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { checkConfig, type TrainingConfigInput } from "../../trainers/config/training-config.ts";
 
 const parse = (model: Partial<TrainingConfigInput["model"]>) =>
-  parseTrainingConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model } });
+  checkConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model } });
 
 describe("the backend of a config", () => {
   it("is created with every key that selects what runs the model", () => {
     const { model, training } = parse({ device: "cuda", precision: "float16", deviceIndex: 3, threads: 2 });
-    expect(engineOptions(model, training)).toEqual({
+    expect(engineOptions({ model, training })).toEqual({
       device: "cuda",
       precision: "float16",
       deviceIndex: 3,
@@ -16,7 +16,7 @@ describe("the backend of a config", () => {
       maxTokensPerMicroBatch: training.maxTokensPerMicroBatch,
     });
     const plain = parse({});
-    expect(Object.keys(engineOptions(plain.model, plain.training))).toEqual(["device", "maxTokensPerMicroBatch"]);
+    expect(Object.keys(engineOptions(plain))).toEqual(["device", "maxTokensPerMicroBatch", "precision"]);
   });
 
   it.each<[string, Parameters<typeof parse>[0], RegExp, RegExp]>([
@@ -37,7 +37,7 @@ describe("the backend of a config", () => {
     ["any GPU that is not there", { deviceIndex: 99 }, /"cuda" of index 99 does not work/, /count from 0/],
   ])("is refused with a typed error: %s", async (_, model, message, hint) => {
     const { createBackend } = await openCatalog();
-    await expect(createBackend(parse(model))).rejects.toMatchObject({
+    await expect(createBackend(engineOptions(parse(model)))).rejects.toMatchObject({
       code: "backend.unsupported",
       message: expect.stringMatching(message),
       hint: expect.stringMatching(hint),

@@ -9,6 +9,7 @@ import { evalCommand } from "../../src/cli/eval-command.ts";
 import { checkThresholds, parseThresholds } from "../../src/cli/eval-thresholds.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import { rescoreCommand } from "../../src/cli/rescore-command.ts";
+import type { LyceumError } from "../../src/contract/errors/index.ts";
 import { evaluated, temporaryFolder } from "../evaluation/answer-environment.ts";
 import { evalFolder } from "./eval-folder.ts";
 
@@ -75,8 +76,9 @@ it.each([
     .replace("ENV", join(folder, "uneven.ts"))
     .replace("TRAINING", folder);
   await writeFile(join(folder, "metrics.jsonl"), "");
-  const error = (await thrownBy(filled)) as Error;
+  const error = (await thrownBy(filled)) as LyceumError;
   expect(error.message).toContain(text);
+  if (/benchmark "|not a benchmark/.test(text)) expect(error.hint).toContain("--env");
   expect(exitCodeOf(error)).toBe(2);
   expect(existsSync(join(folder, "a/index.jsonl"))).toBe(false);
 });

@@ -53,6 +53,12 @@ describe("infoText", () => {
     }
   });
 
+  it("says how to install a runtime that is missing", () => {
+    const missing = { error: "It is not installed.", hint: "Run npm install in your project." };
+    const text = infoText({ ...info, onnxruntime: missing, devices: [] }, { width: 80, color: false });
+    expect(text).toMatch(/\nONNX Runtime {2}It is not installed\.\n {14}Run npm install in your project\.\n/);
+  });
+
   it("shows in one line the error that prevents the runtime from loading", () => {
     const text = infoText(
       { ...info, onnxruntime: { error: "not\u001b[2J\nthere" }, devices: [] },

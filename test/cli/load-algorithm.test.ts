@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openCatalog } from "../../src/cli/catalog.ts";
-import { loadRunConfig } from "../../src/cli/load-run-config.ts";
+import { loadStages } from "../../src/cli/load-stages.ts";
 
 const definition = `
 import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
@@ -19,7 +19,8 @@ async function load(files: Readonly<Record<string, string>>, overrides: readonly
   const folder = await mkdtemp(join(tmpdir(), "lyceum-algorithm-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-  return loadRunConfig({ path: join(folder, "train.yaml"), overrides, catalog: await openCatalog() });
+  const [run] = await loadStages({ path: join(folder, "train.yaml"), overrides, catalog: await openCatalog() });
+  return run!;
 }
 
 const rest = "environment: math\nmodel: { scratch: {} }\n";

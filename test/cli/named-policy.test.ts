@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openNamedPolicy } from "../../src/cli/named-policy.ts";
-import { createSharedEngine, engineOn } from "../../src/cli/shared-engine.ts";
+import { createSharedEngine } from "../../src/cli/shared-engine.ts";
 import { textMessage, textOf } from "../../src/contract/message.ts";
 import type { ActRequest } from "../../src/contract/policy.ts";
 import { defaultSampling } from "../../src/contract/sampler.ts";
@@ -19,7 +19,7 @@ afterEach(() => void vi.unstubAllEnvs());
 
 const engine = createSharedEngine({
   catalog: { createBackend: () => Promise.reject(new Error("No engine is needed here.")) },
-  config: engineOn("cpu"),
+  engine: { device: "cpu" },
 });
 
 async function say(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openCatalog } from "../../src/cli/catalog.ts";
 import { createProgram, type TrainArguments } from "../../src/cli/create-program.ts";
-import { loadRunConfig } from "../../src/cli/load-run-config.ts";
+import { loadStages } from "../../src/cli/load-stages.ts";
 import { resumeCommand } from "../../src/cli/resume-command.ts";
 import type { RunConfig } from "../../src/cli/run-config.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
@@ -41,7 +41,7 @@ async function load(...argv: string[]): Promise<RunConfig> {
   const path = join(folder, "train.yaml");
   await writeFile(path, yaml);
   const { set } = await parse(...argv);
-  return (await loadRunConfig({ path, overrides: set, catalog: await openCatalog() })).config;
+  return (await loadStages({ path, overrides: set, catalog: await openCatalog() }))[0]!.config;
 }
 
 it("--override takes several changes, may be repeated, and ends where another option begins", async () => {

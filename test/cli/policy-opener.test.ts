@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Catalog, openCatalog } from "../../src/cli/catalog.ts";
 import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
-import { engineOn } from "../../src/cli/shared-engine.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { trainedFolder } from "./trained-folder.ts";
@@ -50,7 +49,7 @@ async function countedRooms(): Promise<{
 test("the models of a command run on one engine, and each is opened once", async () => {
   const { catalog, engines } = await countedRooms();
   {
-    await using opener = createPolicyOpener({ catalog, engine: engineOn("cpu"), signal });
+    await using opener = createPolicyOpener({ catalog, engine: { device: "cpu" }, signal });
     const model = join(folder, "runs/lora/model");
     const judge = await opener.open(model, "judge");
     expect(await opener.open(model, "expert")).toBe(judge);

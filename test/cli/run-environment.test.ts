@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openCatalog } from "../../src/cli/catalog.ts";
-import { loadRunConfig } from "../../src/cli/load-run-config.ts";
+import { loadStages } from "../../src/cli/load-stages.ts";
 import { runEnvironment } from "../../src/cli/run-environment.ts";
 
 const rest = "algorithm: grpo\nmodel: { scratch: {} }\n";
@@ -12,11 +12,8 @@ async function load(text: string, overrides: readonly string[] = []) {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-mixture-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "train.yaml"), text + rest);
-  const { config, environments } = await loadRunConfig({
-    path: join(folder, "train.yaml"),
-    overrides,
-    catalog: await openCatalog(),
-  });
+  const [run] = await loadStages({ path: join(folder, "train.yaml"), overrides, catalog: await openCatalog() });
+  const { config, environments } = run!;
   const open = (): never => {
     throw new Error("No policy is named here.");
   };
@@ -27,10 +24,11 @@ it("mixes the environments that a config lists, with their options, weights and 
   const list = "environments:\n  - { id: math, weight: 3, maxTurns: 2 }\n  - number-guessing\n";
   const { environment, options } = await load(list, ["environments.1.name=games"]);
   expect(environment.spec).toMatchObject({ id: "math+number-guessing" });
-  expect(options).toEqual({
+  // The options of each are checked and complete, as those of a single environment are.
+  expect(options).toMatchObject({
     environments: [
-      { id: "math", weight: 3, maxTurns: 2 },
-      { id: "number-guessing", name: "games" },
+      { id: "math", weight: 3, maxTurns: 2, answerOnly: false },
+      { id: "number-guessing", weight: 1, name: "games" },
     ],
   });
   const tasks = await environment.tasks("train");
@@ -51,7 +49,7 @@ it.each<[string, string, object]>([
     { code: "config.invalid", message: expect.stringContaining("either environment") },
   ],
   ["neither", "", { code: "config.invalid", message: expect.stringContaining("either environment") }],
-  ["an unknown one", "environments: [matg]\n", { code: "config.unknown-name", hint: expect.stringContaining("math") }],
+  ["an unknown one", "environments: [matg]\n", { code: "config.invalid", hint: expect.stringContaining("math") }],
   [
     "a weight of 0",
     "environments:\n  - { id: math, weight: 0 }\n",
@@ -60,7 +58,11 @@ it.each<[string, string, object]>([
   [
     "an option of another",
     "environments: [{ id: math, minReward: 1 }]\n",
-    { code: "config.invalid", message: expect.stringContaining('"math"') },
+    {
+      code: "config.invalid",
+      message: expect.stringMatching(/train\.yaml:1:\d+: unknown key "minReward" in environments\.0/),
+      hint: expect.stringContaining("maxTurns"),
+    },
   ],
   [
     "games of other agents",

@@ -66,6 +66,7 @@ export const metricsCases: readonly MetricsCase[] = [
   withKl("grpo", { surrogate: "ratio" }),
   withKl("gspo"),
   withKl("cispo"),
+  withKl("grpo", { klIn: "reward" }),
   { name: "masked truncation", config: { algorithm: { id: "grpo", maskTruncated: true } } },
   { name: "reward components", environment: components },
   { name: "play while learning", config: { rollout: { maxStaleness: 1 } } },

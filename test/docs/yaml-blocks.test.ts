@@ -9,7 +9,7 @@ import { readPolicySettings } from "../../src/cli/policy-settings.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { policySpec } from "../../trainers/config/model-config.ts";
-import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
+import { checkConfig } from "../../trainers/config/training-config.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
   hub = await createTinyHub();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   adapter = await mkdtemp(join(tmpdir(), "lyceum-adapter-"));
-  const { model } = parseTrainingConfig({
+  const { model } = checkConfig({
     algorithm: { id: "sft" },
     model: { scratch: {}, adapter: { type: "lora" } },
   });

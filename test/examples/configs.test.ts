@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { openCatalog } from "../../src/cli/catalog.ts";
-import { loadRunConfig } from "../../src/cli/load-run-config.ts";
+import { loadStages } from "../../src/cli/load-stages.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { pythonSandbox } from "../environments/python-sandbox.ts";
@@ -73,7 +73,8 @@ const passes: Readonly<Record<string, readonly [epochs: number, tasks: number]>>
 
 async function load(file: string, overrides: readonly string[] = []) {
   const catalog = await openCatalog();
-  const { config } = await loadRunConfig({ path: join(folder, file), overrides, catalog });
+  const [run] = await loadStages({ path: join(folder, file), overrides, catalog });
+  const { config } = run!;
   const { id, ...options } = config.environment!;
   return { config, environment: () => catalog.environments.create(id, options) };
 }

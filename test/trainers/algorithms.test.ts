@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { noBaseline } from "../../trainers/advantages/index.ts";
-import { algorithms, defineAlgorithm, grpo, sft } from "../../trainers/algorithms/index.ts";
+import { type Algorithm, algorithms, defineAlgorithm } from "../../trainers/algorithms/index.ts";
+import { createAlgorithm } from "../../trainers/config/resolve-config.ts";
+import { checkConfig } from "../../trainers/config/training-config.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { needsReference } from "../../trainers/losses/loss.ts";
 import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+
+/** Creates the algorithm of a config with these settings. */
+const created = (id: string, settings: object = {}): Algorithm =>
+  createAlgorithm(checkConfig({ algorithm: { id, ...settings }, model: { scratch: {} } }));
 
 describe("algorithms", () => {
   it("are found by id, and an unknown id names the nearest", () => {
@@ -15,12 +21,12 @@ describe("algorithms", () => {
   });
 
   it("consist of the expected parts", () => {
-    expect(sft.create()).toMatchObject({
+    expect(created("sft")).toMatchObject({
       rollout: { actor: "demonstration", groupSize: 1, dropGroupsWithoutSignal: false, resampleRounds: 0 },
       loss: { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" },
       updates: { epochs: 1, minibatches: 1 },
     });
-    expect(grpo.create({ klWeight: 0.04, klEstimator: "k1", clipHigh: 0.28, minibatches: 2 })).toMatchObject({
+    expect(created("grpo", { klWeight: 0.04, klEstimator: "k1", clipHigh: 0.28, minibatches: 2 })).toMatchObject({
       rollout: { actor: "policy", groupSize: 8 },
       loss: {
         terms: [
@@ -33,15 +39,15 @@ describe("algorithms", () => {
   });
 
   it("need a reference only for a KL term", () => {
-    expect(needsReference(grpo.create().loss)).toBe(false);
-    expect(needsReference(grpo.create({ klWeight: 1e-9 }).loss)).toBe(true);
-    expect(needsReference(sft.create().loss)).toBe(false);
+    expect(needsReference(created("grpo").loss)).toBe(false);
+    expect(needsReference(created("grpo", { klWeight: 1e-9 }).loss)).toBe(true);
+    expect(needsReference(created("sft").loss)).toBe(false);
   });
 
   it("refuse unknown settings", () => {
-    expect(() => grpo.create({ groupSize: 1 })).toThrow(expect.objectContaining({ code: "config.invalid" }));
-    expect(() => sft.create({ clipLow: 1 } as never)).toThrow(expect.objectContaining({ code: "config.invalid" }));
-    expect(() => grpo.create({ advantage: "zscore" })).toThrow(/advantage/);
+    expect(() => created("grpo", { groupSize: 1 })).toThrow(expect.objectContaining({ code: "config.invalid" }));
+    expect(() => created("sft", { clipLow: 1 })).toThrow(expect.objectContaining({ code: "config.invalid" }));
+    expect(() => created("grpo", { advantage: "zscore" })).toThrow(/advantage/);
   });
 
   it("of users train in the same way as those of Lyceum", async () => {

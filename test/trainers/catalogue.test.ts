@@ -51,7 +51,7 @@ describe("every algorithm learns, and does not learn with one part broken", () =
     expect(gain).toBeGreaterThan(entry.margin);
     expect(found).toEqual([]);
     const definition = algorithms.get(entry.id);
-    const spoiled = { ...definition, create: (settings: unknown) => entry.control(definition.create(settings)) };
+    const spoiled = { ...definition, create: (settings: never) => entry.control(definition.create(settings)) };
     expect((await learnt(entry, { seed, algorithms: [spoiled] })).gain).toBeLessThan(entry.margin / 2);
   });
 });

@@ -1,15 +1,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { algorithms } from "../../trainers/algorithms/index.ts";
-import { type ModelConfigInput, modelConfigSchema } from "../../trainers/config/model-config.ts";
-import { defaultLearningRate } from "../../trainers/update/default-learning-rate.ts";
+import type { ModelConfigInput } from "../../trainers/config/model-config.ts";
+import { resolveConfig } from "../../trainers/config/resolve-config.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
 const lora = { type: "lora" } as const;
 const rateOf = async (model: ModelConfigInput, id: string): Promise<number> => {
-  const algorithm = algorithms.get(id).create();
-  return (await defaultLearningRate({ model: modelConfigSchema.parse(model), algorithm })).learningRate;
+  return (await resolveConfig({ algorithm: { id }, model })).training.learningRate;
 };
 
 /** Creates a folder with these files. */

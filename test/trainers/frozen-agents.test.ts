@@ -156,7 +156,7 @@ describe("a frozen agent", () => {
   it.each(cases)("does not stop the other from learning, except with a broken part: $name", async ({ entry }) => {
     expect(await gain(entry)).toBeGreaterThan(0.3);
     const definition = algorithms.get(entry.id);
-    const spoiled = { ...definition, create: (settings: unknown) => entry.control(definition.create(settings)) };
+    const spoiled = { ...definition, create: (settings: never) => entry.control(definition.create(settings)) };
     expect(await gain(entry, [spoiled])).toBeLessThan(0.1);
   });
 

@@ -244,12 +244,12 @@ describe("stages with frozen agents", () => {
     const begins = Object.fromEntries(
       (await planStages({ stages: all, output: `${output}-plan` })).map(({ name, config }) => [
         name,
-        config.agents?.models,
+        config.agents.models,
       ]),
     );
     const path = (name: string, agent: string): object => ({ path: join(`${output}-plan`, name, "model", agent) });
-    expect(begins).toEqual({
-      both: undefined,
+    expect(begins).toMatchObject({
+      both: {},
       left: { left: path("both", "left") },
       right: { right: path("both", "right") },
       end: { left: path("left", "left"), right: path("right", "right") },
@@ -266,7 +266,7 @@ describe("stages with frozen agents", () => {
   it("start from an agent's own model if it was frozen until then", async () => {
     const output = await temporaryFolder();
     const [, second] = await planStages({ stages: [stage("left", ["right"]), stage("both", [])], output });
-    expect(second!.config.agents!.models).toEqual({
+    expect(second!.config.agents.models).toMatchObject({
       left: { path: join(output, "left", "model", "left") },
       right: { scratch: {} },
     });

@@ -5,7 +5,11 @@ import type { ModelConfig } from "../../trainers/config/model-config.ts";
 import { startingModels } from "../../trainers/models/team-models.ts";
 import { temporaryFolder } from "./run-training.ts";
 
-const adapter = { type: "lora" } as const;
+const base: ModelConfig = {
+  adapter: { type: "lora", start: "continue", dropout: 0 },
+  device: "cpu",
+  precision: "float32",
+};
 const both = { all: ["aux", "main"], trained: ["aux", "main"] };
 
 /** Creates a folder with an adapter for each of these agents. */
@@ -28,7 +32,7 @@ function starting(
   } = {},
 ) {
   const { weights = "separate", models = {}, exported = "nowhere" } = more;
-  const config = { model: { path, adapter, device: "cpu" }, agents: { weights, models } } as const;
+  const config = { model: { ...base, path }, agents: { weights, models } };
   return startingModels(config, { agents, exported: async () => exported });
 }
 
@@ -36,17 +40,17 @@ it("each agent starts from its own model of a team", async () => {
   const team = await teamFolder("aux", "main");
   const { agents } = await starting(team, both);
   expect(agents.models).toEqual({
-    aux: { path: join(team, "aux"), adapter, device: "cpu" },
-    main: { path: join(team, "main"), adapter, device: "cpu" },
+    aux: { ...base, path: join(team, "aux") },
+    main: { ...base, path: join(team, "main") },
   });
 });
 
 it("an agent with its own model in the config keeps it, and a frozen one needs none", async () => {
   const team = await teamFolder("main");
-  const own: ModelConfig = { path: "owner/name", adapter, device: "cpu" };
+  const own: ModelConfig = { ...base, path: "owner/name" };
   expect((await starting(team, both, { models: { aux: own } })).agents.models.aux).toEqual(own);
   const { model, agents } = await starting(team, { all: both.all, trained: ["main"] });
-  expect(agents.models).toEqual({ main: { path: join(team, "main"), adapter, device: "cpu" } });
+  expect(agents.models).toEqual({ main: { ...base, path: join(team, "main") } });
   expect(model.path).toBe(join(team, "main"));
 });
 
@@ -78,7 +82,7 @@ it("agents start from the exported models of a checkpoint", async () => {
 
 it("an agent whose model path is a team gets its own model of the team", async () => {
   const team = await teamFolder("aux", "main");
-  const own: ModelConfig = { path: team, adapter, device: "cpu" };
+  const own: ModelConfig = { ...base, path: team };
   const { agents } = await starting("owner/name", both, { models: { aux: own } });
   expect(agents.models).toEqual({ aux: { ...own, path: join(team, "aux") } });
   await expect(starting("owner/name", both, { models: { third: own } })).rejects.toMatchObject({

@@ -62,11 +62,14 @@ export interface UpdateSchedule {
 }
 
 /** An algorithm that a config can name, with the schema of its settings. */
-export interface AlgorithmDefinition<Settings = unknown> {
+export interface AlgorithmDefinition {
   readonly id: string;
   readonly description: string;
   /** A strict schema. Every key has a description, and a default if one is sensible. */
   readonly settings: z.ZodObject;
-  /** Creates the algorithm. Throws `config.invalid` with all problems of the settings. */
-  create(settings?: Settings): Algorithm;
+  /**
+   * Creates the algorithm from the values that `settings` returned for a config. The config's settings are checked once,
+   * with the rest of the config. The type `never` makes every other call a type error.
+   */
+  create(settings: never): Algorithm;
 }

@@ -3,7 +3,7 @@ import { groupZScore } from "../advantages/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
-import { type ClipSettings, clipSettings, type GroupSettings, groupSettings } from "./group-settings.ts";
+import { clipSettings, groupSettings } from "./group-settings.ts";
 
 const settings = z.strictObject({
   ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true }),
@@ -15,7 +15,7 @@ const settings = z.strictObject({
  * weight of the token's gradient. Tokens keep their gradient if their ratio is clipped, so rare tokens are still
  * trained.
  */
-export const cispo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
+export const cispo: AlgorithmDefinition = defineAlgorithm({
   id: "cispo",
   description: "GRPO in which tokens with a clipped ratio keep their gradient.",
   settings,

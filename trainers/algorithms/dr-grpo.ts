@@ -3,7 +3,7 @@ import { groupMean } from "../advantages/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
-import { type ClipSettings, clipSettings, type GroupSettings, groupSettings } from "./group-settings.ts";
+import { clipSettings, groupSettings } from "./group-settings.ts";
 
 const settings = z.strictObject({
   ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true, lossAggregation: { fixedLength: 256 } }),
@@ -14,7 +14,7 @@ const settings = z.strictObject({
  * Dr. GRPO (Liu et al. 2025, https://arxiv.org/abs/2503.20783): GRPO without its two biases. Advantages are not divided
  * by the group's standard deviation. Tokens of long and short completions have the same weight.
  */
-export const drGrpo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
+export const drGrpo: AlgorithmDefinition = defineAlgorithm({
   id: "dr-grpo",
   description: "GRPO that does not divide by the standard deviation or by the length.",
   settings,

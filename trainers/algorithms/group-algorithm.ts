@@ -51,7 +51,7 @@ export function groupAlgorithm(
       ...("evaluate" in policy ? { sequence: policy } : {}),
     },
     updates: updateSchedule(settings),
-    maskTruncated: settings.maskTruncated === true,
+    maskTruncated: settings.maskTruncated,
     problemWith: (spec) => turnWeightsProblem(spec, turnWeights) ?? crossProblem(spec, settings),
   };
 }

@@ -44,7 +44,7 @@ export interface UpdateSettings {
   readonly epochs: number;
   readonly minibatches: number;
   readonly targetKl: number | undefined;
-  readonly maskTruncated: boolean | undefined;
+  readonly maskTruncated: boolean;
   readonly importanceCap: number | undefined;
 }
 
@@ -202,9 +202,9 @@ export function updateSettings(
       .describe("Stop the updates on a batch if the KL divergence from the policy that sampled it exceeds this."),
     maskTruncated: z
       .boolean()
-      .optional()
+      .default(false)
       .describe(
-        "Exclude episodes with a cut-off completion (at sampling.maxTokens) from the loss. Their rewards still count for the baseline. false when absent.",
+        "Exclude episodes with a cut-off completion (at sampling.maxTokens) from the loss. Their rewards still count for the baseline.",
       ),
     importanceCap: z
       .number()

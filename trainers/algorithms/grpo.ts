@@ -4,7 +4,7 @@ import type { LossTerm } from "../backend/loss-term.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
-import { type ClipSettings, clipSettings, type GroupSettings, groupSettings } from "./group-settings.ts";
+import { clipSettings, groupSettings } from "./group-settings.ts";
 
 const settings = z.strictObject({
   ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true }),
@@ -21,18 +21,12 @@ const settings = z.strictObject({
     ),
 });
 
-/** The settings of {@link grpo}. The schema above describes each one. */
-export interface GrpoSettings extends Partial<GroupSettings & ClipSettings> {
-  readonly advantage?: string;
-  readonly surrogate?: "clipped" | "ratio" | "none";
-}
-
 /**
  * Group relative policy optimization (Shao et al. 2024, https://arxiv.org/abs/2402.03300). GRPO plays several episodes
  * of each task and compares each with the mean of its group. It raises the probability of completions that scored above
  * the mean, with PPO's clipped loss. A group with equal rewards has no gradient and is skipped.
  */
-export const grpo: AlgorithmDefinition<GrpoSettings> = defineAlgorithm({
+export const grpo: AlgorithmDefinition = defineAlgorithm({
   id: "grpo",
   description: "Group relative policy optimization: the episodes of one task are compared with each other.",
   settings,

@@ -4,7 +4,7 @@ import { gspo as sequenceRatio } from "../losses/gspo.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
-import { type ClipSettings, clipSettings, type GroupSettings, groupSettings } from "./group-settings.ts";
+import { clipSettings, groupSettings } from "./group-settings.ts";
 
 const settings = z.strictObject({
   ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true }),
@@ -16,7 +16,7 @@ const settings = z.strictObject({
  * probability ratio per sequence. Its loss is averaged over sequences. `lossAggregation` applies to the other terms
  * (KL, entropy).
  */
-export const gspo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
+export const gspo: AlgorithmDefinition = defineAlgorithm({
   id: "gspo",
   description: "GRPO with one probability ratio per sequence.",
   settings,

@@ -22,12 +22,6 @@ import { sft } from "./sft.ts";
 
 export type { Algorithm, AlgorithmDefinition, RolloutShape, UpdateSchedule } from "./algorithm.ts";
 export { defineAlgorithm } from "./define-algorithm.ts";
-export type { GroupSettings } from "./group-settings.ts";
-export type { GrpoSettings } from "./grpo.ts";
-export type { PpoSettings } from "./ppo.ts";
-export type { PreferenceSettings } from "./preference-algorithm.ts";
-export type { SftSettings } from "./sft.ts";
-export type { TurnCriticSettings } from "./turn-critic-algorithm.ts";
 export {
   cispo,
   dapo,

@@ -3,7 +3,7 @@ import { groupMean } from "../advantages/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
-import { type GroupSettings, groupSettings, teamDefaults } from "./group-settings.ts";
+import { groupSettings, teamDefaults } from "./group-settings.ts";
 
 const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
 
@@ -11,7 +11,7 @@ const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWitho
  * Multi-agent GRPO (Liu et al. 2025, https://arxiv.org/abs/2508.04652), for agents that share a reward. Each agent
  * compares its completions with their mean return. No ratio, no clipping, no division by the standard deviation.
  */
-export const magrpo: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+export const magrpo: AlgorithmDefinition = defineAlgorithm({
   id: "magrpo",
   description:
     "Multi-agent GRPO: each agent compares its completions by the returns of the joint actions they were part of.",

@@ -3,7 +3,7 @@ import { noBaseline } from "../advantages/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
-import { type GroupSettings, groupSettings, teamDefaults } from "./group-settings.ts";
+import { groupSettings, teamDefaults } from "./group-settings.ts";
 
 const settings = z.strictObject(groupSettings({ ...teamDefaults, leastGroupSize: 1, dropGroupsWithoutSignal: false }));
 
@@ -11,7 +11,7 @@ const settings = z.strictObject(groupSettings({ ...teamDefaults, leastGroupSize:
  * Multi-agent REINFORCE (CoMLRL, https://github.com/OpenMLRL/CoMLRL). Each agent's completions are weighted by their
  * returns, without a baseline.
  */
-export const mareinforce: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+export const mareinforce: AlgorithmDefinition = defineAlgorithm({
   id: "mareinforce",
   description:
     "REINFORCE for a team: each agent weights its completions by the returns of the joint actions they were part of.",

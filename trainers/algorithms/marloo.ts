@@ -3,7 +3,7 @@ import { leaveOneOut } from "../advantages/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
 import { groupAlgorithm } from "./group-algorithm.ts";
-import { type GroupSettings, groupSettings, teamDefaults } from "./group-settings.ts";
+import { groupSettings, teamDefaults } from "./group-settings.ts";
 
 const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
 
@@ -11,7 +11,7 @@ const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWitho
  * Multi-agent RLOO (CoMLRL, https://github.com/OpenMLRL/CoMLRL): MAGRPO with the mean of the other completions as the
  * baseline.
  */
-export const marloo: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+export const marloo: AlgorithmDefinition = defineAlgorithm({
   id: "marloo",
   description: "RLOO for a team: the baseline is the mean of the agent's other completions.",
   settings,

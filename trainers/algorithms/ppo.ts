@@ -8,16 +8,13 @@ import { type ClipSettings, clipSettings } from "./group-settings.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
 /** The settings of PPO and IPPO, with defaults filled in. The schema below describes each one. */
-export interface FullPpoSettings extends ActorCriticSettings, ClipSettings {
+export interface PpoSettings extends ActorCriticSettings, ClipSettings {
   readonly discount: number;
   readonly lambda: number;
 }
 
-/** The settings of {@link ppo} and of IPPO. */
-export type PpoSettings = Partial<FullPpoSettings>;
-
-/** Returns the schema keys of {@link FullPpoSettings}. */
-export function ppoSettings(): SettingsShape<FullPpoSettings> {
+/** Returns the schema keys of {@link PpoSettings}. */
+export function ppoSettings(): SettingsShape<PpoSettings> {
   return {
     ...actorCriticSettings({ epochs: 2, minibatches: 2, critic: "shared" }),
     ...clipSettings({ low: 0.2, high: 0.2 }),
@@ -35,7 +32,7 @@ export function ppoSettings(): SettingsShape<FullPpoSettings> {
  * Proximal policy optimization (Schulman et al. 2017, https://arxiv.org/abs/1707.06347) with generalized advantage
  * estimation. Each token is a step. Its advantage is relative to the value that a critic predicted.
  */
-export const ppo: AlgorithmDefinition<PpoSettings> = defineAlgorithm({
+export const ppo: AlgorithmDefinition = defineAlgorithm({
   id: "ppo",
   description: "Proximal policy optimization: each token is compared with the value that a critic predicted.",
   settings: z.strictObject(ppoSettings()),
@@ -43,7 +40,7 @@ export const ppo: AlgorithmDefinition<PpoSettings> = defineAlgorithm({
 });
 
 /** Creates PPO, for one agent or for each agent of a team. */
-export function createPpo(settings: FullPpoSettings): Algorithm {
+export function createPpo(settings: PpoSettings): Algorithm {
   const { clipLow, clipHigh, critic, valueWeight, valueClip, klIn, klWeight } = settings;
   const credit = actorCritic({
     gamma: settings.discount,
@@ -63,6 +60,6 @@ export function createPpo(settings: FullPpoSettings): Algorithm {
       aggregation: settings.lossAggregation,
     },
     updates: updateSchedule(settings),
-    maskTruncated: settings.maskTruncated === true,
+    maskTruncated: settings.maskTruncated,
   };
 }

@@ -8,7 +8,7 @@ import { updateSettings } from "./group-settings.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
 /** The settings of DPO and MADPO, with defaults filled in. The schema below describes each one. */
-export interface FullPreferenceSettings {
+export interface PreferenceSettings {
   readonly source: "policy" | "demonstrations";
   readonly groupSize: number;
   readonly pairs: "best-worst" | "all";
@@ -21,14 +21,11 @@ export interface FullPreferenceSettings {
   readonly minibatches: number;
 }
 
-/** The settings of DPO and MADPO. */
-export type PreferenceSettings = Partial<FullPreferenceSettings>;
-
-/** Returns the schema keys of {@link FullPreferenceSettings}, with the given defaults. */
+/** Returns the schema keys of {@link PreferenceSettings}, with the given defaults. */
 export function preferenceSettings(defaults: {
   readonly referenceFree: boolean;
   readonly groupSize: number;
-}): SettingsShape<FullPreferenceSettings> {
+}): SettingsShape<PreferenceSettings> {
   const { epochs, minibatches } = updateSettings();
   return {
     source: z
@@ -68,7 +65,7 @@ export function preferenceSettings(defaults: {
 }
 
 /** Creates an algorithm that learns which of two episodes is better. With `joint`, it ranks joint actions of a team. */
-export function preferenceAlgorithm(settings: FullPreferenceSettings, options: { readonly joint: boolean }): Algorithm {
+export function preferenceAlgorithm(settings: PreferenceSettings, options: { readonly joint: boolean }): Algorithm {
   const { source, groupSize, pairs, margin, beta, form, labelSmoothing, referenceFree } = settings;
   return {
     rollout: {

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { imitation } from "../credit/index.ts";
-import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { defineAlgorithm } from "./define-algorithm.ts";
@@ -19,19 +18,12 @@ const settings = z.strictObject({
   lossAggregation: lossAggregationSchema.default("token-mean"),
 });
 
-/** The settings of {@link sft}. */
-export interface SftSettings {
-  readonly actionWeight?: number;
-  readonly observationWeight?: number;
-  readonly lossAggregation?: LossAggregation;
-}
-
 /**
  * Supervised fine-tuning (behavioural cloning). The environment's expert plays, and the model learns to predict every
  * token of the expert's messages, including the end-of-turn token. With `observationWeight`, it also learns to predict
  * the environment's messages, as a world model does.
  */
-export const sft: AlgorithmDefinition<SftSettings> = defineAlgorithm({
+export const sft: AlgorithmDefinition = defineAlgorithm({
   id: "sft",
   description: "Supervised fine-tuning on the environment's demonstrations.",
   settings,

@@ -6,17 +6,14 @@ import { regularizers, updateSchedule } from "./group-algorithm.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
 /** The settings of IAC and MAAC, with defaults filled in. */
-export interface FullTurnCriticSettings extends ActorCriticSettings {
+export interface TurnCriticSettings extends ActorCriticSettings {
   readonly discount: number;
   readonly criticInput: "v" | "q";
   readonly terminationThreshold: number | undefined;
 }
 
-/** The settings of IAC and MAAC. */
-export type TurnCriticSettings = Partial<FullTurnCriticSettings>;
-
-/** Returns the schema keys of {@link FullTurnCriticSettings}, with the given defaults. */
-export function turnCriticSettings(defaults: { readonly discount: number }): SettingsShape<FullTurnCriticSettings> {
+/** Returns the schema keys of {@link TurnCriticSettings}, with the given defaults. */
+export function turnCriticSettings(defaults: { readonly discount: number }): SettingsShape<TurnCriticSettings> {
   return {
     ...actorCriticSettings({ epochs: 1, minibatches: 1, critic: "separate" }),
     discount: z.number().min(0).max(1).default(defaults.discount).describe("Discount per turn."),
@@ -34,7 +31,7 @@ export function turnCriticSettings(defaults: { readonly discount: number }): Set
 }
 
 /** Creates an actor-critic algorithm in which a step is a turn. */
-export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: CriticShape["scope"]): Algorithm {
+export function turnCriticAlgorithm(settings: TurnCriticSettings, scope: CriticShape["scope"]): Algorithm {
   const { critic, valueWeight, valueClip, klIn, klWeight, terminationThreshold } = settings;
   const credit = turnCritic({
     discount: settings.discount,
@@ -57,6 +54,6 @@ export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: Cri
       ...(critic === "shared" ? { stateValues: { type: "value", weight: valueWeight, clip: valueClip } } : {}),
     },
     updates: updateSchedule(settings),
-    maskTruncated: settings.maskTruncated === true,
+    maskTruncated: settings.maskTruncated,
   };
 }

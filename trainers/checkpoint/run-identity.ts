@@ -1,10 +1,12 @@
+import { basename } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../src/contract/json.ts";
-import type { Policy } from "../../src/contract/policy.ts";
+import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { canonicalJson } from "../../src/core/taskset/canonical-json.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
-import type { TrainingConfig } from "../config/training-config.ts";
+import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
+import { type TrainingConfig, trainingConfigSchema } from "../config/training-config.ts";
 import type { Checkpoint } from "./find-checkpoints.ts";
 
 /**
@@ -26,24 +28,20 @@ const changeable: readonly string[] = [
   "training.sampleEvery",
 ];
 
-/**
- * Returns the identity of a run as JSON: its config, with the environment's id and options under `environment`. A
- * frozen policy or an opponent that the config does not name is recorded by its own name.
- */
+/** Returns the identity of a run as JSON: its config, with the environment's id and options under `environment`. */
 export function runIdentity(options: {
   readonly config: TrainingConfig;
   readonly environment: string;
   readonly environmentOptions: Readonly<Record<string, unknown>>;
-  /** The policies of frozen agents. */
-  readonly policies?: Readonly<Record<string, Policy>>;
-  /** The policy that the model plays against in evaluations. */
-  readonly opponent?: Policy;
+  /** What is recorded of the policies of frozen agents. Those of the config by default. */
+  readonly policies?: Readonly<Record<string, PolicySpecification>>;
+  /** What is recorded of the policy that the model plays against in evaluations. That of the config by default. */
+  readonly opponent?: PolicySpecification | undefined;
 }): Json {
-  const { config, policies = {}, opponent } = options;
+  const { config, policies = config.agents.policies, opponent = config.evaluation.opponent } = options;
   const environment = { id: options.environment, ...options.environmentOptions };
-  const names = Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
-  const agents = { ...config.agents, policies: { ...names, ...config.agents.policies } };
-  const evaluation = opponent === undefined ? config.evaluation : { opponent: opponent.name, ...config.evaluation };
+  const agents = { ...config.agents, policies };
+  const evaluation = { ...config.evaluation, opponent };
   const { weightDecay, epochs } = config.training;
   const training = {
     ...config.training,
@@ -60,10 +58,17 @@ export function configHash(identity: Json): string {
   return contentHash(Object.fromEntries(flatten(identity)));
 }
 
-/** Throws `checkpoint.unusable`, with every key that differs, if a checkpoint belongs to another run. */
-export function checkSameRun(checkpoint: Checkpoint, identity: Json): void {
+/**
+ * Throws `checkpoint.unusable`, with every key that differs, if a checkpoint belongs to another run. `known` are the
+ * algorithms that the config may name.
+ */
+export function checkSameRun(
+  checkpoint: Checkpoint,
+  identity: Json,
+  known: readonly AlgorithmDefinition[] = algorithms.list(),
+): void {
   const { path, manifest } = checkpoint;
-  const theirs = flatten(manifest.config);
+  const theirs = flatten(withDefaults(manifest.config, known));
   const ours = flatten(identity);
   const differences = [...new Set([...theirs.keys(), ...ours.keys()])]
     .filter((key) => theirs.get(key) !== ours.get(key))
@@ -78,6 +83,17 @@ export function checkSameRun(checkpoint: Checkpoint, identity: Json): void {
   });
 }
 
+/** Adds the defaults of keys that an earlier version did not record. */
+function withDefaults(recorded: Json, known: readonly AlgorithmDefinition[]): Json {
+  if (!isJsonObject(recorded) || !isJsonObject(recorded.training)) return recorded;
+  const { environment, ...config } = recorded;
+  const { notDecayed, batchesEndWithEpochs, ...training } = recorded.training;
+  const complete = trainingConfigSchema(known).safeParse({ ...config, training }).data;
+  if (complete === undefined) return recorded;
+  const whole = { ...complete, environment, training: { ...complete.training, notDecayed, batchesEndWithEpochs } };
+  return JSON.parse(JSON.stringify(whole)) as Json;
+}
+
 /** Returns true if two runs have the same evaluation settings. */
 export function sameEvaluation(a: Json, b: Json): boolean {
   const [of, like] = [a, b].map((identity) => canonicalJson((identity as { evaluation?: Json }).evaluation ?? null));
@@ -89,6 +105,9 @@ function flatten(value: Json, path = "", into: Map<string, string> = new Map()):
   if (changeable.includes(path)) return into;
   if (isJsonObject(value)) {
     for (const [key, child] of Object.entries(value)) flatten(child, path === "" ? key : `${path}.${key}`, into);
+  } else if (path === "algorithm.id" && typeof value === "string") {
+    // The path of an algorithm's file depends on the folder of the config.
+    into.set(path, canonicalJson(basename(value)));
   } else {
     into.set(path, canonicalJson(value));
   }

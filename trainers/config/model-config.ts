@@ -17,7 +17,7 @@ export interface ModelConfig {
   readonly scratch?: ScratchModelConfig | undefined;
   readonly adapter: AdapterConfig;
   readonly device: Device;
-  readonly precision?: "float32" | "float16" | undefined;
+  readonly precision: "float32" | "float16";
   readonly deviceIndex?: number | undefined;
   readonly threads?: number | undefined;
 }
@@ -28,8 +28,8 @@ export interface ScratchModelConfig {
   readonly hiddenSize: number;
   readonly layers: number;
   readonly heads: number;
-  readonly keyValueHeads?: number | undefined;
-  readonly intermediateSize?: number | undefined;
+  readonly keyValueHeads: number;
+  readonly intermediateSize: number;
   readonly maxLength: number;
   readonly tieEmbeddings: boolean;
   readonly ropeTheta: number;
@@ -39,47 +39,28 @@ export interface ScratchModelConfig {
    * in products of `hiddenSize` terms. The usual 0.02 of checkpoints suits widths of thousands. In a narrow model it
    * shrinks the signal from layer to layer.
    */
-  readonly initializerRange?: number | undefined;
+  readonly initializerRange: number;
 }
 
 /** A {@link ModelConfig} in which keys with a default are optional. */
-export interface ModelConfigInput {
-  readonly path?: string;
-  readonly revision?: string;
-  readonly base?: string;
-  readonly chatTemplate?: string;
-  readonly templateVariables?: TemplateVariables;
-  readonly scratch?: Partial<ScratchModelConfig>;
-  readonly adapter?:
-    | {
-        readonly type: "lora";
-        readonly start?: "continue" | "merge";
-        readonly rank?: number;
-        readonly alpha?: number;
-        readonly targets?: readonly string[];
-        readonly dropout?: number;
-      }
-    | { readonly type: "full" };
-  readonly device?: Device;
-  readonly precision?: "float32" | "float16";
-  readonly deviceIndex?: number;
-  readonly threads?: number;
+export interface ModelConfigInput extends Partial<Omit<ModelConfig, "scratch" | "adapter">> {
+  readonly scratch?: Partial<ScratchModelConfig> | undefined;
+  readonly adapter?: ({ readonly type: "lora" } & Partial<LoraConfig>) | { readonly type: "full" };
 }
 
 /** What is trained: low-rank adapters on frozen weights, or every weight. */
-export type AdapterConfig =
-  | {
-      readonly type: "lora";
-      readonly start?: "continue" | "merge" | undefined;
-      /**
-       * If absent: 16, or the rank of the adapter that is continued. The same holds for alpha (32) and targets (all).
-       */
-      readonly rank?: number | undefined;
-      readonly alpha?: number | undefined;
-      readonly targets?: readonly string[] | undefined;
-      readonly dropout?: number | undefined;
-    }
-  | { readonly type: "full" };
+export type AdapterConfig = LoraConfig | { readonly type: "full" };
+
+/** The settings of adapters. */
+interface LoraConfig {
+  readonly type: "lora";
+  readonly start: "continue" | "merge";
+  /** If absent: 16, or the rank of the adapter that is continued. The same holds for alpha (32) and targets (all). */
+  readonly rank?: number | undefined;
+  readonly alpha?: number | undefined;
+  readonly targets?: readonly string[] | undefined;
+  readonly dropout: number;
+}
 
 const size = (): z.ZodNumber => z.int().positive();
 
@@ -111,17 +92,23 @@ const scratchSchema = z
       const message = `keyValueHeads must divide heads (${heads})`;
       context.issues.push({ code: "custom", message, input: keyValueHeads, path: ["keyValueHeads"] });
     }
-  });
+  })
+  .transform(
+    ({ keyValueHeads, intermediateSize, initializerRange, ...scratch }): ScratchModelConfig => ({
+      ...scratch,
+      keyValueHeads: keyValueHeads ?? scratch.heads,
+      intermediateSize: intermediateSize ?? 4 * scratch.hiddenSize,
+      initializerRange: initializerRange ?? scratch.hiddenSize ** -0.5,
+    }),
+  );
 
 const adapterSchema = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("lora"),
     start: z
       .enum(["continue", "merge"])
-      .optional()
-      .describe(
-        "What happens if path is an adapter. continue (when absent): train it further; merge: merge it and train a new one.",
-      ),
+      .default("continue")
+      .describe("What happens if path is an adapter. continue: train it further; merge: merge it and train a new one."),
     rank: size()
       .optional()
       .describe("Rank of each adapter. When absent: 16, or the rank of the adapter that is continued."),
@@ -143,10 +130,8 @@ const adapterSchema = z.discriminatedUnion("type", [
       .number()
       .min(0)
       .lt(1)
-      .optional()
-      .describe(
-        "Share of each adapter's inputs that is dropped in SFT. Has no effect in other algorithms. 0 when absent.",
-      ),
+      .default(0)
+      .describe("Share of each adapter's inputs that is dropped in SFT. Has no effect in other algorithms."),
   }),
   z.strictObject({ type: z.literal("full") }),
 ]);
@@ -191,8 +176,8 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
       .describe("The device that runs the model. auto selects the fastest one that works."),
     precision: z
       .enum(["float32", "float16"])
-      .optional()
-      .describe("Precision of matrix products in training. float16 works on cuda and webgpu. float32 when absent."),
+      .default("float32")
+      .describe("Precision of matrix products in training. float16 works on cuda and webgpu."),
     deviceIndex: z.int().min(0).optional().describe("Index of the GPU, from 0, on cuda and dml. 0 when absent."),
     threads: size().optional().describe("CPU threads. One per core when absent."),
   })
@@ -237,11 +222,14 @@ export function policySpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
  * Returns the spec of the model before any training, frozen: the base, with the adapter that the training starts from,
  * if any.
  */
-export function referenceSpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
+export function referenceSpec(config: ModelOrigin, seeds: ModelSeeds): ModelSpec {
   return { source: modelSource(config, seeds.seed), trainable: { type: "frozen" } };
 }
 
-function modelSource(config: ModelConfig, seed: number): ModelSource {
+/** The keys of a model config that name where its weights come from. */
+type ModelOrigin = Pick<ModelConfig, "path" | "revision" | "base" | "chatTemplate" | "templateVariables" | "scratch">;
+
+function modelSource(config: ModelOrigin, seed: number): ModelSource {
   if (config.scratch !== undefined) {
     return { type: "scratch", config: huggingFaceConfig(config.scratch), seed: deriveSeed(seed, "weights") };
   }
@@ -266,13 +254,13 @@ function trainableSpec(adapter: AdapterConfig, seed: number): TrainableSpec {
   const { start, rank, alpha, targets, dropout } = adapter;
   return {
     type: "lora",
-    ...(start === undefined ? {} : { start }),
+    start,
     lora: {
       seed,
+      dropout,
       ...(rank === undefined ? {} : { rank }),
       ...(alpha === undefined ? {} : { alpha }),
       ...(targets === undefined ? {} : { targets }),
-      ...(dropout === undefined ? {} : { dropout }),
     },
   };
 }
@@ -287,14 +275,14 @@ function huggingFaceConfig(scratch: ScratchModelConfig): Readonly<Record<string,
     hidden_size: hiddenSize,
     num_hidden_layers: scratch.layers,
     num_attention_heads: heads,
-    num_key_value_heads: scratch.keyValueHeads ?? heads,
+    num_key_value_heads: scratch.keyValueHeads,
     head_dim: hiddenSize / heads,
-    intermediate_size: scratch.intermediateSize ?? 4 * hiddenSize,
+    intermediate_size: scratch.intermediateSize,
     max_position_embeddings: scratch.maxLength,
     tie_word_embeddings: scratch.tieEmbeddings,
     rope_theta: scratch.ropeTheta,
     rms_norm_eps: scratch.normEpsilon,
-    initializer_range: scratch.initializerRange ?? hiddenSize ** -0.5,
+    initializer_range: scratch.initializerRange,
     hidden_act: "silu",
   };
 }

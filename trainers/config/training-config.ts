@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { AgentId } from "../../src/contract/action.ts";
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
+import { parseConfig } from "../../src/core/config/parse-config.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
+import { createRegistry } from "../../src/core/registry.ts";
 import type { RolloutLimits } from "../../src/core/rollout/rollout-limits.ts";
 import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
@@ -9,11 +11,14 @@ import type { ExportDtype } from "../backend/training-backend.ts";
 import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";
 import type { OverlongPolicy } from "../data/fit-episodes.ts";
 import { type RewardProcessorConfig, rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
+import { completeConfig, isComplete } from "./complete-config.ts";
 import { type CurriculumConfig, type CurriculumConfigInput, curriculumSchema } from "./curriculum-config.ts";
 import { type ModelConfig, type ModelConfigInput, modelConfigSchema } from "./model-config.ts";
-import { parseConfig } from "./parse-config.ts";
 
-/** All settings of a training run, without its environment. The schema below describes each key. */
+/**
+ * All settings of a training run, without its environment: checked and complete, except that the learning rate may be
+ * absent. The schema below describes each key.
+ */
 export interface TrainingConfig {
   readonly seed: number;
   readonly algorithm: AlgorithmConfig;
@@ -138,7 +143,7 @@ export interface ProbeConfig {
   readonly groups: number;
 }
 
-/** A {@link TrainingConfig} in which keys with a default are optional. */
+/** A config as a program or a file writes it: a {@link TrainingConfig} in which keys with a default are optional. */
 export interface TrainingConfigInput {
   readonly seed?: number;
   readonly algorithm: AlgorithmConfig;
@@ -149,7 +154,7 @@ export interface TrainingConfigInput {
     readonly policies?: Readonly<Record<AgentId, PolicySpecification>>;
   };
   readonly rewards?: readonly RewardProcessorConfig[];
-  readonly tasks?: { readonly split?: string; readonly curriculum?: CurriculumConfigInput };
+  readonly tasks?: { readonly split?: string; readonly curriculum?: CurriculumConfigInput | undefined };
   readonly data?: Partial<DataConfig>;
   readonly sampling?: Partial<SamplingConfig>;
   readonly rollout?: {
@@ -160,10 +165,8 @@ export interface TrainingConfigInput {
   };
   readonly training?: Partial<OptimizationConfig>;
   readonly evaluation?: Partial<EvaluationConfig>;
-  readonly checkpoint?: {
-    readonly every?: number;
-    readonly keep?: number;
-    readonly best?: Partial<BestCheckpointConfig>;
+  readonly checkpoint?: Partial<Omit<CheckpointConfig, "best">> & {
+    readonly best?: Partial<BestCheckpointConfig> | undefined;
   };
   readonly export?: Partial<ExportConfig>;
   readonly probe?: Partial<ProbeConfig>;
@@ -340,7 +343,7 @@ const probe = z.strictObject({
  */
 export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algorithms.list()): TrainingConfigShape {
   const cases = known.map(({ id, settings, description }) =>
-    z.strictObject({ id: z.literal(id).describe(description), ...settings.shape }),
+    settings.strict().safeExtend({ id: z.literal(id).describe(description) }),
   );
   return {
     seed: z.int().default(0).describe("The seed of all random choices of the run."),
@@ -403,17 +406,21 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
 export type TrainingConfigShape = { readonly [Key in keyof TrainingConfig]: z.ZodType<TrainingConfig[Key]> };
 
 /** Returns the strict schema of a {@link TrainingConfig}. */
-export function trainingConfigSchema(
-  known: readonly AlgorithmDefinition[] = algorithms.list(),
-): z.ZodType<TrainingConfig> {
-  return z.strictObject(trainingConfigShape(known));
+export function trainingConfigSchema(known: readonly AlgorithmDefinition[] = algorithms.list()): z.ZodType<TrainingConfig> {
+  return z.strictObject(trainingConfigShape(known)).transform(completeConfig);
 }
 
-/** Checks a training config and fills in defaults. Throws `config.invalid` with all problems. */
-export function parseTrainingConfig(
+/**
+ * Checks a training config and fills in all defaults except the learning rate. Returns a checked config unchanged. Throws
+ * `config.invalid` with all problems, and `config.unknown-name` for an unknown algorithm.
+ */
+export function checkConfig(
   config: TrainingConfigInput,
   known: readonly AlgorithmDefinition[] = algorithms.list(),
 ): TrainingConfig {
+  if (isComplete(config)) return config;
+  const id: unknown = config.algorithm?.id;
+  if (typeof id === "string") createRegistry("algorithm", known).get(id);
   return parseConfig({ schema: trainingConfigSchema(known), value: config, name: "training config" });
 }
 

@@ -10,7 +10,7 @@ import { nodesOf } from "./tree-advantages.ts";
  * turn is lowered by weight x the sum over its tokens of k3 = e^d - d - 1 with d = p - q (Schulman 2020,
  * http://joschu.net/blog/kl-approx.html). If joint actions branch, the reward of a joint action is lowered for each
  * agent by the tokens of the agent's own completion, before returns are computed. The episodes of a tree repeat the
- * same turns and stay unchanged.
+ * same turns and stay unchanged. The mean of k3 over all tokens is the metric `kl/reference`.
  */
 export function withKlPenalty(credit: Credit, weight: number): Credit {
   if (weight === 0) return credit;
@@ -18,22 +18,51 @@ export function withKlPenalty(credit: Credit, weight: number): Credit {
     ...credit,
     needsReference: true,
     assign: async (experience, context) => {
+      const divergence = new Divergence();
+      const penalty = { weight, context, divergence };
       const groups: TrainingGroup[] = [];
       const trees: JointTree[] = [];
-      for (const tree of experience.trees ?? []) trees.push(await penalisedTree(tree, weight, context));
-      if (experience.trees !== undefined) return credit.assign({ ...experience, trees }, context);
-      for (const group of experience.groups) groups.push(await penalised(group, weight, context));
-      return credit.assign({ ...experience, groups }, context);
+      for (const tree of experience.trees ?? []) trees.push(await penalisedTree(tree, penalty));
+      if (experience.trees === undefined) {
+        for (const group of experience.groups) groups.push(await penalised(group, penalty));
+      }
+      const lowered = experience.trees === undefined ? { groups } : { trees };
+      const credited = await credit.assign({ ...experience, ...lowered }, context);
+      return { ...credited, metrics: { ...credited.metrics, ...divergence.metrics() } };
     },
   };
 }
 
-async function penalised(group: TrainingGroup, weight: number, context: CreditContext): Promise<TrainingGroup> {
+interface Penalty {
+  readonly weight: number;
+  readonly context: CreditContext;
+  readonly divergence: Divergence;
+}
+
+/** Computes the divergence of tokens and its mean over them. */
+class Divergence {
+  #sum = 0;
+  #tokens = 0;
+
+  /** Returns k3 = e^d - d - 1 with d = p - q. */
+  of(p: number, q: number): number {
+    const k3 = Math.expm1(p - q) - (p - q);
+    this.#sum += k3;
+    this.#tokens += 1;
+    return k3;
+  }
+
+  metrics(): Record<string, number> {
+    return this.#tokens === 0 ? {} : { "kl/reference": this.#sum / this.#tokens };
+  }
+}
+
+async function penalised(group: TrainingGroup, penalty: Penalty): Promise<TrainingGroup> {
   const episodes: TrainingEpisode[] = [];
   for (const episode of group.episodes) {
     const agents: Record<string, AgentEpisode> = {};
     for (const [agent, record] of Object.entries(episode.agents)) {
-      agents[agent] = lowered(record, await divergences(episode.sequencesOf(agent), agent, context), weight);
+      agents[agent] = lowered(record, await divergences(episode.sequencesOf(agent), agent, penalty), penalty.weight);
     }
     episodes.push({ ...episode, agents });
   }
@@ -44,7 +73,7 @@ async function penalised(group: TrainingGroup, weight: number, context: CreditCo
 async function divergences(
   sequences: readonly TokenSequence[],
   agent: string,
-  context: CreditContext,
+  { context, divergence }: Penalty,
 ): Promise<Map<number, number>> {
   const reference = await context.referenceLogprobs(agent, sequences);
   const sums = new Map<number, number>();
@@ -52,15 +81,10 @@ async function divergences(
     for (const [id, sampled] of sequence.mask.entries()) {
       if (sampled === 0) continue;
       const turn = sequence.turns[id]!;
-      sums.set(turn, (sums.get(turn) ?? 0) + k3(reference[i]![id]!, sequence.logprobs[id]!));
+      sums.set(turn, (sums.get(turn) ?? 0) + divergence.of(reference[i]![id]!, sequence.logprobs[id]!));
     }
   }
   return sums;
-}
-
-/** Returns e^d - d - 1 with d = p - q. */
-function k3(p: number, q: number): number {
-  return Math.expm1(p - q) - (p - q);
 }
 
 function lowered(record: AgentEpisode, divergence: ReadonlyMap<number, number>, weight: number): AgentEpisode {
@@ -73,24 +97,24 @@ function lowered(record: AgentEpisode, divergence: ReadonlyMap<number, number>, 
   return { ...record, turns, reward: total };
 }
 
-async function penalisedTree(tree: JointTree, weight: number, context: CreditContext): Promise<JointTree> {
+async function penalisedTree(tree: JointTree, { weight, context, divergence }: Penalty): Promise<JointTree> {
   if (tree.root === undefined) return tree;
   const sequences = nodesOf(tree.root).flatMap(({ agents }) =>
     Object.values(agents).flatMap((candidates) => candidates.flatMap(({ sequence }) => sequence ?? [])),
   );
-  const divergence = new Map<TokenSequence, number>();
+  const sums = new Map<TokenSequence, number>();
   for (const agent of new Set(sequences.map((sequence) => sequence.agent))) {
     const own = sequences.filter((sequence) => sequence.agent === agent);
     const reference = await context.referenceLogprobs(agent, own);
-    for (const [i, sequence] of own.entries()) divergence.set(sequence, divergenceOf(sequence, reference[i]!));
+    for (const [i, sequence] of own.entries()) sums.set(sequence, sumOf(divergence, sequence, reference[i]!));
   }
-  return { ...tree, root: loweredNode(tree.root, (sequence) => weight * divergence.get(sequence)!) };
+  return { ...tree, root: loweredNode(tree.root, (sequence) => weight * sums.get(sequence)!) };
 }
 
 /** Returns the divergence of one completion. The mask is 1 on the completion only. */
-function divergenceOf({ mask, logprobs }: TokenSequence, reference: Float32Array): number {
+function sumOf(divergence: Divergence, { mask, logprobs }: TokenSequence, reference: Float32Array): number {
   let sum = 0;
-  for (const [id, sampled] of mask.entries()) if (sampled === 1) sum += k3(reference[id]!, logprobs[id]!);
+  for (const [id, sampled] of mask.entries()) if (sampled === 1) sum += divergence.of(reference[id]!, logprobs[id]!);
   return sum;
 }
 

@@ -27,7 +27,7 @@ export function playedMetrics(
       ? { hasSignal: (_, index) => credit.hasSignal!(played[index]!) }
       : {}),
   });
-  const rewards = agentMetrics(all.map(({ group }) => group));
-  const found = { ...metrics, ...partRewards(groups, environment), ...rewards };
-  return rollout.actor === "demonstration" ? withoutPolicyMetrics(found) : found;
+  // The rewards of demonstrations are the expert's.
+  if (rollout.actor === "demonstration") return withoutPolicyMetrics(metrics);
+  return { ...metrics, ...partRewards(groups, environment), ...agentMetrics(all.map(({ group }) => group)) };
 }

@@ -40,8 +40,7 @@ export async function openModels(path: string, options: OpenModelsOptions): Prom
   if (revision !== undefined && (place.type !== "model" || existsSync(path))) throw noRevision(path, revision);
   if (place.type === "checkpoint") return openCheckpoint(place.folder, options);
   const open = (folder: string): Promise<Model> => {
-    const which = { path: folder, revision, base, chatTemplate, templateVariables };
-    const config = { ...which, adapter: { type: "full" }, device: "auto" } as const;
+    const config = { path: folder, revision, base, chatTemplate, templateVariables };
     return backend.openModel(referenceSpec(config, { seed: 0 }), { signal });
   };
   if (place.type === "model") return [{ agent: undefined, model: await open(place.path) }];

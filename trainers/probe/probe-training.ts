@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
-import { parseTrainingConfig } from "../config/training-config.ts";
+import { completeConfig } from "../config/complete-config.ts";
+import { checkConfig } from "../config/training-config.ts";
 import { openRun, type TrainOptions } from "../training/training-run.ts";
 import { probeSignal } from "./probe-signal.ts";
 
@@ -13,13 +14,13 @@ import { probeSignal } from "./probe-signal.ts";
  * the algorithm learns from demonstrations.
  */
 export async function probeTraining(options: Omit<TrainOptions, "output" | "resume">): Promise<ProbeEvent> {
-  const config = parseTrainingConfig(options.config, options.algorithms);
+  const config = checkConfig(options.config, options.algorithms);
   const output = await mkdtemp(join(tmpdir(), "lyceum-probe-"));
   try {
     await using run = await openRun({
       ...options,
       output,
-      config: { ...options.config, rollout: { ...options.config.rollout, trace: false } },
+      config: completeConfig({ ...config, rollout: { ...config.rollout, trace: false } }),
     });
     if (run.algorithm.rollout.actor === "demonstration") throw nothingToProbe(config.algorithm.id);
     return await probeSignal(run, config.probe.groups > 0 ? config.probe : { groups: 4 });

@@ -78,20 +78,14 @@ export const rewardProcessorsSchema: z.ZodType<readonly RewardProcessorConfig[]>
   .describe("Reward processors, applied in order to the reward of every turn before rewards are compared.");
 
 /**
- * Returns the processors of a config, in order. `maxTokens` is the largest number of tokens of a completion. Throws
- * `config.invalid` if the cache of a penalty is longer than its `maxTokens`.
+ * Returns the processors of a complete config, in order. Throws `config.invalid` if the cache of a penalty is longer than
+ * its `maxTokens`.
  */
-export function rewardProcessors(
-  configs: readonly RewardProcessorConfig[],
-  options: { readonly maxTokens: number },
-): RewardProcessor[] {
-  return configs.map((config) => rewardProcessor(config, options));
+export function rewardProcessors(configs: readonly RewardProcessorConfig[]): RewardProcessor[] {
+  return configs.map(rewardProcessor);
 }
 
-function rewardProcessor(
-  config: RewardProcessorConfig,
-  { maxTokens: mostTokens }: { readonly maxTokens: number },
-): RewardProcessor {
+function rewardProcessor(config: RewardProcessorConfig): RewardProcessor {
   return match(config)
     .returnType<RewardProcessor>()
     .with({ type: "identity" }, () => (reward) => reward)
@@ -101,9 +95,11 @@ function rewardProcessor(
     .with({ type: "sigmoid-scale" }, () => sigmoidScale)
     .with({ type: "exponential-scale" }, ({ factor }) => exponentialScale(factor))
     .with({ type: "normalize-by-length" }, ({ full }) => normalizeByLength(full))
-    .with({ type: "overlong-penalty" }, ({ cache, maxTokens = mostTokens }) => {
-      if (cache > maxTokens) throw tooLong(cache, maxTokens);
-      return overlongPenalty({ cache, maxTokens });
+    .with({ type: "overlong-penalty" }, ({ cache, maxTokens }) => {
+      // A complete config has it.
+      const mostTokens = maxTokens!;
+      if (cache > mostTokens) throw tooLong(cache, mostTokens);
+      return overlongPenalty({ cache, maxTokens: mostTokens });
     })
     .exhaustive();
 }

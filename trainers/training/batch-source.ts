@@ -24,7 +24,7 @@ export interface BatchSource extends AsyncDisposable {
  * sampled by the weights before that step, so it is one step old when it is used.
  */
 export function openBatches(run: TrainingRun): BatchSource {
-  const { steps } = run.config.training;
+  const { steps } = run;
   const ahead = run.config.rollout.maxStaleness > 0;
   const stop = new AbortController();
   const signal = run.signal === undefined ? stop.signal : AbortSignal.any([run.signal, stop.signal]);

@@ -4,8 +4,9 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import { listCheckpoints, newestCheckpoint } from "../checkpoint/find-checkpoints.ts";
 import { earlierRun } from "../checkpoint/resumed-checkpoint.ts";
-import type { ModelConfigInput } from "../config/model-config.ts";
-import type { TrainingConfigInput } from "../config/training-config.ts";
+import { completeConfig } from "../config/complete-config.ts";
+import type { ModelConfig } from "../config/model-config.ts";
+import { checkConfig, type TrainingConfig } from "../config/training-config.ts";
 import { learnerFolder } from "./learners.ts";
 import { train } from "./train.ts";
 import type { TrainOptions } from "./training-run.ts";
@@ -15,13 +16,13 @@ import type { TrainOptions } from "./training-run.ts";
  * stages.
  */
 export interface Stage
-  extends Pick<TrainOptions, "config" | "environment" | "environmentOptions" | "policies" | "opponent"> {
+  extends Pick<TrainOptions, "config" | "environment" | "environmentOptions" | "policies" | "opponent" | "recorded"> {
   /** The stage's folder within the run's. */
   readonly name: string;
 }
 
 /** The options of a training with several stages. */
-export interface StagesOptions extends Pick<TrainOptions, "output" | "resume"> {
+export interface StagesOptions extends Pick<TrainOptions, "output" | "resume" | "algorithms"> {
   /** The stages in order. Each stage after the first starts from the weights of the previous one. */
   readonly stages: readonly Stage[];
 }
@@ -32,8 +33,13 @@ export interface StageEvent {
   readonly event: TrainingEvent;
 }
 
+/** A stage whose config is checked. */
+interface CheckedStage extends Stage {
+  readonly config: TrainingConfig;
+}
+
 /** A stage that is left to run, as {@link train} takes it. */
-export interface PlannedStage extends Stage {
+export interface PlannedStage extends CheckedStage {
   readonly output: string;
   readonly resume: boolean;
 }
@@ -47,10 +53,10 @@ export interface PlannedStage extends Stage {
  * interruption.
  */
 export async function* trainStages(
-  options: StagesOptions & Pick<TrainOptions, "backend" | "algorithms" | "signal">,
+  options: StagesOptions & Pick<TrainOptions, "backend" | "signal">,
 ): AsyncGenerator<StageEvent, void, undefined> {
-  const { stages, output, resume, ...shared } = options;
-  for (const { name, ...stage } of await planStages({ stages, output, resume })) {
+  const { stages: _, ...shared } = options;
+  for (const { name, ...stage } of await planStages(options)) {
     for await (const event of train({ ...shared, ...stage })) {
       yield { stage: name, event };
       if (event.type === "run-end" && event.reason !== "completed") return;
@@ -63,8 +69,10 @@ export async function* trainStages(
  * `config.invalid` if a stage cannot follow the previous one, and `checkpoint.unusable` for a new training in a folder
  * with the checkpoints of another.
  */
-export async function planStages({ stages, output, resume = false }: StagesOptions): Promise<PlannedStage[]> {
-  checkNames(stages);
+export async function planStages(options: StagesOptions): Promise<PlannedStage[]> {
+  const { output, resume = false, algorithms } = options;
+  checkNames(options.stages);
+  const stages = options.stages.map((stage) => ({ ...stage, config: checkConfig(stage.config, algorithms) }));
   const planned: PlannedStage[] = [];
   for (const [place, { name, config, ...stage }] of stages.entries()) {
     const folder = join(output, name);
@@ -73,7 +81,7 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
     const checkpoint = await newestCheckpoint(checkpoints);
     if (begun && !resume) throw earlierRun(folder, checkpoint);
     const last = place === stages.length - 1;
-    const steps = config.training?.steps ?? Number.POSITIVE_INFINITY;
+    const { steps = Number.POSITIVE_INFINITY } = config.training;
     const exported = (await stat(join(folder, "model")).catch(() => undefined)) !== undefined;
     if (!last && exported && checkpoint !== undefined && checkpoint.manifest.step >= steps) continue;
     planned.push({
@@ -82,11 +90,11 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
       output: folder,
       // The first stage always resumes, so that it fails if the folder is the wrong one.
       resume: resume && (begun || place === 0),
-      config: {
+      config: completeConfig({
         ...(place === 0 ? config : continued(stages[place]!, { earlier: stages.slice(0, place), output })),
         // The next stage starts from exactly these weights, in float32.
         ...(last ? {} : { export: { ...config.export, format: "huggingface", dtype: "float32" } }),
-      },
+      }),
     });
   }
   return planned;
@@ -97,19 +105,19 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
  * stage that trained it. An agent that was frozen in all earlier stages starts from its own model.
  */
 function continued(
-  stage: Stage,
-  { earlier, output }: { readonly earlier: readonly Stage[]; readonly output: string },
-): TrainingConfigInput {
+  stage: CheckedStage,
+  { earlier, output }: { readonly earlier: readonly CheckedStage[]; readonly output: string },
+): TrainingConfig {
   const { config, name } = stage;
   const [first, before] = [earlier[0]!, earlier.at(-1)!];
-  const source = ({ path, scratch, revision }: ModelConfigInput): string => JSON.stringify([path, scratch, revision]);
+  const source = ({ path, scratch, revision }: ModelConfig): string => JSON.stringify([path, scratch, revision]);
   if (source(config.model) !== source(first.config.model)) {
     throw invalid(
       `The stage "${name}" names its own model, but it starts from the weights of "${before.name}".`,
       "Remove model.path, model.revision and model.scratch from all stages except the first.",
     );
   }
-  const from = (trained: Stage, agent: string, model: ModelConfigInput): ModelConfigInput => {
+  const from = (trained: CheckedStage, agent: string, model: ModelConfig): ModelConfig => {
     // An earlier stage exports a whole model, which has no base.
     const { scratch: _, revision: __, path: ___, base: ____, ...rest } = model;
     return { ...rest, path: join(output, trained.name, learnerFolder("model", agent, hasOneLearner(trained))) };
@@ -127,7 +135,7 @@ function continued(
   const models = agents
     .filter((agent) => !frozenIn(stage).includes(agent))
     .map((agent) => {
-      const own = config.agents?.models?.[agent] ?? config.model;
+      const own = config.agents.models[agent] ?? config.model;
       const trained = earlier.findLast((one) => !frozenIn(one).includes(agent));
       return [agent, trained === undefined ? own : from(trained, agent, own)] as const;
     });
@@ -139,12 +147,12 @@ function continued(
 }
 
 /** Returns the agents that a stage does not train. */
-function frozenIn({ config, policies = {} }: Stage): readonly string[] {
-  return [...Object.keys(policies), ...Object.keys(config.agents?.policies ?? {})];
+function frozenIn({ config, policies = {} }: CheckedStage): readonly string[] {
+  return [...Object.keys(policies), ...Object.keys(config.agents.policies)];
 }
 
-function hasOneLearner({ environment, config }: Stage): boolean {
-  return environment.spec.agents.length === 1 || config.agents?.weights === "shared";
+function hasOneLearner({ environment, config }: CheckedStage): boolean {
+  return environment.spec.agents.length === 1 || config.agents.weights === "shared";
 }
 
 function checkNames(stages: readonly Stage[]): void {

@@ -10,6 +10,7 @@ import type {
   TrainingWarningEvent,
 } from "../../src/contract/training-event.ts";
 import { registerSavedWork } from "../../src/core/files/saved-work.ts";
+import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
 import { isBetter, writeBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
@@ -53,7 +54,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     const timer = startStepTimer();
     await using batches = openBatches(run);
-    while (progress.step < config.training.steps) {
+    while (progress.step < run.steps) {
       options.signal?.throwIfAborted();
       yield* trainStep(run, { elapsed, timer, batches });
       const { step } = progress;
@@ -134,7 +135,7 @@ async function* trainStep(
   progress.traceLength = batch.traceLength ?? progress.traceLength;
   progress.metrics = { ...evaluationMetrics(progress.metrics), ...metrics };
 
-  const { steps } = config.training;
+  const { steps } = run;
   const etaMs = clock.timer.stepEnded({ left: steps - step });
   yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, traceLength: batch.traceLength };
   const overlong = overlongWarning(metrics);
@@ -287,8 +288,9 @@ function checkpointManifest({ progress, environment, identity }: TrainingRun): C
   };
 }
 
-function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent {
+function startEvent(run: TrainingRun, { backend, environmentOptions }: TrainOptions): RunStartEvent {
   const { config, environment, learners, progress } = run;
+  const recorded = { environment: { id: environment.spec.id, ...environmentOptions }, ...config };
   const { path, scratch, device } = config.model;
   return {
     type: "run-start",
@@ -303,7 +305,8 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
     rewardRange: environment.spec.rewardRange,
     seed: config.seed,
     learningRate: { value: config.training.learningRate, defaultOf: run.defaultRateOf },
-    steps: config.training.steps,
+    steps: run.steps,
+    config: withoutSecretValues(JSON.parse(JSON.stringify(recorded))),
     resumedFrom: progress.step,
   };
 }
@@ -343,8 +346,8 @@ function endEvent({ progress }: TrainingRun, elapsedMs: number): Omit<RunEndEven
   return { type: "run-end", step, elapsedMs, checkpoint: checkpoint?.path };
 }
 
-function adamParams({ config }: TrainingRun, step: number): AdamParams {
-  const { learningRate, schedule, warmupSteps, finalLearningRateFraction, steps, ...optimization } = config.training;
+function adamParams({ config, steps }: TrainingRun, step: number): AdamParams {
+  const { learningRate, schedule, warmupSteps, finalLearningRateFraction, ...optimization } = config.training;
   const { beta1, beta2, epsilon, weightDecay, clipNorm } = optimization;
   const rate = learningRateAt(
     { peak: learningRate, shape: schedule, warmupSteps, finalFraction: finalLearningRateFraction, steps },

@@ -8,6 +8,7 @@ import { checkVersion } from "../../src/contract/specification-version.ts";
 import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
+import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { createRegistry } from "../../src/core/registry.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
@@ -21,16 +22,16 @@ import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-wri
 import { traceLoss } from "../../src/core/trace/trace-loss.ts";
 import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import { TrainingProgress } from "../../src/core/training-progress.ts";
-import { type Algorithm, type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
+import type { Algorithm, AlgorithmDefinition } from "../algorithms/index.ts";
 import type { Model, TrainingBackend } from "../backend/training-backend.ts";
 import { bestCheckpointPath, readBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
 import type { Checkpoint } from "../checkpoint/find-checkpoints.ts";
 import { renameDamaged, resumedCheckpoint } from "../checkpoint/resumed-checkpoint.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "../checkpoint/run-identity.ts";
+import { createAlgorithm, type Resolution, withLearningRate } from "../config/resolve-config.ts";
 import {
-  type OptimizationConfig,
-  parseTrainingConfig,
+  checkConfig,
   samplingSettings,
   type TrainingConfig,
   type TrainingConfigInput,
@@ -41,18 +42,18 @@ import { needsReference } from "../losses/loss.ts";
 import { startingModels } from "../models/team-models.ts";
 import type { RewardProcessor } from "../rewards/reward-processor.ts";
 import { rewardProcessors } from "../rewards/reward-processor-config.ts";
-import { defaultLearningRate } from "../update/default-learning-rate.ts";
 import { branching } from "./branching.ts";
 import { checkBackendSupport } from "./check-backend-support.ts";
 import { createCurriculum } from "./curriculum.ts";
-import { epochSteps } from "./epoch-steps.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
 import { exportStart } from "./start-folder.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
+import { trainingSteps } from "./training-steps.ts";
 
 /** The options of {@link train}. */
 export interface TrainOptions {
+  /** Plain data, or the result of `resolveConfig`. */
   readonly config: TrainingConfigInput;
   readonly environment: EnvironmentDefinition;
   /**
@@ -61,15 +62,21 @@ export interface TrainOptions {
   readonly environmentOptions?: Readonly<Record<string, unknown>>;
   /**
    * The policies of frozen agents, by agent. Their episodes count for the other agents, but the frozen agents are not
-   * trained. The policies are not closed. Checkpoints record their entries in `config.agents.policies`, or else their
-   * names, and a resumed run must have the same.
+   * trained. The policies are not closed. A resumed run must have the same.
    */
   readonly policies?: Readonly<Record<AgentId, Policy>>;
   /**
    * The policy that the model plays against in evaluations, from both sides of a game of two agents. It is not closed.
-   * Recorded in the same way as `policies`.
    */
   readonly opponent?: Policy;
+  /**
+   * What checkpoints record of `policies` and `opponent`, to recognize them in a resumed run. By default, what the config
+   * says of them, or else their names.
+   */
+  readonly recorded?: {
+    readonly policies?: Readonly<Record<AgentId, PolicySpecification>>;
+    readonly opponent?: PolicySpecification;
+  };
   /** The backend. It is not closed. */
   readonly backend: TrainingBackend;
   /** The run's folder. It gets `checkpoints/`, `evaluations/`, `trace.jsonl` if a trace is written, and `model/` at the end. */
@@ -84,20 +91,10 @@ export interface TrainOptions {
   readonly progress?: TrainingProgress;
 }
 
-/** A config in which the defaults that depend on the model and the tasks are filled in. */
-export interface ResolvedConfig extends TrainingConfig {
-  readonly training: OptimizationConfig & { readonly steps: number; readonly learningRate: number };
-}
-
 /** An open run: everything that its steps need, and its progress. Closing it closes its models. */
-export interface TrainingRun extends AsyncDisposable {
-  readonly config: ResolvedConfig;
-  /**
-   * Describes the default learning rate, such as `LoRA, from rewards`. Undefined if the config sets a learning rate.
-   */
-  readonly defaultRateOf: string | undefined;
-  /** True if the model started with random weights, in this run or in a run that it continues. */
-  readonly fromScratch: boolean;
+export interface TrainingRun extends AsyncDisposable, Resolution {
+  /** The number of steps: that of the config, or of its epochs. */
+  readonly steps: number;
   /** The config and environment as JSON. A checkpoint of another identity cannot be resumed. */
   readonly identity: Json;
   readonly algorithm: Algorithm;
@@ -151,51 +148,42 @@ export interface Progress {
 export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const { environment, backend, output, signal, policies = {} } = options;
   checkVersion(`Backend "${backend.capabilities.name}"`, backend);
-  const known = createRegistry("algorithm", options.algorithms ?? algorithms.list());
-  const id: unknown = options.config.algorithm?.id;
-  if (typeof id === "string") known.get(id);
-  const parsed = parseTrainingConfig(options.config, known.list());
-  const { id: algorithmId, ...settings } = parsed.algorithm;
-  const algorithm = known.get(algorithmId).create(settings);
-  checkBackendSupport({ config: parsed, algorithm, capabilities: backend.capabilities });
+  const checked = checkConfig(options.config, options.algorithms);
+  const algorithm = createAlgorithm(checked, options.algorithms);
+  checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
   checkDemonstrations(algorithm, environment);
   checkEnvironmentFits(algorithm, environment);
-  const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(parsed.agents.policies)])];
+  const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
   const { agents } = environment.spec;
-  checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(parsed.agents.models) });
+  checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(checked.agents.models) });
   const frozen = frozenPolicies({
     given: policies,
-    named: parsed.agents.policies,
-    sampling: samplingSettings(parsed.sampling),
+    named: checked.agents.policies,
+    sampling: samplingSettings(checked.sampling),
   });
-  const opponent = evaluationOpponent({ given: options.opponent, config: parsed, environment, frozen: frozenNames });
-  checkBranching(algorithm, { environment, config: parsed, frozen: frozenNames });
-  checkBest(parsed);
-  const processors = rewardProcessors(parsed.rewards, parsed.sampling);
+  const opponent = evaluationOpponent({ given: options.opponent, config: checked, environment, frozen: frozenNames });
+  checkBranching(algorithm, { environment, config: checked, frozen: frozenNames });
+  checkBest(checked);
+  const processors = rewardProcessors(checked.rewards);
 
   await using resources = new AsyncDisposableStack();
   resources.use(await lockRun(output));
   const checkpoints = join(output, "checkpoints");
   const { checkpoint, warnings } = await resumedCheckpoint(checkpoints, options.resume === true);
   const notes = [...warnings];
-  const chosen = await defaultLearningRate({ model: parsed.model, algorithm });
-  // A resumed run keeps its learning rate, also if the defaults or the files that they depend on have changed.
-  const { learningRate = recordedRate(checkpoint) ?? chosen.learningRate } = parsed.training;
-  const rated = { ...parsed, training: { ...parsed.training, learningRate } };
+  const resolution = await withLearningRate(checked, { algorithm, recorded: recordedRate(checkpoint) });
+  const { config } = resolution;
   const identity = runIdentity({
-    config: rated,
+    config,
     environment: environment.spec.id,
     environmentOptions: options.environmentOptions ?? {},
-    policies,
-    opponent: options.opponent,
+    policies: { ...namesOf(policies), ...config.agents.policies, ...options.recorded?.policies },
+    opponent: options.recorded?.opponent ?? config.evaluation.opponent ?? options.opponent?.name,
   });
-  if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
-  const { tasks, heldOut } = await openTasks({ config: rated, environment, signal });
-  checkBatchSize(tasks, { algorithm, environment, config: rated, frozen: frozenNames });
-  const { epochs, steps = 100 } = rated.training;
-  const { resampleRounds } = algorithm.rollout;
-  const totalSteps = epochs === undefined ? steps : epochSteps({ epochs, tasks, config: rated, resampleRounds });
-  const config: ResolvedConfig = { ...rated, training: { ...rated.training, steps: totalSteps } };
+  if (checkpoint !== undefined) checkSameRun(checkpoint, identity, options.algorithms);
+  const { tasks, heldOut } = await openTasks({ config, environment, signal });
+  checkBatchSize(tasks, { algorithm, environment, config, frozen: frozenNames });
+  const steps = trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds });
   const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
 
   const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
@@ -230,9 +218,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const owned = resources.move();
 
   return {
-    config,
-    defaultRateOf: learningRate === parsed.training.learningRate ? undefined : chosen.defaultOf,
-    fromScratch: chosen.fromScratch,
+    ...resolution,
+    steps,
     identity,
     algorithm,
     environment,
@@ -339,6 +326,10 @@ function checkBatchSize(
     episodesPerTask: shape === undefined ? algorithm.rollout.groupSize : jointActionsPerNode(shape, spec.agents.length),
     keys: ["training.batchSize", "algorithm.groupSize"],
   });
+}
+
+function namesOf(policies: Readonly<Record<AgentId, Policy>>): Readonly<Record<AgentId, string>> {
+  return Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
 }
 
 function recordedRate(checkpoint: Checkpoint | undefined): number | undefined {

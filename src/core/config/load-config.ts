@@ -1,35 +1,21 @@
 import { readFile } from "node:fs/promises";
 import type { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
-import type { Json } from "../../contract/json.ts";
 import { applyOverrides, type ConfigOverride } from "./config-override.ts";
-import { type ConfigProblem, configError } from "./config-problem.ts";
-import { type SchemaProblem, schemaProblems } from "./schema-problem.ts";
-import { assertStrict } from "./schema-walk.ts";
+import { configError } from "./config-problem.ts";
+import { type ConfigPlace, parseConfig } from "./parse-config.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 
 /** The source of a config, its schema, and the overrides from the command line. */
 export type LoadConfigOptions<Schema extends z.ZodType> = (
   | { readonly path: string }
   | { readonly text: string; readonly name?: string }
-  | {
-      /** A parsed config, or a part of one. */
-      readonly source: YamlSource;
-      readonly name: string;
-      /** The overrides that were already applied to it. */
-      readonly applied: readonly ConfigOverride[];
-      /** The name of the part, such as "stage 2". It follows the place of each problem. */
-      readonly part: string;
-    }
 ) & {
-  /** The schema. All objects in it must be strict, so that a mistyped key is an error. */
   readonly schema: Schema;
   /** Overrides `a.b=value`. They are applied in order before validation. */
   readonly overrides?: readonly string[];
   /** The command line option of the overrides, for errors. `--set` by default. */
   readonly option?: string;
-  /** Expands short forms, in the file and after each override. */
-  readonly spellOut?: (config: Json) => Json;
 };
 
 /**
@@ -39,61 +25,51 @@ export type LoadConfigOptions<Schema extends z.ZodType> = (
 export async function loadConfig<Schema extends z.ZodType>(
   options: LoadConfigOptions<Schema>,
 ): Promise<z.output<Schema>> {
-  assertStrict(options.schema);
+  const { schema, overrides = [], option } = options;
   const name = "path" in options ? options.path : (options.name ?? "config");
-  const part = "part" in options ? ` (${options.part})` : "";
-  const parsed =
-    "source" in options
-      ? { source: options.source }
-      : parseYamlSource("path" in options ? await readConfigFile(options.path) : options.text, name);
-  const { value, overrides, ...overridden } = applyOverrides({
-    // An empty file is a config with defaults only.
-    value: parsed.source?.value ?? {},
-    overrides: options.overrides ?? [],
-    option: options.option,
-    spellOut: options.spellOut,
-  });
-  const problems = [...("problems" in parsed ? (parsed.problems ?? []) : []), ...overridden.problems];
+  const parsed = parseYamlSource("path" in options ? await readConfigFile(options.path) : options.text, name);
+  // An empty file is a config with defaults only.
+  const overridden = applyOverrides({ value: parsed.source?.value ?? {}, overrides, option });
+  const problems = [...(parsed.problems ?? []), ...overridden.problems];
   if (parsed.source === undefined || problems.length > 0) throw configError(name, problems);
-
-  const result = options.schema.safeParse(value);
-  if (result.success) return result.data;
-  const { source } = parsed;
-  const applied = [...("applied" in options ? options.applied : []), ...overrides];
-  throw configError(
-    name + part,
-    schemaProblems(options.schema, value, result.error.issues).map((problem) =>
-      placeProblem({ problem, source, overrides: applied, name, part }),
-    ),
-  );
+  const placeOf = placesIn(parsed.source, { name, overrides: overridden.overrides });
+  return parseConfig({ schema, value: overridden.value, name, placeOf });
 }
 
-/** Returns the place of a problem: the last override that touched its path, or the nearest key in the file. */
-function placeProblem(options: {
-  readonly problem: SchemaProblem;
-  readonly source: YamlSource;
-  readonly overrides: readonly ConfigOverride[];
-  readonly name: string;
-  readonly part: string;
-}): ConfigProblem {
-  const { problem, source, overrides, name, part } = options;
-  const keys = problem.path.map(String);
-  const position = source.locate(keys);
-  const override = overrides.findLast(
-    ({ path }) => startsWith(keys, path) || (position?.exact !== true && startsWith(path, keys)),
-  );
-  const rest = { path: keys.join("."), message: problem.message, hint: problem.hint };
-  if (override !== undefined) return { location: override.location, ...rest };
-  if (position === undefined) return { location: name + part, ...rest };
-  const { line, column } = position;
-  return { location: `${name}:${line}:${column}${part}`, line, column, ...rest };
+/**
+ * Returns a function that finds the place of a key: the last override that touched its path, or the nearest key in the
+ * file.
+ */
+export function placesIn(
+  source: Pick<YamlSource, "locate">,
+  options: {
+    /** The name of the file. */
+    readonly name: string;
+    readonly overrides: readonly ConfigOverride[];
+    /** The name of the part of the config, such as "stage 2". It follows the place. */
+    readonly part?: string | undefined;
+  },
+): (path: readonly string[]) => ConfigPlace {
+  const { name, overrides } = options;
+  const part = options.part === undefined ? "" : ` (${options.part})`;
+  return (keys) => {
+    const position = source.locate(keys);
+    const override = overrides.findLast(
+      ({ path }) => startsWith(keys, path) || (position?.exact !== true && startsWith(path, keys)),
+    );
+    if (override !== undefined) return { location: override.location };
+    if (position === undefined) return { location: name + part };
+    const { line, column } = position;
+    return { location: `${name}:${line}:${column}${part}`, line, column };
+  };
 }
 
 function startsWith(path: readonly string[], prefix: readonly string[]): boolean {
   return prefix.length <= path.length && prefix.every((key, index) => path[index] === key);
 }
 
-async function readConfigFile(path: string): Promise<string> {
+/** Reads the text of a config file. Throws `data.not-found` if it cannot be read. */
+export async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {

@@ -70,6 +70,9 @@ export function knownKeys(
   value: unknown,
   path: readonly PropertyKey[],
 ): readonly string[] | undefined {
+  if (schema instanceof z.ZodPipe && !(schema.def.out instanceof z.ZodTransform)) {
+    return knownKeys(schema.def.out, value, path);
+  }
   const inner = unwrapSchema(schema).schema;
   const [head, ...rest] = path;
   const child = (key: PropertyKey): unknown =>

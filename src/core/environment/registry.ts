@@ -106,13 +106,26 @@ export async function openEnvironment(
   entry: EnvironmentEntry,
   { options = {}, open }: { readonly options?: unknown; readonly open?: OpenNamedPolicy | undefined },
 ): Promise<EnvironmentDefinition> {
-  const parsed = parseEnvironmentOptions(entry.id, entry.options.strict(), options);
+  return createEnvironment(entry, {
+    options: parseEnvironmentOptions(entry.id, entry.options.strict(), options),
+    open,
+  });
+}
+
+/** Creates an environment like {@link openEnvironment}, from options that its schema has already checked. */
+export async function createEnvironment(
+  entry: EnvironmentEntry,
+  {
+    options,
+    open,
+  }: { readonly options: Readonly<Record<string, unknown>>; readonly open?: OpenNamedPolicy | undefined },
+): Promise<EnvironmentDefinition> {
   const opened: Record<string, Policy> = {};
-  for (const [name, specification] of namedPolicies(entry, parsed)) {
+  for (const [name, specification] of namedPolicies(entry, options)) {
     if (open === undefined) throw unopened(entry.id, name);
     opened[name] = await open(specification, `${name} of environment "${entry.id}"`);
   }
-  return entry.create(parsed, { policies: opened });
+  return entry.create(options, { policies: opened });
 }
 
 /** Opens a policy that a config names. `what` describes its use for errors, such as `judge of environment "debate"`. */

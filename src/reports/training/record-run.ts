@@ -1,21 +1,22 @@
 import { join } from "node:path";
 import { toErrorData } from "../../contract/errors/index.ts";
-import { isJsonObject, type Json } from "../../contract/json.ts";
-import type { RunEndEvent, RunStartEvent, TrainingEvent, TrainingWarningEvent } from "../../contract/training-event.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { RunEndEvent, TrainingEvent, TrainingWarningEvent } from "../../contract/training-event.ts";
 import { replaceFile } from "../../core/files/replace-file.ts";
 import { lockMetrics } from "../../core/files/run-lock.ts";
 import { followRun, type RunFollower } from "../trackers/follow-run.ts";
 import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
 import type { Tracker } from "../trackers/tracker.ts";
 import { trainingReport } from "../viewer/training-report.ts";
+import { recordedConfig } from "./config-file.ts";
 import { metricsFileName, metricsLoss, readMetrics } from "./metrics-file.ts";
 
 /** The name of the report in a run folder. */
 export const reportFileName = "report.html";
 
 /**
- * Passes events through and records them. Writes metrics.jsonl during the run, and report.html at its end, even if the
- * run was aborted, failed, or the consumer stopped reading. Also sends the events to `trackers`. A failed write or
+ * Passes events through and records them. Writes config.yaml at the start of the run, metrics.jsonl during the run, and
+ * report.html at its end, even if the run was aborted, failed, or the consumer stopped reading. Also sends the events to `trackers`. A failed write or
  * request (a full disk, an unreachable server) does not stop the training: it yields one warning event per tracker, and
  * that tracker is not used again. Throws `config.invalid` if another process writes the run in the folder.
  */
@@ -23,7 +24,8 @@ export async function* recordRun(
   events: AsyncIterable<TrainingEvent>,
   options: {
     readonly folder: string;
-    readonly config?: Json;
+    /** Keys of the config that the trainer does not have, such as `trackers`. They replace keys of the trainer. */
+    readonly config?: JsonObject;
     /** The trackers besides metrics.jsonl. */
     readonly trackers?: readonly Tracker[];
     /** Aborts the wait for a tracker to open. */
@@ -40,8 +42,10 @@ export async function* recordRun(
 
   const warning = (message: string): TrainingWarningEvent => ({ type: "warning", step, message });
   /** Passes the event to every tracker. The remaining trackers get a warning about each one that failed. */
-  const keep = async (event: TrainingEvent): Promise<TrainingWarningEvent[]> => {
+  const keep = async (given: TrainingEvent): Promise<TrainingWarningEvent[]> => {
+    const { config: resolved, ...event } = given.type === "run-start" ? given : { ...given, config: undefined };
     if (event.type === "run-start" && followers.length === 0) {
+      const whole = recordedConfig(resolved, config);
       lock = await lockMetrics(folder).catch((error: unknown) => {
         if (toErrorData(error).code === "config.invalid") throw error;
         // metrics.jsonl reports why the folder cannot be written.
@@ -52,7 +56,7 @@ export async function* recordRun(
       if (loss !== undefined) losses.push(loss);
       followers = [jsonlTracker(folder), ...trackers].map((tracker) =>
         followRun(tracker, {
-          run: { start: event, folder, ...(config === undefined ? {} : { config: withChosen(config, event) }) },
+          run: { start: event, folder, config: whole },
           signal,
         }),
       );
@@ -112,10 +116,4 @@ export async function writeReport(folder: string): Promise<string> {
   const path = join(folder, reportFileName);
   await replaceFile(path, await trainingReport(folder), { code: "report.write-failed" });
   return path;
-}
-
-/** Returns a config with the learning rate that the run chose by itself. */
-function withChosen(config: Json, { learningRate }: RunStartEvent): Json {
-  if (learningRate === undefined || !isJsonObject(config) || !isJsonObject(config.training)) return config;
-  return { ...config, training: { learningRate: learningRate.value, ...config.training } };
 }

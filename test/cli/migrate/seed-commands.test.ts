@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../../src/cli/catalog.ts";
 import { createProgram, type TrainArguments } from "../../../src/cli/create-program.ts";
-import { loadRunConfig } from "../../../src/cli/load-run-config.ts";
+import { loadStages } from "../../../src/cli/load-stages.ts";
 import { translateOverrides } from "../../../src/cli/migrate/translate-overrides.ts";
 import { migrateConfig } from "../../../src/cli/migrate-config.ts";
 import { configKeys } from "../../../src/cli/run-config.ts";
@@ -204,7 +204,7 @@ describe("command lines of LLM_Collaboration_with_MARL, with lyceum train instea
     await writeFile(path, (await migrateConfig({ text, name: config, to: path, catalog })).yaml);
     const { set, numEpochs } = await parsed(args);
     const { set: overrides } = translateOverrides(set, { keys: configKeys(catalog) });
-    expect((await loadRunConfig({ path, overrides, catalog })).config).toMatchObject(expected as object);
+    expect((await loadStages({ path, overrides, catalog }))[0]!.config).toMatchObject(expected as object);
     const epochs = numEpochs === undefined ? [] : [`magrpo.num_train_epochs=${numEpochs}`];
     await using run = await trainOneStep({ config: path, hub, backend, set: [...small, ...set, ...epochs] });
     expect(run.output).toMatch(new RegExp(`\ncompleted at step ${steps} after`));

@@ -32,7 +32,8 @@ describe("recordRun", () => {
     expect(file.events).toEqual(events);
     expect(file.skippedLines).toBe(0);
     expect(file.header).toMatchObject({ format: "lyceum-metrics", version: 1, config: { seed: 1 } });
-    expect((await readdir(folder)).sort()).toEqual(["metrics.jsonl", "report.html"]);
+    expect((await readdir(folder)).sort()).toEqual(["config.yaml", "metrics.jsonl", "report.html"]);
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe("seed: 1\n");
   });
 
   it("writes a step before the next one is requested", async () => {

@@ -11,7 +11,7 @@ import {
 } from "../../../trainers/checkpoint/find-checkpoints.ts";
 import { checkSameRun, configHash, runIdentity } from "../../../trainers/checkpoint/run-identity.ts";
 import { writeCheckpoint } from "../../../trainers/checkpoint/write-checkpoint.ts";
-import { parseTrainingConfig, type TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import { checkConfig, type TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { temporaryFolder } from "../run-training.ts";
 
@@ -140,7 +140,7 @@ describe("checkpoints", () => {
 describe("run identity", () => {
   const config: TrainingConfigInput = { algorithm: { id: "grpo" }, model: { scratch: { layers: 2 } } };
   const identity = (changes: Partial<TrainingConfigInput> = {}, environmentOptions: Record<string, unknown> = {}) =>
-    runIdentity({ config: parseTrainingConfig({ ...config, ...changes }), environment: "math", environmentOptions });
+    runIdentity({ config: checkConfig({ ...config, ...changes }), environment: "math", environmentOptions });
   const checkpointOf = (of: ReturnType<typeof identity>) => ({
     path: "runs/a/checkpoints/step-000001",
     manifest: { ...manifest(1), config: of, configHash: configHash(of) },

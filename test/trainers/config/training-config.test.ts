@@ -9,7 +9,7 @@ import { defineEnvironment } from "../../../src/core/environment/define-environm
 import type { PassProgress } from "../../../trainers/backend/training-backend.ts";
 import { policySpec, referenceSpec } from "../../../trainers/config/model-config.ts";
 import {
-  parseTrainingConfig,
+  checkConfig,
   rolloutLimits,
   type TrainingConfigInput,
   trainingConfigSchema,
@@ -137,15 +137,15 @@ const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => 
 
 /** The effect of a value on a pure part of the trainer, for keys that a run on letters cannot show. */
 const specOf = (changes: Changes): unknown => {
-  const { model, seed } = parseTrainingConfig(configWith(changes));
+  const { model, seed } = checkConfig(configWith(changes));
   return [policySpec(model, { seed }), referenceSpec(model, { seed })];
 };
-const limitsOf = (changes: Changes): unknown => rolloutLimits(parseTrainingConfig(configWith(changes)).rollout);
+const limitsOf = (changes: Changes): unknown => rolloutLimits(checkConfig(configWith(changes)).rollout);
 
 /** The result of the `rewards` processors for a few rewards. */
 const processed = (changes: Changes): unknown => {
-  const { rewards, sampling } = parseTrainingConfig(configWith(changes));
-  const chain = rewardProcessors(rewards, sampling);
+  const { rewards } = checkConfig(configWith(changes));
+  const chain = rewardProcessors(rewards);
   return [-3, 0, 1].map((value) => chain.reduce((reward, process) => process(reward, { length: 10 }), value));
 };
 
@@ -347,7 +347,7 @@ describe("the training config", () => {
   it.each([
     16, 128, 2048,
   ])("makes the random weights of a model from scratch as large as its width %d asks", (width) => {
-    const { model } = parseTrainingConfig(configWith([["model", { scratch: { hiddenSize: width } }]]));
+    const { model } = checkConfig(configWith([["model", { scratch: { hiddenSize: width } }]]));
     const { source } = policySpec(model, { seed: 0 });
     expect(source.type === "scratch" && source.config.initializer_range).toBeCloseTo(1 / Math.sqrt(width), 12);
   });
@@ -357,8 +357,8 @@ describe("the training config", () => {
   });
 
   it("fills in every default, and parses its own result to the same value", () => {
-    const config = parseTrainingConfig({ algorithm: { id: "grpo" }, model: { path: "owner/name" } });
-    expect(parseTrainingConfig(config as unknown as TrainingConfigInput)).toEqual(config);
+    const config = checkConfig({ algorithm: { id: "grpo" }, model: { path: "owner/name" } });
+    expect(checkConfig(config as unknown as TrainingConfigInput)).toEqual(config);
     expect(config).toMatchObject({
       seed: 0,
       tasks: { split: "train" },
@@ -387,7 +387,7 @@ describe("the training config", () => {
     ["a setting of another algorithm", { algorithm: { id: "sft", groupSize: 4 } }, /groupSize/],
     ["an unknown aggregation", { algorithm: { id: "sft", lossAggregation: "mean" } }, /lossAggregation/],
   ])("refuses %s", (_, changes, message) => {
-    expect(() => parseTrainingConfig({ algorithm: { id: "grpo" }, model: { scratch: {} }, ...changes })).toThrow(
+    expect(() => checkConfig({ algorithm: { id: "grpo" }, model: { scratch: {} }, ...changes })).toThrow(
       expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(message) }),
     );
   });
@@ -406,7 +406,7 @@ describe("exportFormat", () => {
   const { capabilities } = createBigramBackend();
   const formatOf = (format: "auto" | "none" | "peft", type: "lora" | "full", formats: ("huggingface" | "peft")[]) =>
     exportFormat(
-      parseTrainingConfig({ algorithm: { id: "sft" }, model: { path: "a", adapter: { type } }, export: { format } }),
+      checkConfig({ algorithm: { id: "sft" }, model: { path: "a", adapter: { type } }, export: { format } }),
       { capabilities: { ...capabilities, exportFormats: formats }, agents: ["agent"] },
     );
 

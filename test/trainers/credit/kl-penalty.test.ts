@@ -59,6 +59,15 @@ describe("the KL penalty in the rewards of joint actions that branch", () => {
     });
   });
 
+  it("has its mean over all tokens as a metric", async () => {
+    const child = node(1, [joint(0, 0, scored(2)), joint(1, 1, scored(6))]);
+    const root = node(0, [joint(0, 0, scored(1), child), joint(1, 1, scored(2))]);
+    const credit = withKlPenalty(groupAdvantages({ estimator: groupMean }), 0.5);
+    const { metrics } = await credit.assign({ groups: [], trees: [tree(root)] }, context);
+    // (1 - ln 2) + (ln 2 - 1/2) over the eight completions of one token.
+    expect(metrics).toEqual({ "kl/reference": expect.closeTo(0.5 / 8, 6) });
+  });
+
   it("with cross is subtracted from every joint action with the completion", async () => {
     const root = node(0, [
       joint(0, 0, scored(0)),

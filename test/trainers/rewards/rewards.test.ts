@@ -8,7 +8,7 @@ import { type RewardProcessorConfig, rewardProcessors } from "../../../trainers/
 import { playedEpisode } from "../played-episode.ts";
 
 function apply(config: RewardProcessorConfig, reward: number, length = 10): number {
-  return rewardProcessors([config], { maxTokens: 100 })[0]!(reward, { length });
+  return rewardProcessors([config])[0]!(reward, { length });
 }
 
 describe("reward processors", () => {
@@ -68,13 +68,10 @@ describe("reward processors", () => {
   });
 
   it("are applied turn by turn, in order, and leave an unscored reward unscored", () => {
-    const processors = rewardProcessors(
-      [
-        { type: "shift", by: 1 },
-        { type: "clamp", minimum: 0, maximum: 2 },
-      ],
-      { maxTokens: 100 },
-    );
+    const processors = rewardProcessors([
+      { type: "shift", by: 1 },
+      { type: "clamp", minimum: 0, maximum: 2 },
+    ]);
     const { agents } = processRewards({ group }, processors).group.episodes[0]!;
     expect(agents.agent!.turns.map(({ reward }) => reward)).toMatchObject([{ value: 2 }, { value: 0 }]);
     expect(agents.agent!.reward).toMatchObject({ status: "scored", value: 2 });
@@ -86,7 +83,7 @@ describe("reward processors", () => {
     it("is equation 13 of DAPO, added to the reward", () => {
       // L_max 100, L_cache 20: by hand 0, 0, -1/20, -1/2, -1, -1.
       const lengths = [0, 80, 81, 90, 100, 130];
-      const config: RewardProcessorConfig = { type: "overlong-penalty", cache: 20 };
+      const config: RewardProcessorConfig = { type: "overlong-penalty", cache: 20, maxTokens: 100 };
       const paid = lengths.map((length) => apply(config, 1, length));
       for (const [i, wanted] of [1, 1, 0.95, 0.5, 0, 0].entries()) expect(paid[i]).toBeCloseTo(wanted, 12);
       const shorter: RewardProcessorConfig = { ...config, maxTokens: 50 };
@@ -94,13 +91,13 @@ describe("reward processors", () => {
     });
 
     it("with a cache as long as the answer applies from the first token", () => {
-      expect([0, 50, 100].map((length) => apply({ type: "overlong-penalty", cache: 100 }, 0, length) + 0)).toEqual([
-        0, -0.5, -1,
-      ]);
+      expect(
+        [0, 50, 100].map((length) => apply({ type: "overlong-penalty", cache: 100, maxTokens: 100 }, 0, length) + 0),
+      ).toEqual([0, -0.5, -1]);
     });
 
     it("refuses a cache longer than an answer", () => {
-      expect(() => rewardProcessors([{ type: "overlong-penalty", cache: 101 }], { maxTokens: 100 })).toThrow(
+      expect(() => rewardProcessors([{ type: "overlong-penalty", cache: 101, maxTokens: 100 }])).toThrow(
         /cache of 101 tokens, but an answer has at most 100/,
       );
     });
@@ -136,7 +133,7 @@ describe("reward processors", () => {
         },
       });
       const played = { group: trainingGroup({ task: episode.task, episodes: [episode] }) };
-      const chain = rewardProcessors([{ type: "overlong-penalty", cache: 4 }], { maxTokens: 10 });
+      const chain = rewardProcessors([{ type: "overlong-penalty", cache: 4, maxTokens: 10 }]);
       const { agents } = processRewards(played, chain).group.episodes[0]!;
       expect(agents.agent!.turns.map(({ reward }) => reward)).toEqual([
         scored(-1),
@@ -145,15 +142,10 @@ describe("reward processors", () => {
       ]);
       expect(agents.agent!.reward).toMatchObject({ status: "scored", value: -0.5 });
       expect(agents.judged).toEqual(episode.agents.judged);
-      const short = rewardProcessors(
-        [
-          { type: "overlong-penalty", cache: 1 },
-          { type: "scale", factor: 2 },
-        ],
-        {
-          maxTokens: 100,
-        },
-      );
+      const short = rewardProcessors([
+        { type: "overlong-penalty", cache: 1, maxTokens: 100 },
+        { type: "scale", factor: 2 },
+      ]);
       expect(processRewards(played, short).group.episodes[0]!.agents.agent!.turns[0]!.reward).toBeUndefined();
     });
   });

@@ -3,19 +3,20 @@ import type { Taskset } from "../../src/contract/taskset.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 
 /**
- * Returns the number of training steps of some epochs. An epoch plays each task once. The last batch of an epoch has
- * the remaining tasks. Throws `config.invalid` for an unbounded taskset. Also throws if a step does not play a fixed
+ * Returns the number of training steps: `steps` of the config, or those of its epochs. An epoch plays each task once. The
+ * last batch of an epoch has the remaining tasks. For epochs, throws `config.invalid` for an unbounded taskset. Also throws if a step does not play a fixed
  * number of tasks, as with a curriculum or with an algorithm that replaces groups without a signal.
  */
-export function epochSteps(options: {
-  readonly epochs: number;
+export function trainingSteps(options: {
   readonly tasks: Pick<Taskset, "name" | "length">;
   readonly config: Pick<TrainingConfig, "tasks" | "training">;
   /** The algorithm's `resampleRounds`. */
   readonly resampleRounds: number;
 }): number {
-  const { epochs, tasks, config, resampleRounds } = options;
+  const { tasks, config, resampleRounds } = options;
   const { split, curriculum } = config.tasks;
+  const { steps = 0, epochs, batchSize } = config.training;
+  if (epochs === undefined) return steps;
   const refuse = (why: string, how: string): LyceumError =>
     new LyceumError({
       code: "config.invalid",
@@ -33,5 +34,5 @@ export function epochSteps(options: {
     const why = "the algorithm replaces groups without a signal, so the number of tasks per step is not fixed";
     throw refuse(why, "Or set algorithm.resampleRounds to 0.");
   }
-  return epochs * Math.ceil(tasks.length / config.training.batchSize);
+  return epochs * Math.ceil(tasks.length / batchSize);
 }

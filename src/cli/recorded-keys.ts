@@ -1,0 +1,33 @@
+import { isAbsolute, relative, resolve } from "node:path";
+import type { JsonObject } from "../contract/json.ts";
+import { isModulePath } from "./module-path.ts";
+import type { EnvironmentConfig, RunConfig } from "./run-config.ts";
+
+/**
+ * Returns the keys of a config that the run folder records in addition to those that the trainer records, so that the
+ * recorded config trains the same. `from` is the config's folder and `to` the run's folder. Files that the config names
+ * relative to its own folder are named relative to the run's folder.
+ */
+export function recordedKeys(config: RunConfig, folders: { readonly from: string; readonly to: string }): JsonObject {
+  const { environment, environments, algorithm, trackers, health } = config;
+  const moved = <Named extends EnvironmentConfig>({ id, ...rest }: Named) => ({
+    id: movedModule(id, folders),
+    ...rest,
+  });
+  return JSON.parse(
+    JSON.stringify({
+      environment: environment === undefined ? null : moved(environment),
+      ...(environments === undefined ? {} : { environments: environments.map(moved) }),
+      output: folders.to,
+      trackers,
+      health,
+      algorithm: moved(algorithm),
+    }),
+  ) as JsonObject;
+}
+
+function movedModule(id: string, { from, to }: { readonly from: string; readonly to: string }): string {
+  if (!isModulePath(id) || isAbsolute(id)) return id;
+  const path = relative(to, resolve(from, id)).replaceAll("\\", "/");
+  return path.startsWith(".") ? path : `./${path}`;
+}
