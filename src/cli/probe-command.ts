@@ -4,7 +4,6 @@ import { createAlgorithm } from "../../trainers/config/resolve-config.ts";
 import type { TrainingConfig } from "../../trainers/config/training-config.ts";
 import { probeTraining } from "../../trainers/probe/probe-training.ts";
 import { planStages } from "../../trainers/training/stages.ts";
-import { createRegistry } from "../core/registry.ts";
 import { showActivity } from "../reports/training/activity-view.ts";
 import { TrainingProgress } from "../reports/training/index.ts";
 import { probeLines } from "../reports/training/probe-text.ts";

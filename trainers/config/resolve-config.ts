@@ -49,7 +49,9 @@ export function createAlgorithm(
   { algorithm: { id, ...settings } }: Pick<TrainingConfig, "algorithm">,
   known: readonly AlgorithmDefinition[] = algorithms.list(),
 ): Algorithm {
-  return createRegistry("algorithm", known).get(id).create(settings as never);
+  return createRegistry("algorithm", known)
+    .get(id)
+    .create(settings as never);
 }
 
 /** Fills in the learning rate: that of the config, or `recorded`, or the default for the kind of training. */

@@ -406,7 +406,9 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
 export type TrainingConfigShape = { readonly [Key in keyof TrainingConfig]: z.ZodType<TrainingConfig[Key]> };
 
 /** Returns the strict schema of a {@link TrainingConfig}. */
-export function trainingConfigSchema(known: readonly AlgorithmDefinition[] = algorithms.list()): z.ZodType<TrainingConfig> {
+export function trainingConfigSchema(
+  known: readonly AlgorithmDefinition[] = algorithms.list(),
+): z.ZodType<TrainingConfig> {
   return z.strictObject(trainingConfigShape(known)).transform(completeConfig);
 }
 

@@ -10,7 +10,6 @@ import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
-import { createRegistry } from "../../src/core/registry.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { checkEpisodeCount } from "../../src/core/rollout/episode-limit.ts";
 import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
