@@ -270,6 +270,7 @@ describe("the installed package", () => {
       defineEnvironment({ id: "wrong", tasks: [1], reset: ({ task }) => task.question, step: () => ({ reward: 1 }) });`,
     );
     const options = [
+      "--ignoreConfig",
       "--strict",
       "--module",
       "nodenext",
