@@ -139,7 +139,7 @@ describe("a model that cannot be used", () => {
     expect(result.stderr).toContain("No checkpoint was written");
     const after = await folderContents(folder);
     const written = Object.keys(after).filter((name) => !(name in before) && !name.startsWith("out/evaluations/"));
-    expect(written).toEqual(["out/metrics.jsonl", "out/report.html"]);
+    expect(written).toEqual(["out/config.yaml", "out/metrics.jsonl", "out/report.html"]);
   });
 });
 
@@ -231,8 +231,8 @@ describe("a full disk", () => {
     const disk = await mountDisk(folder, context);
     const text = await readFile(join(folder, "tiny.yaml"), "utf8");
     await writeFile(join(folder, "unevaluated.yaml"), text.replace(/^evaluation: .*\n/m, ""));
-    // One page, next to those of the two locks.
-    await fillDisk(disk, 12288);
+    // One page for the metrics, next to those of the config and of the two locks.
+    await fillDisk(disk, 16384);
     const options = { config: "unevaluated.yaml", output: "disk/out" };
     const result = await train({ ...changes, "rollout.trace": false, "checkpoint.every": 6 }, options);
     expectError(result, { code: "checkpoint.write-failed", exit: 1, words: "the disk is full" });
