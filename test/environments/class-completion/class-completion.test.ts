@@ -232,7 +232,7 @@ describe("several turns", () => {
     expect(played.reward("agent-2").value).toBe(1);
   });
 
-  it("are all rewarded with payEveryTurn, also if a reply is not Python", async () => {
+  it("are all rewarded with rewardEveryTurn, also if a reply is not Python", async () => {
     const played = await play(
       {
         "agent-1": [block(put + scaled), block(put + scaled), block("def (")],

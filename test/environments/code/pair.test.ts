@@ -457,7 +457,7 @@ it("an episode ends with the answer that gets the maximum reward, and not before
   ).toBeCloseTo(0.4, 9);
 });
 
-it("every answer is rewarded with payEveryTurn, and none ends the episode", async () => {
+it("every answer is rewarded with rewardEveryTurn, and none ends the episode", async () => {
   const top = { aux, main: used };
   const { episode } = await play([top, { aux, main: half }], { rewardEveryTurn: true });
   for (const agent of ["aux", "main"]) {
