@@ -16,7 +16,8 @@ describe("the backend of a config", () => {
       maxTokensPerMicroBatch: training.maxTokensPerMicroBatch,
     });
     const plain = parse({});
-    expect(Object.keys(engineOptions(plain))).toEqual(["device", "maxTokensPerMicroBatch", "precision"]);
+    const given = Object.entries(engineOptions(plain)).filter(([, value]) => value !== undefined);
+    expect(given.map(([key]) => key)).toEqual(["device", "maxTokensPerMicroBatch", "precision"]);
   });
 
   it.each<[string, Parameters<typeof parse>[0], RegExp, RegExp]>([
