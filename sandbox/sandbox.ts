@@ -7,8 +7,9 @@ export interface Sandbox extends AsyncDisposable {
   readonly specificationVersion: "v1";
   readonly info: SandboxInfo;
   /**
-   * Runs a request and resolves with the observations. Errors of the code are observations too. Rejects with `sandbox.request` if the
-   * request cannot be run (an unsupported language, a missing entry), and with `sandbox.closed` after closing.
+   * Runs a request and resolves with the observations. Errors of the code are observations too. Rejects with
+   * `sandbox.request` if the request cannot be run (an unsupported language, a missing entry), and with
+   * `sandbox.closed` after closing.
    */
   execute(request: ExecuteRequest): Promise<ExecuteResult>;
   /** Starts the workers, so that the first executions do not wait. Rejects with `sandbox.unavailable`. */

@@ -42,8 +42,8 @@ export function listenForInterrupt(host: EventEmitter = process, end: () => void
 }
 
 /**
- * Ends this process like an unhandled Ctrl-C, which a shell reports as 130. `process.exit` could crash while a thread runs
- * the model, because the memory of its result would be partly destroyed.
+ * Ends this process like an unhandled Ctrl-C, which a shell reports as 130. `process.exit` could crash while a thread
+ * runs the model, because the memory of its result would be partly destroyed.
  */
 function endProcess(): void {
   process.removeAllListeners("SIGINT");

@@ -11,9 +11,9 @@ import { refuseOldConfig } from "./refuse-old-config.ts";
 const replaced: readonly string[] = ["algorithm", "environment", "environments"];
 
 /**
- * Reads a config file and returns its runs: its `stages`, or the config itself as one run without a name. A stage is the
- * config with the stage's keys merged into it. Its name is its number and its algorithm by default. `algorithm: grpo` is
- * short for `algorithm: { id: grpo }`. The same holds for environments, alone or in a list.
+ * Reads a config file and returns its runs: its `stages`, or the config itself as one run without a name. A stage is
+ * the config with the stage's keys merged into it. Its name is its number and its algorithm by default. `algorithm:
+ * grpo` is short for `algorithm: { id: grpo }`. The same holds for environments, alone or in a list.
  *
  * Throws `data.not-found` for a missing file, `config.invalid` for a config of another program, and the errors of
  * `checkRunConfig` with the name of the stage.

@@ -4,8 +4,8 @@ import { createEnvironment, type EnvironmentRegistry, type OpenNamedPolicy } fro
 import type { RunConfig } from "./run-config.ts";
 
 /**
- * Opens the environment of a checked config and returns it with its options: one environment, or several mixed by weight.
- * `open` opens the policies that options name. Throws `config.invalid` for environments that cannot be mixed.
+ * Opens the environment of a checked config and returns it with its options: one environment, or several mixed by
+ * weight. `open` opens the policies that options name. Throws `config.invalid` for environments that cannot be mixed.
  */
 export async function runEnvironment(
   { environment, environments = [], seed }: Pick<RunConfig, "environment" | "environments" | "seed">,

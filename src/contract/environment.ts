@@ -165,8 +165,8 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
   tasks(split: string, options?: { readonly signal?: AbortSignal }): Promise<Taskset<Task>>;
   /**
    * Returns the actions of an expert for a task. Returns undefined if there is no known solution. `seed` is the seed of
-   * the environment's reset, for episodes that depend on more than the task (such as who has which role). `sampleIndex` is
-   * the index of the episode in its group, for experts that differ within a group (such as a better and a worse
+   * the environment's reset, for episodes that depend on more than the task (such as who has which role). `sampleIndex`
+   * is the index of the episode in its group, for experts that differ within a group (such as a better and a worse
    * answer). Both are 0 by default.
    */
   demonstrate?(

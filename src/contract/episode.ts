@@ -30,8 +30,8 @@ export interface Episode {
   readonly environment: string;
   readonly task: { readonly index: number; readonly id: string; readonly hash: string };
   /**
-   * All randomness of the episode derives from this seed, the task and `sampleIndex`. It is the seed of the rollout, or one
-   * derived from it if a task with the same hash occurs again.
+   * All randomness of the episode derives from this seed, the task and `sampleIndex`. It is the seed of the rollout, or
+   * one derived from it if a task with the same hash occurs again.
    */
   readonly seed: number;
   /** The index of the episode in its group, from 0. */

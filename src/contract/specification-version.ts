@@ -1,8 +1,8 @@
 import { LyceumError } from "./errors/index.ts";
 
 /**
- * Says how a value differs from version `v1` of the interfaces, in words that follow its name: `has
- * specificationVersion "v2" instead of "v1"`. Returns undefined for `v1`.
+ * Returns a phrase that follows the name of a value: `has specificationVersion "v2" instead of "v1"`. Returns undefined
+ * if its version is `v1`.
  */
 export function versionProblem(value: object): string | undefined {
   const version = "specificationVersion" in value ? value.specificationVersion : undefined;
@@ -11,8 +11,8 @@ export function versionProblem(value: object): string | undefined {
 }
 
 /**
- * Throws `config.invalid` unless `value` implements version `v1` of its interface. Call it on values from outside, which
- * another package or a program without types may have created. `what` names the value, such as `Policy "expert"`.
+ * Throws `config.invalid` unless `value` implements version `v1` of its interface. Call it on values from outside,
+ * which another package or a program without types may have created. `what` names the value, such as `Policy "expert"`.
  */
 export function checkVersion(what: string, value: object): void {
   const problem = versionProblem(value);

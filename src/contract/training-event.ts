@@ -31,8 +31,8 @@ export interface RunStartEvent {
   /** The total number of steps of the run. */
   readonly steps: number;
   /**
-   * The resolved config of the run, with the environment's id and options, as a config file has them. Without secrets in
-   * URLs. metrics.jsonl has it in its header.
+   * The resolved config of the run, with the environment's id and options, as a config file has them. Without secrets
+   * in URLs. metrics.jsonl has it in its header.
    */
   readonly config?: Json;
   /** The number of steps of the run that this one resumes. 0 for a new run. */

@@ -9,8 +9,8 @@ export interface EvaluatedRun {
 }
 
 /**
- * Returns the agents that decide whether an episode is correct, by the episode's `sampleIndex`: all except the frozen ones.
- * If models rotate, these are the agents of the first model, because the others are its opponents.
+ * Returns the agents that decide whether an episode is correct, by the episode's `sampleIndex`: all except the frozen
+ * ones. If models rotate, these are the agents of the first model, because the others are its opponents.
  */
 export function evaluatedAgents({ spec, identity }: EvaluatedRun): (sampleIndex: number) => ReadonlySet<AgentId> {
   const { agents } = spec;

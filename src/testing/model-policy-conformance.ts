@@ -8,7 +8,7 @@ import { defineEnvironment } from "../core/environment/define-environment.ts";
 import { rolloutEpisode } from "../core/rollout/rollout-episode.ts";
 import { policyConformance, withoutStrayRejections } from "./policy-conformance.ts";
 
-/** A request as the model behind a policy received it, whatever the protocol. */
+/** A request as the model behind a policy received it, in one form for all protocols. */
 export interface ModelRequest {
   /** The text of each message. */
   readonly texts: readonly string[];

@@ -11,8 +11,8 @@ const conversation: readonly Message[] = [
 ];
 
 /**
- * The conformance suite of a renderer. Cases about extending pass if `extend` returns `"broken"`, and for a template that
- * writes no ends of turns.
+ * The conformance suite of a renderer. Cases about extending pass if `extend` returns `"broken"`, and for a template
+ * that writes no ends of turns.
  *
  * @example
  * import { rendererConformance } from "lyceum/testing";

@@ -10,8 +10,8 @@ import { type Place, runCommand } from "./run-command.ts";
 import { runnerOf, shellCommands } from "./shell-commands.ts";
 
 /**
- * Runs the commands of each document in order in a shell, in a folder of its own, as a reader would. A training takes two
- * steps, and models of the hub are tiny.
+ * Runs the commands of each document in order in a shell, in a folder of its own, as a reader would. A training takes
+ * two steps, and models of the hub are tiny.
  */
 
 const short = "--set training.steps=2 --set training.batchSize=4 --set evaluation='{}'";

@@ -210,7 +210,7 @@ export function describeAdversaries(options: {
         expect(cases[0]!.value).toBeUndefined();
       });
 
-      /** Whatever is patched, the returned value stays the same: 2, not 1. */
+      /** The returned value stays the same if code patches built-ins: 2, not 1. */
       const patches: [name: string, code: string][] = [
         ["JSON.stringify", 'JSON.stringify = () => "1"; JSON.parse = () => 1;'],
         [

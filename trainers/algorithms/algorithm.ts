@@ -68,8 +68,8 @@ export interface AlgorithmDefinition {
   /** A strict schema. Every key has a description, and a default if one is sensible. */
   readonly settings: z.ZodObject;
   /**
-   * Creates the algorithm from the values that `settings` returned for a config. The config's settings are checked once,
-   * with the rest of the config. The type `never` makes every other call a type error.
+   * Creates the algorithm from the values that `settings` returned for a config. The config's settings are checked
+   * once, with the rest of the config. The type `never` makes every other call a type error.
    */
   create(settings: never): Algorithm;
 }

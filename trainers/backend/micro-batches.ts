@@ -1,7 +1,7 @@
 /**
- * For backends: splits sequences into micro-batches of at most `maxTokens` tokens, including the padding to the longest sequence of
- * each. A sequence that is longer by itself gets its own micro-batch. Sequences of similar length are grouped. Returns
- * indices into `lengths`, so that results can be put back in order.
+ * For backends: splits sequences into micro-batches of at most `maxTokens` tokens, including the padding to the longest
+ * sequence of each. A sequence that is longer by itself gets its own micro-batch. Sequences of similar length are
+ * grouped. Returns indices into `lengths`, so that results can be put back in order.
  */
 export function microBatches(lengths: readonly number[], maxTokens: number): number[][] {
   const order = [...lengths.keys()].sort((a, b) => lengths[b]! - lengths[a]! || a - b);

@@ -182,7 +182,8 @@ export interface PassOptions {
   readonly signal?: AbortSignal;
   /**
    * The maximum number of tokens of a micro-batch, padding included, if it is smaller than the backend's own maximum. A
-   * longer sequence has a micro-batch of its own. Memory grows with it. Results do not depend on it, except by rounding.
+   * longer sequence has a micro-batch of its own. Memory grows with it. Results do not depend on it, except by
+   * rounding.
    */
   readonly maxTokensPerMicroBatch?: number;
   /** Called after each micro-batch. */
@@ -211,14 +212,16 @@ export interface Model {
   readonly version: number;
   /** The largest number of tokens of one sequence. */
   readonly maxLength: number;
-  /** Computes outputs of each datum, in order. The model splits the data into micro-batches: see {@link PassOptions}. */
+  /**
+   * Computes outputs of each datum, in order. The model splits the data into micro-batches: see {@link PassOptions}.
+   */
   forward(
     data: readonly Datum[],
     options: PassOptions & { readonly outputs: readonly ForwardOutput[] },
   ): Promise<ForwardResult[]>;
   /**
-   * Adds the gradient of the sum of all terms over all tokens to the accumulated gradient. Pass all data of an optimizer
-   * step: the model splits them into micro-batches. A call that is aborted or fails adds nothing.
+   * Adds the gradient of the sum of all terms over all tokens to the accumulated gradient. Pass all data of an
+   * optimizer step: the model splits them into micro-batches. A call that is aborted or fails adds nothing.
    */
   forwardBackward(data: readonly Datum[], terms: readonly LossTerm[], options?: PassOptions): Promise<LossResult>;
   /**

@@ -4,8 +4,8 @@ const complete = new WeakSet<object>();
 
 /**
  * Completes a config whose sections the schema has checked: fills in the defaults that depend on other keys, leaves out
- * undefined keys, freezes the result and remembers it, so that it is not checked again. Also completes a changed copy of
- * a complete config.
+ * undefined keys, freezes the result and remembers it, so that it is not checked again. Also completes a changed copy
+ * of a complete config.
  */
 export function completeConfig(checked: TrainingConfig): TrainingConfig {
   const config = completeSections(checked);

@@ -14,7 +14,7 @@ export interface ResolvedConfig extends TrainingConfig {
   readonly training: OptimizationConfig & { readonly learningRate: number };
 }
 
-/** A resolved config, and what else was found out to resolve it. */
+/** A resolved config, and facts about the model that its defaults depend on. */
 export interface Resolution {
   readonly config: ResolvedConfig;
   /**
@@ -26,9 +26,9 @@ export interface Resolution {
 }
 
 /**
- * Checks a config once and fills in every default. Use it to see or to record the values that {@link train} uses. `train`
- * does the same with a config that is not resolved. The config is plain data, such as the result of parsing YAML. The
- * default learning rate depends on the model's folder, which is read if it exists.
+ * Checks a config once and fills in every default. Use it to see or to record the values that {@link train} uses.
+ * `train` does the same with a config that is not resolved. The config is plain data, such as the result of parsing
+ * YAML. The default learning rate depends on the model's folder, which is read if it exists.
  *
  * Throws `config.invalid` with all problems, and `config.unknown-name` for an unknown algorithm.
  */

@@ -413,8 +413,8 @@ export function trainingConfigSchema(
 }
 
 /**
- * Checks a training config and fills in all defaults except the learning rate. Returns a checked config unchanged. Throws
- * `config.invalid` with all problems, and `config.unknown-name` for an unknown algorithm.
+ * Checks a training config and fills in all defaults except the learning rate. Returns a checked config unchanged.
+ * Throws `config.invalid` with all problems, and `config.unknown-name` for an unknown algorithm.
  */
 export function checkConfig(
   config: TrainingConfigInput,

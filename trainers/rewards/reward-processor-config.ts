@@ -78,8 +78,8 @@ export const rewardProcessorsSchema: z.ZodType<readonly RewardProcessorConfig[]>
   .describe("Reward processors, applied in order to the reward of every turn before rewards are compared.");
 
 /**
- * Returns the processors of a complete config, in order. Throws `config.invalid` if the cache of a penalty is longer than
- * its `maxTokens`.
+ * Returns the processors of a complete config, in order. Throws `config.invalid` if the cache of a penalty is longer
+ * than its `maxTokens`.
  */
 export function rewardProcessors(configs: readonly RewardProcessorConfig[]): RewardProcessor[] {
   return configs.map(rewardProcessor);

@@ -69,8 +69,8 @@ export interface TrainOptions {
    */
   readonly opponent?: Policy;
   /**
-   * What checkpoints record of `policies` and `opponent`, to recognize them in a resumed run. By default, what the config
-   * says of them, or else their names.
+   * The descriptions of `policies` and `opponent` in checkpoints. A resumed run must have equal ones. By default, they
+   * are the entries of the config, or the names of the policies.
    */
   readonly recorded?: {
     readonly policies?: Readonly<Record<AgentId, PolicySpecification>>;
@@ -78,7 +78,10 @@ export interface TrainOptions {
   };
   /** The backend. It is not closed. */
   readonly backend: TrainingBackend;
-  /** The run's folder. It gets `checkpoints/`, `evaluations/`, `trace.jsonl` if a trace is written, and `model/` at the end. */
+  /**
+   * The run's folder. It gets `checkpoints/`, `evaluations/`, `trace.jsonl` if a trace is written, and `model/` at the
+   * end.
+   */
   readonly output: string;
   /** If true, continues from the newest checkpoint in `output`. False by default. */
   readonly resume?: boolean;

@@ -3,9 +3,10 @@ import type { Taskset } from "../../src/contract/taskset.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 
 /**
- * Returns the number of training steps: `steps` of the config, or those of its epochs. An epoch plays each task once. The
- * last batch of an epoch has the remaining tasks. For epochs, throws `config.invalid` for an unbounded taskset. Also throws if a step does not play a fixed
- * number of tasks, as with a curriculum or with an algorithm that replaces groups without a signal.
+ * Returns the number of training steps: `steps` of the config, or those of its epochs. An epoch plays each task once.
+ * The last batch of an epoch has the remaining tasks. For epochs, throws `config.invalid` for an unbounded taskset.
+ * Also throws if a step does not play a fixed number of tasks, as with a curriculum or with an algorithm that replaces
+ * groups without a signal.
  */
 export function trainingSteps(options: {
   readonly tasks: Pick<Taskset, "name" | "length">;

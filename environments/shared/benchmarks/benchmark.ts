@@ -38,7 +38,8 @@ export interface Benchmark {
   /** Which episodes are correct, or null if correctness is not defined. */
   readonly correct: CorrectRule | null;
   /**
-   * Whether the policies swap roles. With `fixed`, the opponent keeps one role of the environment. Defaults to `rotating`.
+   * Whether the policies swap roles. With `fixed`, the opponent keeps one role of the environment. Defaults to
+   * `rotating`.
    */
   readonly roles?: "fixed" | "rotating";
   /** Creates the environment. Throws `config.invalid` for unknown options. */

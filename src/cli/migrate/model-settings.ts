@@ -18,7 +18,7 @@ export function modelPath(value: Json): string {
     : name;
 }
 
-/** How the numbers of a model are converted, whatever the key is called. */
+/** Converts the numbers of a model. The names of the keys differ between systems. */
 export const precisionKey: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
   idle: ["auto", "float32"],
   note: "float16 needs a device that supports training in it; bfloat16 becomes float32",

@@ -9,7 +9,9 @@ const handle = Symbol.for("lyceum.located-function");
 /** The user's functions, by the functions of this package that call them. */
 const authored = new WeakMap<object, object>();
 
-/** Assigns the source position of `author`, the user's function that `written` calls, to `written`. Returns `written`. */
+/**
+ * Assigns the source position of `author`, the user's function that `written` calls, to `written`. Returns `written`.
+ */
 export function writtenAs<Written extends object>(written: Written, author: object): Written {
   authored.set(written, author);
   return written;

@@ -15,7 +15,9 @@ import type { ToolRecord } from "../tools/tool.ts";
  * debateEnvironment({ judge: "model" }, resources).spec.id; // => "debate"
  */
 export interface EnvironmentResources<Name extends string = string> {
-  /** The policies that the environment asks, by name. A config names them in options, and the command line opens them. */
+  /**
+   * The policies that the environment asks, by name. A config names them in options, and the command line opens them.
+   */
   readonly policies?: Readonly<Partial<Record<Name, Policy>>>;
   /** The access to the hub, such as a mirror, a token or a cache folder. Used by environments with a data set. */
   readonly hub?: HubOptions;

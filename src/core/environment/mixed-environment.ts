@@ -35,9 +35,9 @@ export interface MixedTask {
  * tasks, the share of each environment is exact within one or two tasks. A split, with its slice, is loaded from each
  * environment. The mixture is infinite: a finite taskset starts again after its end, and `seed` shuffles each pass.
  *
- * All environments must have the same agents. A task id begins with the name of its environment and a slash. `environmentOf`
- * returns the environment of a task id. Throws `config.invalid` for an empty list, for agents or names that do not fit,
- * and for weights that are not positive.
+ * All environments must have the same agents. A task id begins with the name of its environment and a slash.
+ * `environmentOf` returns the environment of a task id. Throws `config.invalid` for an empty list, for agents or names
+ * that do not fit, and for weights that are not positive.
  *
  * @example
  * import { mixedEnvironment } from "lyceum";

@@ -13,9 +13,9 @@ interface RecordedTurn {
 
 /**
  * Creates a policy that repeats the actions of recorded episodes, such as those of `readTrace(path)`. It finds them by
- * task, seed, sample index, agent and turn, and returns the recorded tokens, log-probabilities and usage, but no latencies.
- * Rejects with `policy.failed` for an action that was not recorded. It keeps the episodes in memory. If an episode was
- * recorded twice, for example after a retry, the later record is used.
+ * task, seed, sample index, agent and turn, and returns the recorded tokens, log-probabilities and usage, but no
+ * latencies. Rejects with `policy.failed` for an action that was not recorded. It keeps the episodes in memory. If an
+ * episode was recorded twice, for example after a retry, the later record is used.
  */
 export async function replayPolicy(
   episodes: AsyncIterable<Episode> | Iterable<Episode>,

@@ -15,8 +15,8 @@ interface Asked<Task> {
 }
 
 /**
- * Sends one request to the policy of an agent. The seed of the request derives from the task, the sample index, the agent and
- * the turn. Rejects with a typed error.
+ * Sends one request to the policy of an agent. The seed of the request derives from the task, the sample index, the
+ * agent and the turn. Rejects with a typed error.
  */
 export function askPolicy<Task>(
   options: Asked<Task> & {

@@ -54,9 +54,9 @@ export interface JointTree {
    */
   readonly root?: JointNode;
   /**
-   * All paths from the root as ordinary episodes, depth first. `sampleIndex` is the index in this list. Paths share their
-   * beginnings, so sums over episodes count shared turns several times. Paths that the shape ended are truncated with
-   * the limit `shape`.
+   * All paths from the root as ordinary episodes, depth first. `sampleIndex` is the index in this list. Paths share
+   * their beginnings, so sums over episodes count shared turns several times. Paths that the shape ended are truncated
+   * with the limit `shape`.
    */
   readonly episodes: readonly Episode[];
 }

@@ -23,7 +23,8 @@ export interface JointRolloutOptions<Task>
 /**
  * Plays tasks with several joint actions per turn and yields their trees in task order. Plays joint actions on forks of
  * the environment. If it has no `fork` but `spec.deterministic` is true, replays the path from its seed instead. Group
- * episodes share their beginning: one reset and one conversation with G completions. Trees are reproducible bit for bit.
+ * episodes share their beginning: one reset and one conversation with G completions. Trees are reproducible bit for
+ * bit.
  *
  * Errors on a path are recorded in its episode. Throws `config.invalid` immediately if options or the shape are
  * invalid. The iteration throws `config.invalid` for an environment with several turns that can be neither forked nor

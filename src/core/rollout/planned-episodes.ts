@@ -24,8 +24,8 @@ export async function* plannedEpisodes<Task>(
 type PlacesOptions<Task> = Pick<RolloutOptions<Task>, "tasks" | "seed" | "skip">;
 
 /**
- * Yields all tasks to play, in order, as the position of the first sample. A task that occurs again gets another seed, so
- * that its episodes differ.
+ * Yields all tasks to play, in order, as the position of the first sample. A task that occurs again gets another seed,
+ * so that its episodes differ.
  */
 export async function* plannedGroups<Task>(
   { tasks, seed, skip = 0 }: PlacesOptions<Task>,

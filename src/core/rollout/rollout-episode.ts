@@ -5,9 +5,9 @@ import { type PlayOptions, poolOf, runSettings } from "./rollout-options.ts";
 import { scoreGroup } from "./score-group.ts";
 
 /**
- * Plays one episode of a task. `sampleIndex` (0 by default) is the index of the episode in its group. The same seed, task
- * and sample index give the same episode as {@link rollout}. Rejects only if options are invalid or the trace cannot be
- * written. All other errors, including an abort, are recorded in the episode.
+ * Plays one episode of a task. `sampleIndex` (0 by default) is the index of the episode in its group. The same seed,
+ * task and sample index give the same episode as {@link rollout}. Rejects only if options are invalid or the trace
+ * cannot be written. All other errors, including an abort, are recorded in the episode.
  *
  * @example
  * import { demonstrationPolicy, rolloutEpisode } from "lyceum";

@@ -17,8 +17,8 @@ export interface SlotOptions<Task, Position, Event> {
 }
 
 /**
- * The slots of a rollout. Each slot plays the next position in task order, until there are no more positions or the rollout
- * is stopped. A slot is busy for the flush barrier until its end.
+ * The slots of a rollout. Each slot plays the next position in task order, until there are no more positions or the
+ * rollout is stopped. A slot is busy for the flush barrier until its end.
  */
 export class RolloutSlots<Task, Position, Event> {
   readonly #options: SlotOptions<Task, Position, Event>;

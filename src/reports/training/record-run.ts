@@ -16,9 +16,10 @@ export const reportFileName = "report.html";
 
 /**
  * Passes events through and records them. Writes config.yaml at the start of the run, metrics.jsonl during the run, and
- * report.html at its end, even if the run was aborted, failed, or the consumer stopped reading. Also sends the events to `trackers`. A failed write or
- * request (a full disk, an unreachable server) does not stop the training: it yields one warning event per tracker, and
- * that tracker is not used again. Throws `config.invalid` if another process writes the run in the folder.
+ * report.html at its end, even if the run was aborted, failed, or the consumer stopped reading. Also sends the events
+ * to `trackers`. A failed write or request (a full disk, an unreachable server) does not stop the training: it yields
+ * one warning event per tracker, and that tracker is not used again. Throws `config.invalid` if another process writes
+ * the run in the folder.
  */
 export async function* recordRun(
   events: AsyncIterable<TrainingEvent>,

@@ -5,7 +5,9 @@ import type { RunRecord } from "./run-record.ts";
 /** A fact about a run, such as its device. */
 export type RunFact = readonly [name: string, value: string];
 
-/** Returns the facts about a run: its model, device, seed, time, tokens and what it wrote. Unknown ones are left out. */
+/**
+ * Returns the facts about a run: its model, device, seed, time, tokens and what it wrote. Unknown ones are left out.
+ */
 export function runFacts({ start, end, steps, checkpoints, resumptions, elapsedMs }: RunRecord): RunFact[] {
   const total = (metric: string): number => steps.reduce((sum, { metrics }) => sum + (metrics[metric] ?? 0), 0);
   const [sampled, trained] = [total("tokens/sampled"), total("tokens/trained")];

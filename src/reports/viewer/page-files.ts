@@ -12,8 +12,8 @@ export interface PageFiles {
 let files: Promise<PageFiles> | undefined;
 
 /**
- * Returns the viewer's page: the built one of a package, or one that is built now if Lyceum runs from its source. Throws
- * `data.not-found` if there is neither.
+ * Returns the viewer's page: the built one of a package, or one that is built now if Lyceum runs from its source.
+ * Throws `data.not-found` if there is neither.
  */
 export function readPageFiles(): Promise<PageFiles> {
   files ??= import.meta.filename.endsWith(".ts") ? buildNow() : readBuilt(join(import.meta.dirname, "page"));

@@ -73,7 +73,7 @@ async function play(server: ChatServer, options: Partial<OpenAICompatibleOptions
   return episodes;
 }
 
-/** Checks every episode, whatever the server did: it has the model's own reward, or none. */
+/** Checks every episode: it has the reward of the model's own answer, or it is unscored. */
 function checkOutcome({ status, agents, error }: Episode): void {
   const { reward } = agents.agent!;
   if (status === "completed") expect(reward).toMatchObject({ status: "scored", value: 1 });

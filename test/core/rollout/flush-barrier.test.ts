@@ -16,26 +16,26 @@ import {
   scriptedEnvironment,
 } from "./scripted-environment.ts";
 
-interface Held {
+interface QueuedRequest {
   readonly request: ActRequest;
   readonly answer: (result: ActResult) => void;
 }
 
 /** A policy that answers a batch in random order after random delays, and records each batch. */
-function batchingPolicy(options: { readonly onFlush?: (held: readonly Held[]) => void } = {}): Policy & {
+function batchingPolicy(options: { readonly onFlush?: (queued: readonly QueuedRequest[]) => void } = {}): Policy & {
   readonly batches: string[][];
 } {
   const batches: string[][] = [];
-  let held: Held[] = [];
+  let queue: QueuedRequest[] = [];
   return {
     specificationVersion: "v1",
     name: "batching",
     accepts: ["text"],
     batches,
-    act: (request) => new Promise((answer) => held.push({ request, answer })),
+    act: (request) => new Promise((answer) => queue.push({ request, answer })),
     flush: () => {
-      const batch = held.filter(({ request }) => !request.signal!.aborted);
-      held = [];
+      const batch = queue.filter(({ request }) => !request.signal!.aborted);
+      queue = [];
       batches.push(batch.map(({ request }) => `${request.order}@${request.episode!.turn}`).sort());
       if (options.onFlush !== undefined) return options.onFlush(batch);
       for (const { request, answer } of batch) void randomDelay(3).then(() => answer(reply(request)));
@@ -123,10 +123,10 @@ describe("batches", () => {
   test("wait for pending answers", async () => {
     let open = 0;
     const policy = batchingPolicy({
-      onFlush: (held) => {
+      onFlush: (queued) => {
         expect(open).toBe(0);
-        open = held.length;
-        for (const { request, answer } of held) {
+        open = queued.length;
+        for (const { request, answer } of queued) {
           void randomDelay(3).then(() => {
             open -= 1;
             answer(reply(request));
@@ -181,8 +181,8 @@ describe("batches", () => {
   test("have an order that sorts them like the tasks", async () => {
     const orders: (readonly number[] | undefined)[] = [];
     const policy = batchingPolicy({
-      onFlush: (held) => {
-        for (const { request, answer } of held) {
+      onFlush: (queued) => {
+        for (const { request, answer } of queued) {
           orders.push(request.order);
           answer(reply(request));
         }
@@ -256,8 +256,8 @@ describe("a batching policy", () => {
 
   test("that does not answer a request fails it, and continues with the others", async () => {
     const policy = batchingPolicy({
-      onFlush: (held) => {
-        for (const { request, answer } of held) if (request.episode!.task.task !== 1) answer(reply(request));
+      onFlush: (queued) => {
+        for (const { request, answer } of queued) if (request.episode!.task.task !== 1) answer(reply(request));
       },
     });
     const groups = await collectGroups(

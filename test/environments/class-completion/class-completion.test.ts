@@ -126,7 +126,7 @@ describe("one agent", () => {
       { syntax: 0.05, methods: 0.05, tests: 0.9, overlap: 0 },
     ],
     ["the class again", block(row.solution_code), { syntax: 0.05, methods: 0.05, tests: 0.9 }],
-    // Each of the three test classes has the same weight, whatever its number of tests.
+    // Each of the three test classes has the same weight. Its number of tests does not matter.
     ["a part for a part", block(total), { syntax: 0.05, methods: 0.05 / 3, tests: 0.3 }],
     [
       "only that it is there, for what is wrong",

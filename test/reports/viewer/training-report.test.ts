@@ -4,7 +4,9 @@ import type { TrainingEvent } from "../../../src/reports/training/index.ts";
 import { sampleRun } from "../training/sample-run.ts";
 import { reportOf } from "./report-view.ts";
 
-/** Returns tag names in order, and every attribute, like a browser's tokenizer. Skips the text of scripts and styles. */
+/**
+ * Returns tag names in order, and every attribute, like a browser's tokenizer. Skips the text of scripts and styles.
+ */
 function tokens(page: string): { tags: string[]; attributes: string[]; text: string } {
   const tags: string[] = [];
   const attributes: string[] = [];
