@@ -76,6 +76,18 @@ export type ErrorCode =
   | "sandbox.unavailable"
   /** A sandbox was used after it was closed. */
   | "sandbox.closed"
+  /** A server has no free session. A client waits and tries again. */
+  | "server.capacity"
+  /** A server is closed, or drains its sessions before it ends. A client reconnects to the next one. */
+  | "server.closed"
+  /** A request has no valid token. */
+  | "server.unauthorized"
+  /** A request to a server is malformed, too large, or comes at the wrong time. A retry would not help. */
+  | "server.invalid-request"
+  /** A session does not exist: it was closed, it expired, or its worker ended. */
+  | "server.unknown-session"
+  /** The server of a remote environment cannot be reached, or it lost the session. */
+  | "environment.unavailable"
   /** The caller's signal aborted the operation. */
   | "aborted"
   /** An operation reached its time limit and was stopped. */

@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import type { Environment, EnvironmentDefinition, StepResult } from "../../contract/environment.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { EnvironmentSession, SessionReset, SessionState, SessionStep, SessionStepResult } from "./session.ts";
+
+interface Episode {
+  readonly id: string;
+  agents: readonly string[];
+  steps: number;
+  last?: { readonly stepId: string; readonly result: SessionStepResult };
+}
+
+/** Opens a session on a new instance of an environment in this thread. */
+export async function definitionSession(definition: EnvironmentDefinition): Promise<EnvironmentSession> {
+  const environment = await definition.create();
+  let episode: Episode | undefined;
+  let closed: Promise<void> | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+
+  /** Runs calls one after another. A failed call does not stop the next one. */
+  const inOrder = <T>(call: () => Promise<T>): Promise<T> => {
+    if (closed !== undefined) return Promise.reject(closedError());
+    const result = queue.then(call);
+    queue = result.catch(() => {});
+    return result;
+  };
+
+  const close = (): Promise<void> => {
+    closed ??= environment.close();
+    return closed;
+  };
+  return {
+    reset: (options = {}) =>
+      inOrder(async () => {
+        episode = undefined;
+        const started = await startEpisode({ definition, environment, options });
+        episode = { id: started.episodeId, agents: Object.keys(started.observations), steps: 0 };
+        return started;
+      }),
+    step: (options) =>
+      inOrder(async () => {
+        const running = checkedEpisode(episode, options);
+        const { last } = running;
+        if (last !== undefined && last.stepId === options.stepId) return last.result;
+        const { actions, stepId, signal } = options;
+        const outcome = await environment.step(actions, { signal });
+        const result = withEnd(outcome);
+        running.agents = Object.keys(outcome.observations);
+        running.steps += 1;
+        running.last = stepId === undefined ? undefined : { stepId, result };
+        return result;
+      }),
+    state: () => inOrder(async () => stateOf(environment, episode)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function startEpisode({
+  definition,
+  environment,
+  options,
+}: {
+  readonly definition: EnvironmentDefinition;
+  readonly environment: Environment;
+  readonly options: SessionReset;
+}) {
+  const { seed = 0, episodeId = randomUUID(), split = definition.splits[0] ?? "train", signal } = options;
+  const taskset = await definition.tasks(split, { signal });
+  const index = options.index ?? (taskset.length === "unbounded" ? seed : seed % Math.max(taskset.length, 1));
+  const { task, id: taskId } = await taskset.get(index, { signal });
+  const observations = await environment.reset({ task, seed, signal });
+  return { episodeId, seed, split, index, taskId, observations };
+}
+
+function checkedEpisode(episode: Episode | undefined, { actions, stepId }: SessionStep): Episode {
+  if (episode === undefined) throw invalid("step was called before reset.", "Call reset first.");
+  if (stepId !== undefined && episode.last?.stepId === stepId) return episode;
+  if (episode.agents.length === 0) throw invalid("The episode has ended.", "Call reset to start another one.");
+  const acting = Object.keys(actions);
+  const expected = episode.agents;
+  if (acting.length !== expected.length || acting.some((agent) => !expected.includes(agent))) {
+    throw invalid(
+      `The actions are those of ${list(acting)}, but ${list(expected)} must act.`,
+      "Send one action for each agent that has an observation.",
+    );
+  }
+  return episode;
+}
+
+function list(names: readonly string[]): string {
+  return names.length === 0 ? "no agent" : names.join(", ");
+}
+
+function withEnd(result: StepResult): SessionStepResult {
+  return { ...result, done: Object.keys(result.observations).length === 0 };
+}
+
+function stateOf(environment: Environment, episode: Episode | undefined): SessionState {
+  return {
+    episodeId: episode?.id,
+    stepCount: episode?.steps ?? 0,
+    done: episode !== undefined && episode.agents.length === 0,
+    state: environment.state?.(),
+  };
+}
+
+function invalid(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "server.invalid-request", message, hint });
+}
+
+function closedError(): LyceumError {
+  return new LyceumError({
+    code: "server.unknown-session",
+    message: "The session is closed.",
+    hint: "Open another session.",
+  });
+}

@@ -1,0 +1,46 @@
+import type { EnvironmentSpec } from "../../contract/environment.ts";
+import type { Json } from "../../contract/json.ts";
+import type { EnvironmentSession } from "./session.ts";
+
+/** An environment as a server describes it to its clients. */
+export interface ServedEnvironment {
+  /** The name in addresses. Unique within a server. */
+  readonly name: string;
+  readonly spec: EnvironmentSpec;
+  readonly splits: readonly ServedSplit[];
+  readonly version?: string;
+}
+
+/** A split of a served environment. */
+export interface ServedSplit {
+  readonly name: string;
+  readonly length: number | "unbounded";
+}
+
+/** A task as a client sees it, without the parts that only the environment may read. */
+export interface ServedTask {
+  readonly split: string;
+  readonly index: number;
+  readonly id: string;
+}
+
+/**
+ * Runs the environments of a server: in this process (`localRunner`) or in worker threads (`workerRunner`). It knows no
+ * session ids, limits or protocols.
+ */
+export interface EnvironmentRunner extends AsyncDisposable {
+  readonly environments: readonly ServedEnvironment[];
+  /** Creates an environment instance. Throws `config.unknown-name` for an unknown environment. */
+  open(options: { readonly environment: string; readonly signal?: AbortSignal }): Promise<EnvironmentSession>;
+  /** Returns the tasks from `start` up to but not including `stop`. Throws `data.out-of-range`. */
+  tasks(options: {
+    readonly environment: string;
+    readonly split: string;
+    readonly start: number;
+    readonly stop: number;
+    readonly signal?: AbortSignal;
+  }): Promise<readonly ServedTask[]>;
+  /** Returns figures of the runner for the server's metrics, such as the number of workers. */
+  statistics?(): Readonly<Record<string, Json>>;
+  close(): Promise<void>;
+}

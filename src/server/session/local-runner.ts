@@ -1,0 +1,56 @@
+import type { EnvironmentDefinition } from "../../contract/environment.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { definitionSession } from "./definition-session.ts";
+import type { EnvironmentRunner, ServedEnvironment, ServedSplit } from "./environment-runner.ts";
+
+/** An environment with the name under which it is served. */
+export interface NamedDefinition {
+  readonly name: string;
+  readonly definition: EnvironmentDefinition;
+  readonly version?: string;
+}
+
+/**
+ * Runs environments in this thread. Use it in tests and in workers. A slow environment blocks the others, so that a
+ * server uses `workerRunner`.
+ */
+export async function localRunner(named: readonly NamedDefinition[]): Promise<EnvironmentRunner> {
+  const definitions = new Map(named.map(({ name, definition }) => [name, definition]));
+  const environments = await Promise.all(named.map(describe));
+  const definitionOf = (environment: string): EnvironmentDefinition => {
+    const definition = definitions.get(environment);
+    if (definition === undefined) throw unknownEnvironment(environment, [...definitions.keys()]);
+    return definition;
+  };
+  return {
+    environments,
+    open: async ({ environment }) => definitionSession(definitionOf(environment)),
+    tasks: async ({ environment, split, start, stop, signal }) => {
+      const taskset = await definitionOf(environment).tasks(split, { signal });
+      const indices = Array.from({ length: Math.max(0, stop - start) }, (_, offset) => start + offset);
+      return Promise.all(
+        indices.map(async (index) => ({ split, index, id: (await taskset.get(index, { signal })).id })),
+      );
+    },
+    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+async function describe({ name, definition, version }: NamedDefinition): Promise<ServedEnvironment> {
+  const splits = await Promise.all(
+    definition.splits.map(
+      async (split): Promise<ServedSplit> => ({ name: split, length: (await definition.tasks(split)).length }),
+    ),
+  );
+  return { name, spec: definition.spec, splits, version };
+}
+
+function unknownEnvironment(name: string, known: readonly string[]): LyceumError {
+  return new LyceumError({
+    code: "config.unknown-name",
+    message: `This server has no environment "${name}".`,
+    hint: `It serves: ${known.join(", ")}.`,
+    data: { name, known: [...known] },
+  });
+}

@@ -1,0 +1,164 @@
+import { randomUUID } from "node:crypto";
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { EnvironmentRunner } from "./environment-runner.ts";
+import type { EnvironmentSession } from "./session.ts";
+
+/** The limits of a server's sessions. */
+export interface SessionLimits {
+  /** The maximum number of sessions at a time. 256 by default. */
+  readonly maxSessions?: number;
+  /** The time in milliseconds without a call after which a session is closed. 15 minutes by default. */
+  readonly idleMs?: number;
+}
+
+/** A session with its unguessable id. */
+export interface HostedSession extends EnvironmentSession {
+  readonly id: string;
+  readonly environment: string;
+}
+
+/** The sessions of a server, for all of its protocols. */
+export interface SessionHost extends AsyncDisposable {
+  readonly runner: EnvironmentRunner;
+  readonly maxSessions: number;
+  readonly activeSessions: number;
+  /** Opens a session. Throws `server.capacity` if there are `maxSessions`, and `server.closed` while draining. */
+  open(options: { readonly environment: string; readonly signal?: AbortSignal }): Promise<HostedSession>;
+  /** Returns an open session. Throws `server.unknown-session`. */
+  get(id: string): HostedSession;
+  /** Refuses new sessions, and resolves when the last open one has closed. Rejects if the signal aborts before. */
+  drain(options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /** Closes all sessions and the runner. */
+  close(): Promise<void>;
+}
+
+/** Counts, names and expires the sessions of a runner. */
+export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimits = {}): SessionHost {
+  const { maxSessions = 256, idleMs = 15 * 60_000 } = limits;
+  const sessions = new Map<string, HostedSession & { readonly idleSince: () => number }>();
+  let opening = 0;
+  let draining = false;
+  let drained: (() => void)[] = [];
+  let closed: Promise<void> | undefined;
+
+  const active = (): number => sessions.size + opening;
+  const settleDrain = (): void => {
+    if (active() > 0) return;
+    for (const resolve of drained) resolve();
+    drained = [];
+  };
+  const expiry = setInterval(
+    () => {
+      const now = performance.now();
+      for (const session of sessions.values()) if (now - session.idleSince() > idleMs) void session.close();
+    },
+    Math.max(50, Math.min(idleMs / 4, 5_000)),
+  );
+  expiry.unref();
+
+  const open: SessionHost["open"] = async ({ environment, signal }) => {
+    if (draining || closed !== undefined) throw closedError();
+    if (active() >= maxSessions) throw capacityError(active(), maxSessions);
+    opening += 1;
+    try {
+      const session = await runner.open({ environment, signal });
+      return register({ environment, session });
+    } finally {
+      opening -= 1;
+      settleDrain();
+    }
+  };
+
+  const register = ({ environment, session }: { environment: string; session: EnvironmentSession }): HostedSession => {
+    const id = randomUUID();
+    let running = 0;
+    let lastCall = performance.now();
+    const timed = async <T>(call: () => Promise<T>): Promise<T> => {
+      running += 1;
+      try {
+        return await call();
+      } finally {
+        running -= 1;
+        lastCall = performance.now();
+      }
+    };
+    const close = async (): Promise<void> => {
+      sessions.delete(id);
+      try {
+        await session.close();
+      } finally {
+        settleDrain();
+      }
+    };
+    const hosted = {
+      id,
+      environment,
+      idleSince: () => (running > 0 ? Infinity : lastCall),
+      reset: (options) => timed(() => session.reset(options)),
+      step: (options) => timed(() => session.step(options)),
+      state: () => timed(() => session.state()),
+      close,
+      [Symbol.asyncDispose]: close,
+    } satisfies HostedSession & { idleSince: () => number };
+    sessions.set(id, hosted);
+    return hosted;
+  };
+
+  const close = (): Promise<void> => {
+    closed ??= (async () => {
+      clearInterval(expiry);
+      await Promise.allSettled([...sessions.values()].map((session) => session.close()));
+      await runner.close();
+    })();
+    return closed;
+  };
+  return {
+    runner,
+    maxSessions,
+    get activeSessions() {
+      return active();
+    },
+    open,
+    get: (id) => sessions.get(id) ?? raise(unknownSession()),
+    drain: ({ signal } = {}) => {
+      draining = true;
+      return new Promise((resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+        drained.push(resolve);
+        settleDrain();
+      });
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function raise(error: LyceumError): never {
+  throw error;
+}
+
+function capacityError(active: number, maximum: number): LyceumError {
+  return new LyceumError({
+    code: "server.capacity",
+    message: `The server is at capacity: ${active} of ${maximum} sessions are active.`,
+    hint: "Wait until a session closes, or start the server with a greater --max-sessions.",
+    data: { activeSessions: active, maxSessions: maximum },
+  });
+}
+
+function closedError(): LyceumError {
+  return new LyceumError({
+    code: "server.closed",
+    message: "The server is about to end and opens no more sessions.",
+    hint: "Connect to another server, or wait until this one has restarted.",
+  });
+}
+
+/** The message does not repeat the id: it can be a guess, and a log must not confirm it. */
+function unknownSession(): LyceumError {
+  return new LyceumError({
+    code: "server.unknown-session",
+    message: "There is no such session: it was closed, or it expired.",
+    hint: "Open another session.",
+  });
+}
