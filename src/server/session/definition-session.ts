@@ -7,12 +7,17 @@ interface Episode {
   readonly id: string;
   agents: readonly string[];
   steps: number;
+  /** True after a step that threw or was aborted. The state of the instance is unknown then. */
+  broken?: boolean;
   last?: { readonly stepId: string; readonly result: SessionStepResult };
 }
 
-/** Opens a session on a new instance of an environment in this thread. */
+/**
+ * Opens a session on a new instance of an environment in this thread. After a step that threw or was aborted, the
+ * episode accepts no more steps, and the next reset replaces the instance.
+ */
 export async function definitionSession(definition: EnvironmentDefinition): Promise<EnvironmentSession> {
-  const environment = await definition.create();
+  let environment = await definition.create();
   let episode: Episode | undefined;
   let closed: Promise<void> | undefined;
   let queue: Promise<unknown> = Promise.resolve();
@@ -32,6 +37,10 @@ export async function definitionSession(definition: EnvironmentDefinition): Prom
   return {
     reset: (options = {}) =>
       inOrder(async () => {
+        if (episode?.broken === true) {
+          await environment.close().catch(() => {});
+          environment = await definition.create();
+        }
         episode = undefined;
         const started = await startEpisode({ definition, environment, options });
         episode = { id: started.episodeId, agents: Object.keys(started.observations), steps: 0 };
@@ -43,7 +52,9 @@ export async function definitionSession(definition: EnvironmentDefinition): Prom
         const { last } = running;
         if (last !== undefined && last.stepId === options.stepId) return last.result;
         const { actions, stepId, signal } = options;
+        running.broken = true;
         const outcome = await environment.step(actions, { signal });
+        running.broken = false;
         const result = withEnd(outcome);
         running.agents = Object.keys(outcome.observations);
         running.steps += 1;
@@ -76,6 +87,12 @@ async function startEpisode({
 function checkedEpisode(episode: Episode | undefined, { actions, stepId }: SessionStep): Episode {
   if (episode === undefined) throw invalid("step was called before reset.", "Call reset first.");
   if (stepId !== undefined && episode.last?.stepId === stepId) return episode;
+  if (episode.broken === true) {
+    throw invalid(
+      "The step before failed or was aborted, so the episode cannot continue.",
+      "Call reset to start another one.",
+    );
+  }
   if (episode.agents.length === 0) throw invalid("The episode has ended.", "Call reset to start another one.");
   const acting = Object.keys(actions);
   const expected = episode.agents;

@@ -22,6 +22,8 @@ export interface ServedTask {
   readonly split: string;
   readonly index: number;
   readonly id: string;
+  /** The hash of the task's content, so that a remote client derives the seeds that a local rollout derives. */
+  readonly hash: string;
 }
 
 /**

@@ -29,7 +29,10 @@ export async function localRunner(named: readonly NamedDefinition[]): Promise<En
       const taskset = await definitionOf(environment).tasks(split, { signal });
       const indices = Array.from({ length: Math.max(0, stop - start) }, (_, offset) => start + offset);
       return Promise.all(
-        indices.map(async (index) => ({ split, index, id: (await taskset.get(index, { signal })).id })),
+        indices.map(async (index) => {
+          const { id, hash } = await taskset.get(index, { signal });
+          return { split, index, id, hash };
+        }),
       );
     },
     close: async () => {},
