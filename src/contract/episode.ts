@@ -1,8 +1,8 @@
 import type { Action, AgentId } from "./action.ts";
 import type { ErrorData } from "./errors/index.ts";
 import type { Json } from "./json.ts";
-import type { Message } from "./message.ts";
-import type { ActResult } from "./policy.ts";
+import type { Message, ToolSpec } from "./message.ts";
+import type { ActResult, ModelCall, TokenUsage } from "./policy.ts";
 import type { Reward } from "./reward.ts";
 import type { TokenSupport } from "./token-support.ts";
 
@@ -112,6 +112,31 @@ export interface AgentTurn {
   readonly latencyMs?: number;
   readonly retries?: number;
   readonly logprobs?: ActResult["logprobs"];
+  /** The model calls that led to the action, oldest first. The node of the action then has no tokens. */
+  readonly calls?: readonly RecordedCall[];
+}
+
+/** The record of one {@link ModelCall}. */
+export interface RecordedCall {
+  /** The index of the call of this turn that it continues. */
+  readonly continues?: number;
+  /** The messages of the request. If it continues a call: only those after that call's answer. */
+  readonly messages: readonly Message[];
+  /** The tools of the request, if they differ from those of the call that it continues. */
+  readonly tools?: readonly ToolSpec[];
+  /** The answer of the model. */
+  readonly answer: Message;
+  readonly finish: Action["finish"];
+  readonly parseErrors?: Action["parseErrors"];
+  /**
+   * The tokens of the request after those of the call that it continues. `startsSequence` is true if they do not extend
+   * the tokens of that call, because the chat template renders its messages in another way.
+   */
+  readonly prompt?: NodeTokens;
+  /** The sampled tokens of the answer. */
+  readonly completion?: NodeTokens;
+  readonly usage?: TokenUsage;
+  readonly latencyMs?: number;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Action, AgentId } from "./action.ts";
+import type { ErrorData } from "./errors/index.ts";
 import type { Message, PartType, ToolSpec } from "./message.ts";
 import type { SamplingSettings } from "./sampler.ts";
 import type { TaskEntry } from "./taskset.ts";
@@ -88,6 +89,27 @@ export interface ActTokens {
 }
 
 /**
+ * One call of a model. A policy that runs an agent program makes several of them for one action. Training treats their
+ * tokens as it treats the tokens of an action.
+ */
+export interface ModelCall {
+  /**
+   * The index of an earlier call of the same action. The messages of this call begin with the messages of that call and
+   * its answer. Absent if the call begins a new conversation.
+   */
+  readonly continues?: number;
+  /** The whole conversation of the request, oldest message first. */
+  readonly messages: readonly Message[];
+  readonly tools?: readonly ToolSpec[];
+  /** The answer of the model. */
+  readonly action: Action;
+  /** The exact tokens. `extendsPrevious` refers to the tokens of the call that this one continues. */
+  readonly tokens?: ActTokens;
+  readonly usage?: TokenUsage;
+  readonly latencyMs?: number;
+}
+
+/**
  * The answer of a policy.
  *
  * @example
@@ -102,6 +124,15 @@ export interface ActResult {
   readonly action: Action;
   /** Present only for policies with access to tokens. */
   readonly tokens?: ActTokens;
+  /**
+   * The model calls that led to the action, oldest first, if it was not sampled in one call. Then `tokens` is absent.
+   */
+  readonly calls?: readonly ModelCall[];
+  /**
+   * Present if what the model answered in `calls` made the policy's program fail. The episode fails, and the agent earns
+   * the lowest reward. A failure with another cause must reject instead.
+   */
+  readonly failure?: ErrorData;
   /** The sampled tokens as reported by a server. Absent if `tokens` has the exact ids. */
   readonly logprobs?: readonly TokenLogprob[];
   readonly usage?: TokenUsage;

@@ -1,4 +1,11 @@
-export type { ActTokens, EpisodeContext, PreviousTokens, TokenLogprob, TokenUsage } from "../contract/policy.ts";
+export type {
+  ActTokens,
+  EpisodeContext,
+  ModelCall,
+  PreviousTokens,
+  TokenLogprob,
+  TokenUsage,
+} from "../contract/policy.ts";
 export { defaultSampling, type Sample, type SampleRequest, type Sampler } from "../contract/sampler.ts";
 export { TokenPrefix } from "../contract/token-prefix.ts";
 export type { TokenSupport } from "../contract/token-support.ts";

@@ -4,6 +4,7 @@ export type {
   EpisodeStatus,
   MessageNode,
   NodeTokens,
+  RecordedCall,
   TokenSequence,
 } from "../contract/episode.ts";
 export { EnvironmentPool } from "../core/rollout/environment-pool.ts";

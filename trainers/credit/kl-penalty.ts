@@ -100,7 +100,7 @@ function lowered(record: AgentEpisode, divergence: ReadonlyMap<number, number>, 
 async function penalisedTree(tree: JointTree, { weight, context, divergence }: Penalty): Promise<JointTree> {
   if (tree.root === undefined) return tree;
   const sequences = nodesOf(tree.root).flatMap(({ agents }) =>
-    Object.values(agents).flatMap((candidates) => candidates.flatMap(({ sequence }) => sequence ?? [])),
+    Object.values(agents).flatMap((candidates) => candidates.flatMap((candidate) => candidate.sequences)),
   );
   const sums = new Map<TokenSequence, number>();
   for (const agent of new Set(sequences.map((sequence) => sequence.agent))) {
@@ -124,8 +124,8 @@ function loweredNode(node: JointNode, penaltyOf: (sequence: TokenSequence) => nu
     rewards: Object.fromEntries(
       Object.entries(joint.rewards).map(([agent, reward]) => {
         const index = joint.choice[agent];
-        const sequence = index === undefined ? undefined : node.agents[agent]?.[index]?.sequence;
-        return [agent, sequence === undefined ? reward : addRewards(reward, scored(-penaltyOf(sequence)))];
+        const sequences = index === undefined ? [] : (node.agents[agent]?.[index]?.sequences ?? []);
+        return [agent, sequences.reduce((sum, sequence) => addRewards(sum, scored(-penaltyOf(sequence))), reward)];
       }),
     ),
     ...(joint.child === undefined ? {} : { child: loweredNode(joint.child, penaltyOf) }),

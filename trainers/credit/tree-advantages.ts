@@ -46,8 +46,8 @@ function nodeSamples(node: JointNode, options: TreeAdvantageOptions): TrainingSa
     const returns = scoredReturns(node, agent, options);
     const advantages = estimator.estimate([...returns.values()]);
     return [...returns.keys()].flatMap((index, place): TrainingSample[] => {
-      const { sequence } = candidates[index]!;
-      return sequence === undefined ? [] : [{ agent, sequences: [sequence], advantage: advantages[place]! * weight }];
+      const { sequences } = candidates[index]!;
+      return sequences.length === 0 ? [] : [{ agent, sequences, advantage: advantages[place]! * weight }];
     });
   });
 }

@@ -67,7 +67,7 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
             const after = values[taken++]!;
             return steps.map((step) => ({ ...step, value: after[step.after]! }));
           });
-          const steps = valued.flat();
+          const steps = oneOfEachTurn(valued.flat(), input);
           const left = trajectory.truncated ? steps.at(-1)!.value : 0;
           const targets = new Map(
             steps.map(({ turn, reward }, i) => [turn, reward + discount * (steps[i + 1]?.value ?? left)]),
@@ -95,6 +95,14 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
       };
     },
   };
+}
+
+/**
+ * Returns one step of each turn. The model calls of a turn can be in several sequences: the state before the first
+ * (`v`) or after the last (`q`) is that of the turn.
+ */
+function oneOfEachTurn<Valued extends Step>(steps: readonly Valued[], input: "v" | "q"): Valued[] {
+  return [...Map.groupBy(steps, ({ turn }) => turn).values()].map((own) => own.at(input === "v" ? 0 : -1)!);
 }
 
 /** Returns the agent's own conversation: one reading per sequence, with any number of turns. */

@@ -1,5 +1,6 @@
 import type { EnvironmentDefinition, EnvironmentSpec } from "../../src/contract/environment.ts";
 import type { AgentEpisode, Episode, Group } from "../../src/contract/episode.ts";
+import { completionsOf } from "../../src/core/rollout/turn-completions.ts";
 import { isUnscored } from "../../src/evaluation/correctness.ts";
 import { hasSignal as rewardsDiffer } from "../credit/trajectory.ts";
 import { mean, standardDeviation } from "./statistics.ts";
@@ -19,7 +20,7 @@ interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "environment
 
 /**
  * Returns the metrics of groups: rewards over the scored episodes of all agents, shares from 0 to 1 of other outcomes,
- * lengths in tokens per action, and the metrics of each turn (`turnMetrics`). A metric that does not apply is
+ * lengths in tokens per completion, and the metrics of each turn (`turnMetrics`). A metric that does not apply is
  * absent. Some metrics need an explanation:
  *
  * - `entropy/sampled`: minus the mean log-probability of the sampled tokens, in nats per token. It is an unbiased
@@ -45,8 +46,8 @@ export function rolloutMetrics(
   const episodes = groups.flatMap((group) => group.episodes);
   const agents = episodes.flatMap((episode) => Object.values(episode.agents));
   const rewards = scoredRewards(episodes);
-  const turns = agents.flatMap((agent) => agent.turns.map((turn) => ({ turn, node: agent.nodes[turn.node]! })));
-  const sampled = turns.flatMap(({ node }) => (node.tokens?.mask === 1 ? [node.tokens] : []));
+  const completions = agents.flatMap((agent) => agent.turns.flatMap((turn) => completionsOf(agent, turn)));
+  const sampled = completions.flatMap(({ tokens }) => (tokens?.mask === 1 ? [tokens] : []));
   const lengths = sampled.map(({ ids }) => ids.length);
   const top = rewardRange?.[1] ?? Number.POSITIVE_INFINITY;
   const topOf = ({ task }: Group): number => environmentOf?.(task.id)?.spec.rewardRange[1] ?? top;
@@ -67,7 +68,7 @@ export function rolloutMetrics(
     "turns/mean": mean(episodes.map((episode) => episode.turns)),
     "length/completion-mean": mean(lengths),
     "length/completion-max": lengths.length === 0 ? Number.NaN : Math.max(...lengths),
-    "length/cut-off": share(turns, ({ turn }) => turn.finish === "length"),
+    "length/cut-off": share(completions, ({ finish }) => finish === "length"),
     "tokens/sampled": lengths.reduce((sum, length) => sum + length, 0),
   };
   return Object.fromEntries(Object.entries(entries).filter(([, value]) => Number.isFinite(value)));
@@ -159,10 +160,13 @@ function duplicateShare(groups: readonly Group[]): number {
 /** Returns all actions of an episode as a text, or an empty text if there are none. */
 function actionsText({ agents }: Episode): string {
   const actions = Object.entries(agents).flatMap(([name, { turns, nodes }]) =>
-    turns.map(({ node }) => {
-      const { content, toolCalls = [] } = nodes[node]!.message;
-      return [name, content, toolCalls.map((call) => [call.name, call.arguments])];
-    }),
+    turns.flatMap(({ node, calls = [] }) =>
+      [...calls.map(({ answer }) => answer), nodes[node]!.message].map(({ content, toolCalls = [] }) => [
+        name,
+        content,
+        toolCalls.map((call) => [call.name, call.arguments]),
+      ]),
+    ),
   );
   return actions.length === 0 ? "" : JSON.stringify(actions);
 }

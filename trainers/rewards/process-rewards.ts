@@ -2,6 +2,7 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentEpisode, Episode, Group } from "../../src/contract/episode.ts";
 import { addRewards, type Reward, scored } from "../../src/contract/reward.ts";
 import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
+import { sampledTokens } from "../../src/core/rollout/turn-completions.ts";
 import type { PlayedGroup } from "../credit/credit.ts";
 import type { RewardProcessor } from "./reward-processor.ts";
 
@@ -38,7 +39,7 @@ function processedGroup<Played extends Episode>(group: Group<Played>, process: P
 function processedRecord(record: AgentEpisode, process: Process): AgentEpisode {
   if (record.reward.status === "unscored") return record;
   const turns = record.turns.map((turn) => {
-    const length = record.nodes[turn.node]!.tokens?.ids.length ?? 0;
+    const length = sampledTokens(record, turn) ?? 0;
     const reward = processedReward(turn.reward, length, process);
     return reward === undefined ? turn : { ...turn, reward };
   });
@@ -76,6 +77,6 @@ function processedNode(node: JointNode, process: Process): JointNode {
 
 function answerLength(node: JointNode, { choice }: JointAction, agent: AgentId): number {
   const index = choice[agent];
-  const sequence = index === undefined ? undefined : node.agents[agent]?.[index]?.sequence;
-  return sequence?.mask.filter((sampled) => sampled === 1).length ?? 0;
+  const sequences = index === undefined ? [] : (node.agents[agent]?.[index]?.sequences ?? []);
+  return sequences.flatMap(({ mask }) => mask).filter((sampled) => sampled === 1).length;
 }

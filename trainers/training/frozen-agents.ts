@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import { LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
+import { fromErrorData, LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
@@ -61,8 +61,8 @@ export function frozenPolicies(options: {
 
 /**
  * Wraps the policy of a frozen agent. It uses the same sampling settings whether the others explore or play greedily.
- * If a conversation is too long for it, it fails, and the episode is unscored, because the trained agents did not cause
- * this.
+ * If a conversation is too long for it, or its program fails, the episode is unscored, because the trained agents did
+ * not cause this.
  */
 export function frozenAgentPolicy(policy: Policy, sampling: SamplingSettings): Policy {
   // The supports of a frozen policy are not needed: its tokens are not trained on.
@@ -71,7 +71,9 @@ export function frozenAgentPolicy(policy: Policy, sampling: SamplingSettings): P
     ...withSettings,
     act: async (request) => {
       try {
-        return await withSettings.act(request);
+        const result = await withSettings.act(request);
+        if (result.failure !== undefined) throw fromErrorData(result.failure);
+        return result;
       } catch (error) {
         if (!LyceumError.isInstance(error) || error.code !== "policy.prompt-too-long") throw error;
         throw new LyceumError({

@@ -46,6 +46,8 @@ export type ErrorCode =
   | "policy.prompt-too-long"
   /** A policy threw, returned an invalid action, or has no action for this turn (a script, a recording). */
   | "policy.failed"
+  /** An agent program failed: it threw, ended with an error, or could not be started. Its last output says why. */
+  | "program.failed"
   /** The server of a policy requires an API key or rejects the given one. All requests would fail. */
   | "policy.unauthorized"
   /** The server of a policy rejects this request (its model, its settings, its content). A retry would not help. */

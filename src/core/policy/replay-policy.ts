@@ -4,6 +4,7 @@ import type { PartType } from "../../contract/message.ts";
 import type { ActRequest, ActResult, ActTokens, Policy } from "../../contract/policy.ts";
 import { deriveSeed } from "../random/random.ts";
 import { withoutUndefined } from "../without-undefined.ts";
+import { replayedCalls, replayedCompletion } from "./replayed-calls.ts";
 
 /** A recorded turn, with the conversation that contains it. */
 interface RecordedTurn {
@@ -53,9 +54,10 @@ function replayed({ record, turn }: RecordedTurn, request: ActRequest): ActResul
   const { finish, parseErrors, usage, logprobs } = turn;
   const { message } = record.nodes[turn.node]!;
   const tokens = replayedTokens({ record, turn }, request);
+  const calls = turn.calls && replayedCalls(turn.calls);
   return withoutUndefined({
     action: withoutUndefined({ message, finish, parseErrors }),
-    ...{ tokens, usage, logprobs },
+    ...{ tokens, calls, usage, logprobs },
   });
 }
 
@@ -65,14 +67,12 @@ function replayed({ record, turn }: RecordedTurn, request: ActRequest): ActResul
  */
 function replayedTokens({ record, turn }: RecordedTurn, { previous }: ActRequest): ActTokens | undefined {
   const node = record.nodes[turn.node]!;
-  const { ids: completionIds, logprobs = [], supports, weightsVersion = 0 } = node.tokens ?? { ids: [] };
-  const sampled = { completionIds, logprobs, ...(supports === undefined ? {} : { supports }), weightsVersion };
   const prompt = node.parent === null ? undefined : record.nodes[node.parent]!.tokens;
   if (node.tokens === undefined || prompt === undefined) return undefined;
   const { ids: newPromptIds, startsSequence } = prompt;
   if (!startsSequence && previous === undefined) return undefined;
   const promptLength = newPromptIds.length + (startsSequence ? 0 : previous!.ids.length);
-  return { extendsPrevious: !startsSequence, newPromptIds, promptLength, ...sampled };
+  return { extendsPrevious: !startsSequence, newPromptIds, promptLength, ...replayedCompletion(node.tokens) };
 }
 
 function unrecorded({ agent, seed, episode }: ActRequest, tasks: ReadonlySet<string>): LyceumError {

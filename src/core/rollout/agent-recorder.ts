@@ -1,18 +1,18 @@
-import type { Action, AgentId } from "../../contract/action.ts";
+import type { AgentId } from "../../contract/action.ts";
 import type { Observation } from "../../contract/environment.ts";
 import type { AgentEpisode, AgentTurn, MessageNode, NodeTokens } from "../../contract/episode.ts";
 import { type ErrorData, LyceumError } from "../../contract/errors/index.ts";
 import type { Message, ToolSpec } from "../../contract/message.ts";
-import { messageProblem } from "../../contract/message-problem.ts";
 import type { ActResult, ActTokens, Policy, PreviousTokens } from "../../contract/policy.ts";
 import { addRewards, isReward, type Reward, rewardText, scored, type UnscoredReward } from "../../contract/reward.ts";
-import { isTruncated, type SamplingSettings } from "../../contract/sampler.ts";
-import { TokenPrefix } from "../../contract/token-prefix.ts";
+import type { SamplingSettings } from "../../contract/sampler.ts";
+import type { TokenPrefix } from "../../contract/token-prefix.ts";
 import { contractError } from "../environment/environment-error.ts";
 import { withoutUndefined } from "../without-undefined.ts";
+import { actionProblem } from "./action-problem.ts";
 import { observationProblem } from "./contract-problem.ts";
-
-const finishes: readonly unknown[] = ["stop", "length", "tool-calls", "error"] satisfies Action["finish"][];
+import { recordCalls } from "./record-calls.ts";
+import { recordCompletion, recordPrompt } from "./record-tokens.ts";
 
 /** Records the observations, actions and rewards of one agent in an episode, and its conversation. */
 export class AgentRecorder {
@@ -64,6 +64,11 @@ export class AgentRecorder {
     return this.#nodes;
   }
 
+  /** The actions so far, oldest first. */
+  get turns(): readonly AgentTurn[] {
+    return this.#turns;
+  }
+
   get hasActed(): boolean {
     return this.#turns.length > 0;
   }
@@ -99,23 +104,33 @@ export class AgentRecorder {
   }
 
   /**
-   * Adds an action and its tokens to the conversation. Throws `policy.failed` if the action or its tokens are invalid.
+   * Adds an action and its tokens to the conversation. Throws `policy.failed` if the result is invalid.
    */
   act(result: ActResult, options: { readonly turn: number; readonly sampling: SamplingSettings }): void {
     const problem = actionProblem(result?.action);
     if (problem !== undefined) throw this.#unlikely(problem);
     const { action, tokens, usage } = result;
-    const sampledTokens = tokens?.completionIds?.length ?? usage?.completionTokens ?? 0;
+    const { turn, sampling } = options;
+    if (result.failure !== undefined && !isErrorData(result.failure)) {
+      throw this.#unlikely("a failure that is not the data of an error");
+    }
+    const calls = recordCalls(result, { sampling, unlikely: this.#unlikely });
+    const sampledTokens = calls?.sampledTokens ?? tokens?.completionIds?.length ?? usage?.completionTokens ?? 0;
     if (!(sampledTokens >= 0)) throw this.#unlikely(`${sampledTokens} sampled tokens`);
-    const { turn } = options;
     const prompt = tokens === undefined ? undefined : this.#addPromptTokens(tokens);
     const node = this.#addNode(
       action.message,
       turn,
-      tokens === undefined ? undefined : this.#sampledTokens(tokens, options.sampling),
+      tokens === undefined ? undefined : recordCompletion(tokens, sampling, this.#unlikely),
     );
     this.#messages.push(action.message);
-    this.#turns.push({ turn, node, finish: action.finish, ...actionDetails(result) });
+    this.#turns.push({
+      turn,
+      node,
+      finish: action.finish,
+      ...actionDetails(result),
+      ...(calls === undefined ? {} : { calls: calls.records }),
+    });
     this.sampledTokens += sampledTokens;
     this.previous = prompt && { ids: prompt.append(tokens!.completionIds), messageCount: this.#messages.length };
   }
@@ -178,42 +193,10 @@ export class AgentRecorder {
    * prompt.
    */
   #addPromptTokens(tokens: ActTokens): TokenPrefix {
-    const { newPromptIds: ids, promptLength, completionIds, logprobs, extendsPrevious } = tokens;
-    if (![ids, completionIds, logprobs].every(Array.isArray)) throw this.#unlikely("tokens that are not lists");
-    const previous = extendsPrevious ? this.previous?.ids : TokenPrefix.empty;
-    if (previous === undefined) throw this.#unlikely("a prompt that extends earlier tokens, but there are none");
-    const prompt = previous.append(ids);
-    if (prompt.length !== promptLength) {
-      throw this.#unlikely(`a prompt of ${promptLength} tokens, of which it names ${prompt.length}`);
-    }
+    const prompt = recordPrompt(tokens, this.previous?.ids, this.#unlikely);
     const last = this.#nodes.length - 1;
-    this.#nodes[last] = { ...this.#nodes[last]!, tokens: { ids, mask: 0, startsSequence: !extendsPrevious } };
-    return prompt;
-  }
-
-  #sampledTokens(tokens: ActTokens, asked: SamplingSettings): NodeTokens {
-    const { sampling = asked } = tokens;
-    const { completionIds: ids, logprobs, supports, values, weightsVersion } = tokens;
-    if (ids.length !== logprobs.length) {
-      throw this.#unlikely(`${ids.length} sampled tokens and ${logprobs.length} log-probabilities`);
-    }
-    if (!logprobs.every(Number.isFinite)) throw this.#unlikely("a log-probability that is not finite");
-    if (supports !== undefined && supports.length !== ids.length) {
-      throw this.#unlikely(`${ids.length} sampled tokens and ${supports.length} supports`);
-    }
-    if (values !== undefined && (values.length !== ids.length + 1 || !values.every(Number.isFinite))) {
-      throw this.#unlikely(`${ids.length} sampled tokens and values that are not one finite number more`);
-    }
-    return {
-      ids,
-      mask: 1,
-      logprobs,
-      ...(supports !== undefined ? { supports } : isTruncated(sampling) ? { lacksSupports: true } : {}),
-      ...(values === undefined ? {} : { values }),
-      weightsVersion,
-      temperature: sampling.temperature,
-      startsSequence: false,
-    };
+    this.#nodes[last] = { ...this.#nodes[last]!, tokens: prompt.tokens };
+    return prompt.whole;
   }
 
   #checkParts(message: Message): void {
@@ -232,18 +215,17 @@ export class AgentRecorder {
     return contractError({ environment: this.#environment, problem, rule });
   }
 
-  #unlikely(what: string): LyceumError {
-    return new LyceumError({
+  readonly #unlikely = (what: string): LyceumError =>
+    new LyceumError({
       code: "policy.failed",
       message: `Policy "${this.policy.name}" answered agent "${this.agent}" with ${what}.`,
       hint: "This is an error in the policy: its tokens must be exactly those that the model read and sampled.",
     });
-  }
 }
 
-/** Returns the error of an action that the policy marked as an error, else undefined. */
-export function actionError(action: Action, recorder: AgentRecorder): LyceumError | undefined {
-  if (action.finish !== "error") return undefined;
+/** Returns the error of an action that the policy marked as an error without a cause in its answers, else undefined. */
+export function actionError({ action, failure }: ActResult, recorder: AgentRecorder): LyceumError | undefined {
+  if (action.finish !== "error" || failure !== undefined) return undefined;
   return new LyceumError({
     code: "policy.failed",
     message: `Policy "${recorder.policy.name}" ended the action of agent "${recorder.agent}" with an error.`,
@@ -251,13 +233,10 @@ export function actionError(action: Action, recorder: AgentRecorder): LyceumErro
   });
 }
 
-function actionProblem(action: Action | undefined): string | undefined {
-  const problem = messageProblem(action?.message);
-  if (problem !== undefined) return `an action whose message ${problem}`;
-  const { message, finish } = action!;
-  if (message.role !== "assistant") return `an action in the role ${message.role}`;
-  if (!finishes.includes(finish)) return `an action that finished by ${JSON.stringify(finish)}`;
-  return undefined;
+function isErrorData(value: ErrorData): boolean {
+  return (
+    typeof value === "object" && [value?.name, value?.code, value?.message].every((text) => typeof text === "string")
+  );
 }
 
 /** The optional fields of an action's turn in the trace. */

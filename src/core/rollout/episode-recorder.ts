@@ -154,6 +154,24 @@ export class EpisodeRecorder {
     return Object.fromEntries(rewards);
   }
 
+  /**
+   * Ends the path after these agents' own programs failed because of what their models answered. Scores the agents as
+   * {@link blame}.
+   */
+  blamePrograms(
+    failures: ReadonlyMap<AgentId, ErrorData>,
+    { task }: { readonly task: string },
+  ): Readonly<Record<AgentId, Reward>> | undefined {
+    const rewards = [...failures].map(([agent, failure]) =>
+      this.blame(failure, {
+        acting: this.recorders.filter((recorder) => recorder.agent === agent),
+        task,
+        culprit: isJsonObject(failure.data) && failure.data.culprit === "policy?" ? "policy?" : "policy",
+      }),
+    );
+    return this.#isBlamed ? Object.assign({}, ...rewards) : undefined;
+  }
+
   /** Returns the finished episode. */
   episode(options: {
     readonly entry: TaskEntry;

@@ -1,7 +1,7 @@
 import type { Action, AgentId } from "../../contract/action.ts";
 import type { StepResult } from "../../contract/environment.ts";
 import type { Episode } from "../../contract/episode.ts";
-import { LyceumError } from "../../contract/errors/index.ts";
+import { type ErrorData, fromErrorData, LyceumError } from "../../contract/errors/index.ts";
 import type { ActResult } from "../../contract/policy.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
@@ -167,11 +167,17 @@ export class EpisodeRun<Task> {
       recorder.act(results[index]!, { turn: this.#trajectory.turns, sampling });
       actions[recorder.agent] = results[index]!.action;
     }
-    for (const recorder of acting) {
-      const error = actionError(actions[recorder.agent]!, recorder);
+    const failures = new Map<AgentId, ErrorData>();
+    for (const [index, recorder] of acting.entries()) {
+      const { failure } = results[index]!;
+      const error = actionError(results[index]!, recorder);
       if (error !== undefined) throw error;
+      if (failure !== undefined) failures.set(recorder.agent, failure);
     }
-    return actions;
+    const [first] = failures.values();
+    if (first === undefined) return actions;
+    this.#trajectory.blamePrograms(failures, { task: this.#position.entry.id });
+    throw fromErrorData(first);
   }
 }
 

@@ -76,16 +76,19 @@ function brokenTools({ task, info = [] }: Episode): { readonly tool: string; rea
 function causedFailures({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
   return Object.entries(agents).flatMap(([agent, { reward }]) => {
     if (reward.status !== "scored" || reward.failure === undefined) return [];
-    const { message, data } = reward.failure;
+    const { code, message, data } = reward.failure;
     const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
     const isUnsure = isJsonObject(data) && data.culprit === "policy?";
+    const isOfProgram = code === "program.failed";
+    const remedy = isOfProgram
+      ? "Catch the error in the program, and let it answer. "
+      : "Catch the error in the environment, and give the answer the reward that it deserves. ";
+    const doubt = isOfProgram
+      ? "Empty answers of the model make it fail in the same way: the program itself may be at fault. "
+      : "An empty answer fails in the same way: if no answer is read without it, the task is at fault, and a demonstration would show it. ";
     const warning =
       `${place}${message.replace(/\.?$/, ".")} The same answer of agent "${agent}" fails each time, so it earns the ` +
-      "lowest reward. Catch the error in the environment, and give the answer the reward that it deserves. " +
-      (isUnsure
-        ? "An empty answer fails in the same way: if no answer is read without it, the task is at fault, and a demonstration would show it. "
-        : "") +
-      "This warning is shown once for each place.";
+      `lowest reward. ${remedy}${isUnsure ? doubt : ""}This warning is shown once for each place.`;
     return [{ cause: locationOf(reward.failure), warning }];
   });
 }

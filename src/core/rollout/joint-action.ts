@@ -8,9 +8,10 @@ export interface TurnCandidate {
   /** Absent if the policy failed. */
   readonly action?: Action;
   /**
-   * The prompt and this completion. `mask` is 1 for the completion only. Absent if the policy has no access to tokens.
+   * The prompt and this completion, or those of the model calls that led to the action. `mask` is 1 for what was sampled
+   * in this turn only. Empty if the policy has no access to tokens.
    */
-  readonly sequence?: TokenSequence;
+  readonly sequences: readonly TokenSequence[];
   /** The error of an action that cannot be played. */
   readonly error?: ErrorData;
 }

@@ -1,5 +1,5 @@
 import type { Action, AgentId } from "../../contract/action.ts";
-import { toErrorData } from "../../contract/errors/index.ts";
+import { type ErrorData, toErrorData } from "../../contract/errors/index.ts";
 import { type Reward, scored } from "../../contract/reward.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
@@ -9,7 +9,7 @@ import type { Candidate, GrowingJointAction, GrowingNode, JointPath } from "./jo
 import type { JointShape } from "./joint-shape.ts";
 import { jointActionsPerNode, jointChoices } from "./joint-shape.ts";
 import { type FailedOutcome, failed } from "./outcome.ts";
-import { completionSequence } from "./token-sequences.ts";
+import { lastTurnSequences } from "./token-sequences.ts";
 
 /** Creates a node from the answers of its acting agents. Its joint actions are not yet played. */
 export function newNode<Task>(options: {
@@ -58,16 +58,26 @@ export function newJointAction<Task>(options: {
   return { choice, path: next, rewards: Object.fromEntries(nothing) };
 }
 
+/** The failure of a joint action that cannot be played. */
+interface CandidateFailure {
+  readonly outcome: FailedOutcome;
+  /** The failures that the agents' own answers caused. Empty if one of the failures has another cause. */
+  readonly caused: ReadonlyMap<AgentId, ErrorData>;
+}
+
 /** Returns the failure of a policy in one of the completions of a joint action, if there is one. */
 export function candidateFailure<Task>(
   agents: GrowingNode<Task>["agents"],
   choice: JointAction["choice"],
-): FailedOutcome | undefined {
+): CandidateFailure | undefined {
+  const caused = new Map<AgentId, ErrorData>();
   for (const [agent, candidates] of agents) {
-    const { error } = candidates[choice[agent]!]!.shown;
-    if (error !== undefined) return { status: "failed", error };
+    const { failure, shown } = candidates[choice[agent]!]!;
+    if (failure !== undefined) caused.set(agent, failure);
+    else if (shown.error !== undefined) return { outcome: { status: "failed", error: shown.error }, caused: new Map() };
   }
-  return undefined;
+  const [first] = caused.values();
+  return first === undefined ? undefined : { outcome: { status: "failed", error: first }, caused };
 }
 
 function branchesOf<Task>(path: JointPath<Task>, shape: JointShape): number {
@@ -77,24 +87,22 @@ function branchesOf<Task>(path: JointPath<Task>, shape: JointShape): number {
 function candidate<Task>({ recorder: before, turn, answer }: Ask<Task>, sampling: SamplingSettings): Candidate {
   const recorder = before.copy();
   if (answer === undefined || "error" in answer) {
-    return { recorder, shown: { error: failed(answer?.error).error } };
+    return { recorder, shown: { sequences: [], error: failed(answer?.error).error } };
   }
   try {
     recorder.act(answer.result, { turn, sampling });
   } catch (error) {
-    return { recorder, shown: { error: toErrorData(error) } };
+    return { recorder, shown: { sequences: [], error: toErrorData(error) } };
   }
-  const { action } = answer.result;
-  const sequence = completionSequence(recorder.agent, recorder.nodes);
-  const error = actionError(action, recorder);
+  const { action, failure } = answer.result;
+  const error = failure ?? actionError(answer.result, recorder)?.toData();
   return {
     recorder,
+    ...(failure === undefined ? {} : { failure }),
     shown: {
       action,
-      ...(sequence === undefined
-        ? {}
-        : { sequence: action.finish === "length" ? { ...sequence, cutOff: true } : sequence }),
-      ...(error === undefined ? {} : { error: error.toData() }),
+      sequences: lastTurnSequences(recorder.agent, recorder),
+      ...(error === undefined ? {} : { error }),
     },
   };
 }

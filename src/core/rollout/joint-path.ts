@@ -1,5 +1,6 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { Observations } from "../../contract/environment.ts";
+import type { ErrorData } from "../../contract/errors/index.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 import type { Actions, EnvironmentInstance } from "./environment-instance.ts";
@@ -37,6 +38,8 @@ export interface GrowingNode<Task> {
 
 /** A completion, and the record of its agent with it. */
 export interface Candidate {
+  /** The failure of the agent's own program that its model's answers caused. */
+  readonly failure?: ErrorData;
   readonly shown: TurnCandidate;
   readonly recorder: AgentRecorder;
 }

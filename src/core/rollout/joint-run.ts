@@ -138,7 +138,16 @@ export class JointRun<Task> {
     const { path } = node;
     for (const jointAction of node.jointActions) {
       const failure = candidateFailure(node.agents, jointAction.choice);
-      if (failure !== undefined) this.#endUnplayed(jointAction, failure);
+      if (failure === undefined) continue;
+      const { outcome, caused } = failure;
+      const rewards = jointAction.path.trajectory.blamePrograms(caused, { task: this.#position.entry.id });
+      if (rewards === undefined) {
+        this.#endUnplayed(jointAction, outcome);
+      } else {
+        jointAction.rewards = { ...jointAction.rewards, ...rewards };
+        jointAction.isBlamed = true;
+        this.#end(jointAction.path, outcome);
+      }
     }
     const playable = node.jointActions.filter((jointAction) => jointAction.path.end === undefined);
     const instances = await this.#instances(node, playable.length);

@@ -1,6 +1,7 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorCode } from "../../contract/errors/index.ts";
+import { sampledTokens } from "../rollout/turn-completions.ts";
 import type { TracePosition } from "./trace-writer.ts";
 
 /** A line of a trace's index: a summary of an episode, and its place. It is computed from the episode alone. */
@@ -76,8 +77,9 @@ function agentEntry({ reward, turns, nodes }: AgentEpisode): AgentEntry {
 function tokenCounts({ turns, nodes }: Pick<AgentEpisode, "turns" | "nodes">): Partial<AgentEntry> {
   let promptTokens = 0;
   let completionTokens = 0;
-  for (const { usage, node } of turns) {
-    const sampled = nodes[node]?.tokens?.ids.length;
+  for (const turn of turns) {
+    const { usage } = turn;
+    const sampled = sampledTokens({ nodes }, turn);
     if (usage === undefined && sampled === undefined) return {};
     promptTokens += usage?.promptTokens ?? 0;
     completionTokens += usage?.completionTokens ?? sampled!;

@@ -1,7 +1,12 @@
 import { tryParseJson } from "../../contract/json.ts";
 
-/** The schema version of traces: a header line, then one line of JSON per episode. */
-const traceVersion = 2;
+/**
+ * The schema version of traces: a header line, then one line of JSON per episode. It grows with every change that an
+ * earlier reader would misread. Version 3 added the model calls of a turn.
+ */
+const traceVersion = 3;
+/** Every trace of these versions is also a trace of the newest one. */
+const readableVersions: readonly unknown[] = [2, traceVersion];
 
 /** The first line of a trace. */
 export interface TraceHeader {
@@ -19,9 +24,9 @@ export function headerLine(): string {
 export function headerProblem(line: string): string | undefined {
   const header = tryParseJson<Partial<TraceHeader> | null>(line);
   if (header?.format !== "lyceum-trace") return "the first line is not the header of a Lyceum trace";
-  if (header.version === traceVersion) return undefined;
+  if (readableVersions.includes(header.version)) return undefined;
   return (
-    `it has schema version ${header.version}, and this version of Lyceum reads ${traceVersion}: ` +
+    `it has schema version ${header.version}, and this version of Lyceum reads ${readableVersions.join(" and ")}: ` +
     "use the version that wrote it, or play the episodes again"
   );
 }

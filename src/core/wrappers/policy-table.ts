@@ -1,5 +1,6 @@
 import type { Action, AgentId } from "../../contract/action.ts";
 import type { EnvironmentSpec, Observations } from "../../contract/environment.ts";
+import { fromErrorData } from "../../contract/errors/index.ts";
 import type { ActResult, Policy } from "../../contract/policy.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
 import type { TaskEntry } from "../../contract/taskset.ts";
@@ -99,7 +100,7 @@ export class PolicyTable {
     for (const [index, seat] of asked.entries()) {
       const result = results[index]!;
       seat.act(result, { turn, sampling: this.#sampling });
-      const error = actionError(result.action, seat);
+      const error = result.failure === undefined ? actionError(result, seat) : fromErrorData(result.failure);
       if (error !== undefined) throw error;
       actions[seat.agent] = result.action;
     }

@@ -535,7 +535,7 @@ describe("tokens", () => {
       samples.map(({ request, ids, logprobs }) => JSON.stringify([requests[request]!.promptIds, ids, logprobs])),
     );
     const candidates = nodesOf(tree.root).flatMap(({ agents }) => Object.values(agents).flat());
-    const recorded = candidates.map(({ sequence }) => {
+    const recorded = candidates.map(({ sequences: [sequence] }) => {
       const { ids, mask, logprobs, temperature, weightsVersion } = sequence!;
       const begin = mask.indexOf(1);
       expect(mask).toEqual(ids.map((_, index) => (index < begin ? 0 : 1)));
@@ -547,7 +547,9 @@ describe("tokens", () => {
     expect(candidates).toHaveLength(21 * 4);
     // The turns of a sequence are the turns in which its ids were added.
     for (const { turn, agents } of nodesOf(tree.root)) {
-      for (const { sequence } of Object.values(agents).flat()) {
+      for (const {
+        sequences: [sequence],
+      } of Object.values(agents).flat()) {
         const { turns, mask } = sequence!;
         expect(turns).toEqual([...turns].sort());
         expect(turns.at(-1)).toBe(turn);

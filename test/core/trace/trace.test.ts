@@ -332,6 +332,16 @@ describe("reading a trace", () => {
     });
   });
 
+  test("reads a trace of version 2, whose turns have no model calls", async () => {
+    const path = newPath();
+    const episodes = await someEpisodes(2);
+    await write(path, episodes);
+    const newest = await readFile(path, "utf8");
+    expect(newest).toMatch(/^\{"format":"lyceum-trace","version":3\}\n/);
+    await writeFile(path, newest.replace('"version":3', '"version":2'));
+    expect(await read(path)).toStrictEqual(episodes);
+  });
+
   test("says which file is missing, and reacts to its signal", async () => {
     await expect(read(join(folder, "missing.jsonl"))).rejects.toMatchObject({ code: "data.not-found" });
     const path = newPath();

@@ -4,15 +4,17 @@ import type { JointAction, JointNode, JointTree, TurnCandidate } from "../../../
 /** A completion that is identified by its one id. */
 function candidate(agent: string, id: number): TurnCandidate {
   return {
-    sequence: {
-      agent,
-      ids: [0, id],
-      mask: [0, 1],
-      logprobs: [0, -1],
-      turns: [0, 0],
-      temperature: 1,
-      weightsVersion: 0,
-    },
+    sequences: [
+      {
+        agent,
+        ids: [0, id],
+        mask: [0, 1],
+        logprobs: [0, -1],
+        turns: [0, 0],
+        temperature: 1,
+        weightsVersion: 0,
+      },
+    ],
   };
 }
 
