@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { Policy } from "../../contract/policy.ts";
+import { createCaptureRoutes } from "./capture-routes.ts";
+import type { CaptureSession, CaptureSessionOptions } from "./capture-session.ts";
+import { SessionTable } from "./session-table.ts";
+
+/** The options of {@link captureServer}. */
+export interface CaptureServerOptions {
+  /** A free port by default. */
+  readonly port?: number;
+  /** The address to listen on. `127.0.0.1` by default, which only programs on this machine reach. */
+  readonly host?: string;
+  /** The key of the admin routes. Without one they are closed. */
+  readonly adminKey?: string;
+  /** Answers the calls of sessions that are opened by HTTP. Without one, only a program can open sessions. */
+  readonly policy?: Policy;
+  /** The settings of sessions that are opened by HTTP. */
+  readonly defaults?: Pick<CaptureSessionOptions, "sampling" | "maxModelCalls">;
+  /** The maximum number of open sessions. 4,096 by default. */
+  readonly maxSessions?: number;
+  /** The maximum number of running calls of one session. 64 by default. */
+  readonly maxParallelCalls?: number;
+  /** The maximum size of a request in bytes. 32 MiB by default. */
+  readonly maxBodyBytes?: number;
+}
+
+/** A running server. Disposal closes its sessions and the server. */
+export interface CaptureServer extends AsyncDisposable {
+  /** The address, such as `http://127.0.0.1:8000`. Clients of OpenAI's protocols need `/v1` after it. */
+  readonly url: string;
+  readonly port: number;
+  /** Opens a session. Throws `config.invalid` for a wrong or used id, and `server.capacity`. */
+  open(options: CaptureSessionOptions): CaptureSession;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a server that answers model calls by policies and records them. A client is any program that calls a model:
+ * its base URL is the server's address, and its API key is the id of a session. The server speaks OpenAI's protocols
+ * (`/v1/chat/completions`, `/v1/responses`) and Anthropic's (`/v1/messages`).
+ *
+ * A call whose messages begin with those of an earlier call and its answer continues that call: the policy gets its
+ * tokens as `previous`, so that sampled ids are extended and never encoded again. If a client sends back an altered
+ * answer, the call begins a new branch.
+ */
+export async function captureServer(options: CaptureServerOptions = {}): Promise<CaptureServer> {
+  const { port = 0, host = "127.0.0.1" } = options;
+  const sessions = new SessionTable(options.maxSessions ?? 4096);
+  const handle = createCaptureRoutes(sessions, options);
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => void handle(request, response));
+  server.listen(port, host);
+  await once(server, "listening").catch((cause: unknown) => {
+    throw cannotListen({ host, port, cause });
+  });
+  const address = server.address() as AddressInfo;
+  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= (async () => {
+      await sessions.close();
+      const ended = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await ended;
+    })();
+    return closed;
+  };
+  return {
+    url: `http://${name}:${address.port}`,
+    port: address.port,
+    open: (session) => sessions.open(session),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function cannotListen({
+  host,
+  port,
+  cause,
+}: {
+  readonly host: string;
+  readonly port: number;
+  readonly cause: unknown;
+}): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The server cannot listen on ${host}:${port}: ${(cause as Error).message}.`,
+    hint: "Choose another port, or stop the program that uses it.",
+    data: { host, port },
+    cause,
+  });
+}

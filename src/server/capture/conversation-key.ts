@@ -1,0 +1,40 @@
+import { createHash } from "node:crypto";
+import { type Message, type ToolSpec, textOf } from "../../contract/message.ts";
+import { canonicalJson } from "../../core/taskset/canonical-json.ts";
+import { reasoningOf } from "../../core/tokens/assistant-text.ts";
+
+/** The keys of the beginnings of a conversation. Equal beginnings have equal keys. */
+export interface ConversationKeys {
+  /** Returns the key of the first `count` messages. */
+  upTo(count: number): string;
+  /** Returns the key of the whole conversation followed by one more message. */
+  followedBy(message: Message): string;
+}
+
+/**
+ * Computes the keys of a conversation and its tools. Two messages are equal if role, text, reasoning, images and tool
+ * calls are. The ids of tool calls count by the order in which they appear, because some clients rename them. Throws
+ * `data.malformed` for arguments that are nested too deeply.
+ */
+export function conversationKeys(messages: readonly Message[], tools: readonly ToolSpec[] = []): ConversationKeys {
+  const places = new Map<string, number>();
+  const next = (key: string, message: Message): string => hash(`${key}\n${identity(message, places)}`);
+  const keys = [hash(canonicalJson(tools))];
+  for (const message of messages) keys.push(next(keys.at(-1)!, message));
+  return { upTo: (count) => keys[count]!, followedBy: (message) => next(keys.at(-1)!, message) };
+}
+
+function identity(message: Message, places: Map<string, number>): string {
+  const { role, content, toolCalls = [], toolCallId } = message;
+  const images = content.flatMap((part) => (part.type === "image" ? [part.mediaType, part.data] : []));
+  const calls = toolCalls.map(({ id, name, arguments: values }) => {
+    places.set(id, places.size);
+    return [name, canonicalJson(values)];
+  });
+  const answered = toolCallId === undefined ? null : (places.get(toolCallId) ?? toolCallId);
+  return JSON.stringify([role, textOf(message), reasoningOf(message), images, calls, answered]);
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}

@@ -1,0 +1,208 @@
+import { z } from "zod";
+import { type Message, type Part, type ToolCall, textOf } from "../../../contract/message.ts";
+import { reasoningOf } from "../../../core/tokens/assistant-text.ts";
+import { withoutUndefined } from "../../../core/without-undefined.ts";
+import type { Dialect, ModelAnswer, ModelRequest, StreamEvent } from "./dialect.ts";
+import { chatLogprobs } from "./logprobs.ts";
+import { openAIError } from "./openai-error.ts";
+import { calledTools, functionTool } from "./openai-tools.ts";
+import {
+  callArguments,
+  imagePart,
+  parseBody,
+  refuse,
+  samplingOf,
+  samplingShape,
+  withToolNames,
+} from "./read-request.ts";
+
+const contentPart = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({ type: z.literal("refusal"), refusal: z.string() }),
+  z.object({ type: z.literal("image_url"), image_url: z.object({ url: z.string() }) }),
+]);
+
+const content = z.union([z.string(), z.array(contentPart)]);
+
+const toolCall = z.object({
+  id: z.string(),
+  type: z.literal("function").default("function"),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
+
+const message = z.discriminatedUnion("role", [
+  z.object({ role: z.enum(["system", "developer", "user"]), content, name: z.string().nullish() }),
+  z.object({
+    role: z.literal("assistant"),
+    content: content.nullish(),
+    refusal: z.string().nullish(),
+    reasoning_content: z.string().nullish(),
+    reasoning: z.string().nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+  }),
+  z.object({ role: z.literal("tool"), content, tool_call_id: z.string() }),
+]);
+
+const schema = z.object({
+  model: z.string().default(""),
+  messages: z.array(message).min(1),
+  tools: z.array(functionTool).nullish(),
+  tool_choice: z.unknown().optional(),
+  ...samplingShape,
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  seed: z.int().nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.int().nullish(),
+  return_token_ids: z.boolean().nullish(),
+  n: z.int().nullish(),
+  response_format: z.object({ type: z.string() }).nullish(),
+  frequency_penalty: z.number().nullish(),
+  presence_penalty: z.number().nullish(),
+  repetition_penalty: z.number().nullish(),
+  logit_bias: z.record(z.string(), z.number()).nullish(),
+  functions: z.unknown().optional(),
+  audio: z.unknown().optional(),
+});
+
+/** OpenAI's chat protocol (`/v1/chat/completions`), with vLLM's `reasoning_content` and `return_token_ids`. */
+export const openAIChat: Dialect = {
+  name: "openai-chat",
+  read: (body) => {
+    const given = parseBody(body, schema);
+    refuse("n", given.n, [1]);
+    refuse("top_logprobs", given.top_logprobs, [0]);
+    refuse("response_format", given.response_format?.type, ["text"]);
+    refuse("frequency_penalty", given.frequency_penalty, [0]);
+    refuse("presence_penalty", given.presence_penalty, [0]);
+    refuse("repetition_penalty", given.repetition_penalty, [1]);
+    refuse("logit_bias", Object.keys(given.logit_bias ?? {}).length, [0]);
+    refuse("functions", given.functions);
+    refuse("audio", given.audio);
+    const { stop } = given;
+    return withoutUndefined<ModelRequest>({
+      model: given.model,
+      messages: withToolNames(given.messages.map(readMessage)),
+      tools: calledTools(given.tools, given.tool_choice),
+      sampling: samplingOf(given, {
+        maxTokens: given.max_completion_tokens ?? given.max_tokens,
+        stop: typeof stop === "string" ? [stop] : (stop ?? []),
+      }),
+      seed: given.seed ?? undefined,
+      stream: given.stream ?? false,
+      streamUsage: given.stream_options?.include_usage ?? false,
+      logprobs: given.logprobs ?? false,
+      tokenIds: given.return_token_ids ?? false,
+    });
+  },
+  answer: (answer) => {
+    const { tokens } = answer.result;
+    return {
+      ...frame(answer, "chat.completion"),
+      choices: [
+        {
+          index: 0,
+          message: { role: "assistant", ...answerFields(answer) },
+          finish_reason: finishReason(answer),
+          logprobs: logprobsOf(answer),
+          ...(answer.request.tokenIds && tokens !== undefined ? { token_ids: tokens.completionIds } : {}),
+        },
+      ],
+      usage: usageOf(answer),
+      ...(answer.request.tokenIds ? { prompt_token_ids: answer.promptIds } : {}),
+    };
+  },
+  events: (answer) => {
+    const chunk = (delta: object, more: object = {}): StreamEvent => ({
+      data: {
+        ...frame(answer, "chat.completion.chunk"),
+        choices: [{ index: 0, delta, finish_reason: null, ...more }],
+      },
+    });
+    const { tool_calls: calls = [], ...text } = answerFields(answer);
+    const usage = { data: { ...frame(answer, "chat.completion.chunk"), choices: [], usage: usageOf(answer) } };
+    return [
+      chunk({ role: "assistant", ...text }, { logprobs: logprobsOf(answer) }),
+      ...calls.map((call, index) => chunk({ tool_calls: [{ index, ...call }] })),
+      chunk({}, { finish_reason: finishReason(answer) }),
+      ...(answer.request.streamUsage ? [usage] : []),
+      { data: "[DONE]" },
+    ];
+  },
+  error: openAIError,
+  errorEvent: (error) => ({ data: openAIError(error) }),
+};
+
+function readMessage(given: z.infer<typeof message>): Message {
+  if (given.role === "tool") {
+    return { role: "tool", content: readContent(given.content), toolCallId: given.tool_call_id };
+  }
+  if (given.role !== "assistant") {
+    const role = given.role === "user" ? "user" : "system";
+    const name = given.name ? { name: given.name } : {};
+    return { role, content: readContent(given.content), ...name };
+  }
+  const reasoning = given.reasoning_content || given.reasoning || "";
+  const text = readContent(given.content ?? given.refusal ?? "");
+  const calls = (given.tool_calls ?? []).map(readCall);
+  return {
+    role: "assistant",
+    content: [...(reasoning === "" ? [] : [{ type: "reasoning" as const, text: reasoning }]), ...text],
+    ...(calls.length === 0 ? {} : { toolCalls: calls }),
+  };
+}
+
+function readContent(given: z.infer<typeof content>): readonly Part[] {
+  if (typeof given === "string") return given === "" ? [] : [{ type: "text", text: given }];
+  return given.map((part) => {
+    if (part.type === "image_url") return imagePart(part.image_url.url);
+    return { type: "text", text: part.type === "text" ? part.text : part.refusal };
+  });
+}
+
+function readCall({ id, function: called }: z.infer<typeof toolCall>): ToolCall {
+  return { id, name: called.name, arguments: callArguments(called.arguments) };
+}
+
+function frame({ id, model, created }: ModelAnswer, object: string) {
+  return { id: `chatcmpl-${id}`, object, created, model, system_fingerprint: null };
+}
+
+function answerFields({ result }: ModelAnswer) {
+  const { message } = result.action;
+  const { toolCalls = [] } = message;
+  const reasoning = reasoningOf(message);
+  const text = textOf(message);
+  return {
+    content: text === "" && toolCalls.length > 0 ? null : text,
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls.map(chatCall) }),
+  };
+}
+
+function chatCall({ id, name, arguments: values }: ToolCall) {
+  return { id, type: "function", function: { name, arguments: JSON.stringify(values) } };
+}
+
+function finishReason({ result: { action } }: ModelAnswer): string {
+  if (action.finish === "length") return "length";
+  return (action.message.toolCalls ?? []).length > 0 ? "tool_calls" : "stop";
+}
+
+function logprobsOf({ request, result }: ModelAnswer) {
+  return request.logprobs ? { content: chatLogprobs(result), refusal: null } : null;
+}
+
+function usageOf({ result: { usage } }: ModelAnswer) {
+  const { promptTokens = 0, completionTokens = 0, cachedPromptTokens = 0, reasoningTokens = 0 } = usage ?? {};
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedPromptTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  };
+}

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { captureServer } from "../../../src/server/capture/index.ts";
+import { randomBytesPolicy } from "./random-sampler.ts";
+
+interface ChatBody {
+  readonly choices: readonly [{ readonly message: { readonly content: string }; readonly finish_reason: string }];
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number };
+}
+
+async function chat(url: string, key: string, body: unknown): Promise<{ status: number; body: ChatBody }> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as ChatBody };
+}
+
+test("a second turn extends the sampled ids of the first", async () => {
+  const { policy, prompts } = randomBytesPolicy();
+  await using server = await captureServer();
+  await using session = server.open({ policy, seed: 5 });
+  const messages = [{ role: "user", content: "hi" }];
+  const first = await chat(server.url, session.id, { model: "any", messages });
+  const answer = first.body.choices[0].message;
+  const more = [...messages, { role: "assistant", ...answer }, { role: "user", content: "more" }];
+  await chat(server.url, session.id, { model: "any", messages: more });
+  const [one, two] = session.calls();
+  const ids = [...one!.promptIds!, ...one!.tokens!.completionIds];
+  expect(two).toMatchObject({ continues: 0, tokens: { extendsPrevious: true } });
+  expect(two!.promptIds!.slice(0, ids.length)).toEqual(ids);
+  expect(prompts).toEqual([one!.promptIds, two!.promptIds]);
+  expect(first.body.usage).toMatchObject({
+    prompt_tokens: one!.promptIds!.length,
+    completion_tokens: one!.tokens!.completionIds.length,
+  });
+});
+
+test("an altered answer begins a new branch", async () => {
+  const { policy } = randomBytesPolicy();
+  await using server = await captureServer();
+  await using session = server.open({ policy });
+  const messages = [{ role: "user", content: "hi" }];
+  await chat(server.url, session.id, { messages });
+  await chat(server.url, session.id, {
+    messages: [...messages, { role: "assistant", content: "altered" }, { role: "user", content: "more" }],
+  });
+  expect(session.calls()[1]!.continues).toBeUndefined();
+  expect(session.calls()[1]!.tokens!.extendsPrevious).toBe(false);
+});
+
+test("a wrong key is refused", async () => {
+  const { policy } = randomBytesPolicy();
+  await using server = await captureServer();
+  await using session = server.open({ policy });
+  const { status } = await chat(server.url, `${session.id.slice(0, -1)}!`, {
+    messages: [{ role: "user", content: "" }],
+  });
+  expect(status).toBe(401);
+  expect(session.calls()).toEqual([]);
+});
