@@ -24,8 +24,14 @@ export function clientError(error: unknown): DialectError {
     return { status: 500, code: "internal", message: "The policy failed. The server's program has the error." };
   }
   const { code, message, hint, data } = error;
-  const tooLarge = isJsonObject(data) && data.tooLarge === true;
-  const status = tooLarge ? 413 : (statuses[code] ?? 500);
+  const found = isJsonObject(data)
+    ? data.tooLarge === true
+      ? 413
+      : data.notFound === true
+        ? 404
+        : undefined
+    : undefined;
+  const status = found ?? statuses[code] ?? 500;
   return { status, code, message: hint === undefined ? message : `${message} ${hint}` };
 }
 

@@ -1,27 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LyceumError } from "../../contract/errors/index.ts";
-import { adminRoute } from "./admin-routes.ts";
+import { createAdminRoutes } from "./admin-routes.ts";
 import { clientError, unauthorized } from "./capture-error.ts";
 import type { CaptureServerOptions } from "./capture-server.ts";
 import type { RecordedSession } from "./capture-session.ts";
+import { anthropic } from "./dialects/anthropic.ts";
+import { countedTokens } from "./dialects/count-tokens.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { openAIChat } from "./dialects/openai-chat.ts";
 import { openAIError } from "./dialects/openai-error.ts";
+import { openAIResponses } from "./dialects/openai-responses.ts";
 import { beginStream, eventText, keyOf, readJson, sendJson } from "./http.ts";
 import type { SessionTable } from "./session-table.ts";
 
 const dialects: Readonly<Record<string, Dialect>> = {
   "/v1/chat/completions": openAIChat,
+  "/v1/responses": openAIResponses,
+  "/v1/messages": anthropic,
 };
 
 /** The time in milliseconds after which a stream without an answer begins, and between its signs of life. */
 const streamPauseMs = 10_000;
-
-/** The answer to a request of the server. */
-export interface RouteAnswer {
-  readonly status?: number;
-  readonly body: unknown;
-}
 
 /** Returns the function that answers the requests of a capture server. It never throws. */
 export function createCaptureRoutes(
@@ -29,6 +28,7 @@ export function createCaptureRoutes(
   options: CaptureServerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { maxBodyBytes = 32 * 2 ** 20 } = options;
+  const adminRoute = createAdminRoutes(sessions, options);
   const body = (request: IncomingMessage): Promise<unknown> => readJson(request, maxBodyBytes);
   return async (request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
@@ -40,9 +40,14 @@ export function createCaptureRoutes(
         if (session === undefined) throw unauthorized();
         return await answerCall({ session, dialect, body: await body(request), response });
       }
-      sendJson(response, await adminRoute({ request, url, path, body: () => body(request), sessions, options }));
+      if (request.method === "POST" && path === "/v1/messages/count_tokens") {
+        if (sessions.get(keyOf(request)) === undefined) throw unauthorized();
+        return sendJson(response, { body: countedTokens(await body(request)) });
+      }
+      sendJson(response, await adminRoute({ request, url, path, body: () => body(request) }));
     } catch (error) {
-      fail({ response, error, dialect });
+      const shown = dialect ?? (path.startsWith("/v1/messages") ? anthropic : undefined);
+      fail({ response, error, dialect: shown });
     }
   };
 }

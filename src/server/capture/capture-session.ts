@@ -193,7 +193,7 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
     const { usage, logprobs } = result;
     const created = Math.floor(answeredAt / 1000);
     return withoutUndefined<ModelAnswer>({
-      ...{ id: call.id, model, created, request, promptIds },
+      ...{ id: call.id, model: model || this.options.policy.name, created, request, promptIds },
       result: withoutUndefined({ action, tokens, usage, logprobs }),
     });
   }
@@ -226,7 +226,7 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
     const message: Message = { role: "assistant", content: [{ type: "text", text: budgetText }] };
     return {
       id: `budget-${randomBytes(12).toString("hex")}`,
-      model: request.model,
+      model: request.model || this.options.policy.name,
       created: Math.floor(Date.now() / 1000),
       result: { action: { message, finish: "stop" } },
       request,

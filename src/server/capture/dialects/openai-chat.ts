@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { type Message, type Part, type ToolCall, textOf } from "../../../contract/message.ts";
-import { reasoningOf } from "../../../core/tokens/assistant-text.ts";
+import type { Message, Part, ToolCall } from "../../../contract/message.ts";
 import { withoutUndefined } from "../../../core/without-undefined.ts";
 import type { Dialect, ModelAnswer, ModelRequest, StreamEvent } from "./dialect.ts";
 import { chatLogprobs } from "./logprobs.ts";
 import { openAIError } from "./openai-error.ts";
+import { chatAnswer } from "./openai-message.ts";
 import { calledTools, functionTool } from "./openai-tools.ts";
 import {
   callArguments,
@@ -105,7 +105,7 @@ export const openAIChat: Dialect = {
       choices: [
         {
           index: 0,
-          message: { role: "assistant", ...answerFields(answer) },
+          message: { role: "assistant", ...chatAnswer(answer.result.action.message) },
           finish_reason: finishReason(answer),
           logprobs: logprobsOf(answer),
           ...(answer.request.tokenIds && tokens !== undefined ? { token_ids: tokens.completionIds } : {}),
@@ -122,7 +122,7 @@ export const openAIChat: Dialect = {
         choices: [{ index: 0, delta, finish_reason: null, ...more }],
       },
     });
-    const { tool_calls: calls = [], ...text } = answerFields(answer);
+    const { tool_calls: calls = [], ...text } = chatAnswer(answer.result.action.message);
     const usage = { data: { ...frame(answer, "chat.completion.chunk"), choices: [], usage: usageOf(answer) } };
     return [
       chunk({ role: "assistant", ...text }, { logprobs: logprobsOf(answer) }),
@@ -169,22 +169,6 @@ function readCall({ id, function: called }: z.infer<typeof toolCall>): ToolCall 
 
 function frame({ id, model, created }: ModelAnswer, object: string) {
   return { id: `chatcmpl-${id}`, object, created, model, system_fingerprint: null };
-}
-
-function answerFields({ result }: ModelAnswer) {
-  const { message } = result.action;
-  const { toolCalls = [] } = message;
-  const reasoning = reasoningOf(message);
-  const text = textOf(message);
-  return {
-    content: text === "" && toolCalls.length > 0 ? null : text,
-    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
-    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls.map(chatCall) }),
-  };
-}
-
-function chatCall({ id, name, arguments: values }: ToolCall) {
-  return { id, type: "function", function: { name, arguments: JSON.stringify(values) } };
 }
 
 function finishReason({ result: { action } }: ModelAnswer): string {
