@@ -5,13 +5,13 @@ import { generalizedAdvantages } from "../../trainers/advantages/index.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import { dpo } from "../../trainers/losses/dpo.ts";
 import { gspo } from "../../trainers/losses/gspo.ts";
-import { cispo } from "../trainers/reference-losses/cispo.ts";
-import { importanceSampling } from "../trainers/reference-losses/importance-sampling.ts";
-import { kl } from "../trainers/reference-losses/kl.ts";
-import { policyGradient } from "../trainers/reference-losses/policy-gradient.ts";
-import { ppo } from "../trainers/reference-losses/ppo.ts";
-import type { TokenInput, TokenLoss } from "../trainers/reference-losses/token-loss.ts";
-import { valueLoss } from "../trainers/reference-losses/value-loss.ts";
+import { cispo } from "../../trainers/testing/reference-losses/cispo.ts";
+import { importanceSampling } from "../../trainers/testing/reference-losses/importance-sampling.ts";
+import { kl } from "../../trainers/testing/reference-losses/kl.ts";
+import { policyGradient } from "../../trainers/testing/reference-losses/policy-gradient.ts";
+import { ppo } from "../../trainers/testing/reference-losses/ppo.ts";
+import type { TokenInput, TokenLoss } from "../../trainers/testing/reference-losses/token-loss.ts";
+import { valueLoss } from "../../trainers/testing/reference-losses/value-loss.ts";
 import { runPython } from "./python.ts";
 
 /** The tolerance of values and derivatives. */

@@ -1,4 +1,4 @@
 import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
-import { describeConformance } from "./conformance.ts";
+import { describeSandbox } from "./describe-sandbox.ts";
 
-describeConformance({ name: "isolated-vm", open: createIsolatedVmSandbox, languages: ["javascript", "typescript"] });
+describeSandbox({ name: "isolated-vm", open: createIsolatedVmSandbox, languages: ["javascript", "typescript"] });

@@ -1,4 +1,4 @@
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
-import { describeConformance } from "./conformance.ts";
+import { describeSandbox } from "./describe-sandbox.ts";
 
-describeConformance({ name: "Pyodide", open: createPyodideSandbox, languages: ["python"] });
+describeSandbox({ name: "Pyodide", open: createPyodideSandbox, languages: ["python"] });

@@ -1,6 +1,6 @@
-import { describeConformance } from "./conformance.ts";
+import { describeSandbox } from "./describe-sandbox.ts";
 import { zygoteBackends } from "./zygote-backends.ts";
 
 for (const { name, open, missing } of zygoteBackends) {
-  describeConformance({ name, open, languages: ["python"], missing });
+  describeSandbox({ name, open, languages: ["python"], missing });
 }

@@ -19,9 +19,9 @@ import type {
   StepMetrics,
   TrainingBackend,
 } from "../../trainers/backend/training-backend.ts";
-import { negativeEntropy } from "./reference-losses/entropy.ts";
-import { tokenLossOf } from "./reference-losses/token-loss-of.ts";
-import { valueLoss } from "./reference-losses/value-loss.ts";
+import { negativeEntropy } from "../../trainers/testing/reference-losses/entropy.ts";
+import { tokenLossOf } from "../../trainers/testing/reference-losses/token-loss-of.ts";
+import { valueLoss } from "../../trainers/testing/reference-losses/value-loss.ts";
 
 /**
  * A small training backend that needs no engine: a softmax over the byte vocabulary for each pair of preceding tokens,

@@ -1,12 +1,11 @@
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
-import { describeBackend } from "../../trainers/backend-conformance.ts";
+import { describeBackend } from "../../trainers/describe-backend.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
 
-describeBackend({
-  name: "embedded engine on cpu",
-  createBackend: () => createOnnxBackend({ device: "cpu", threads: 2 }),
+describeBackend("embedded engine on cpu", {
+  create: () => createOnnxBackend({ device: "cpu", threads: 2 }),
   specs: {
     full: { source, trainable: { type: "full" } },
     lora: { source, trainable: { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } } },

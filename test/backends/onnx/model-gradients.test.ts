@@ -5,9 +5,9 @@ import type { Datum } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { LoraSpec } from "../../../trainers/backend/training-backend.ts";
 import type { ClipRange } from "../../../trainers/losses/clip-range.ts";
-import { cispo } from "../../trainers/reference-losses/cispo.ts";
-import { tokenLossOf } from "../../trainers/reference-losses/token-loss-of.ts";
-import { valueLoss } from "../../trainers/reference-losses/value-loss.ts";
+import { cispo } from "../../../trainers/testing/reference-losses/cispo.ts";
+import { tokenLossOf } from "../../../trainers/testing/reference-losses/token-loss-of.ts";
+import { valueLoss } from "../../../trainers/testing/reference-losses/value-loss.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 import { ModelUnderTest, randomData, withOtherPolicies, withSupports } from "./model-under-test.ts";
 

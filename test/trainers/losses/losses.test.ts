@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { negativeEntropy } from "../reference-losses/entropy.ts";
-import type { TokenInput } from "../reference-losses/token-loss.ts";
-import { type TokenLossTerm, tokenLossOf } from "../reference-losses/token-loss-of.ts";
+import { negativeEntropy } from "../../../trainers/testing/reference-losses/entropy.ts";
+import type { TokenInput } from "../../../trainers/testing/reference-losses/token-loss.ts";
+import { type TokenLossTerm, tokenLossOf } from "../../../trainers/testing/reference-losses/token-loss-of.ts";
 
 const terms: readonly TokenLossTerm[] = [
   { type: "crossEntropy" },

@@ -1,4 +1,4 @@
-import type { Language } from "../../sandbox/execution.ts";
+import type { Language } from "../execution.ts";
 
 /** Programs with the same behaviour in each language. The names describe the behaviour. */
 export interface ConformancePrograms {

@@ -1,4 +1,4 @@
-import type { ClipRange } from "../../../trainers/losses/clip-range.ts";
+import type { ClipRange } from "../../losses/clip-range.ts";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { type ClipRange, isClipped } from "../../../trainers/losses/clip-range.ts";
+import { type ClipRange, isClipped } from "../../losses/clip-range.ts";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
 /**

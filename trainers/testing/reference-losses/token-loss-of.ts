@@ -1,5 +1,5 @@
 import { match } from "ts-pattern";
-import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
+import type { LossTerm } from "../../backend/loss-term.ts";
 import { cispo } from "./cispo.ts";
 import { crossEntropy } from "./cross-entropy.ts";
 import { importanceSampling } from "./importance-sampling.ts";

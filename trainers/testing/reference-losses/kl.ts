@@ -1,5 +1,5 @@
 import { match } from "ts-pattern";
-import type { KlEstimator } from "../../../trainers/losses/kl-estimator.ts";
+import type { KlEstimator } from "../../losses/kl-estimator.ts";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
 /**

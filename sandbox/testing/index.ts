@@ -1,0 +1,1 @@
+export { type SandboxSubject, sandboxConformance } from "./sandbox-conformance.ts";

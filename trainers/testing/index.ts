@@ -1,0 +1,2 @@
+export { type AlgorithmSubject, algorithmConformance } from "./algorithm-conformance.ts";
+export { type BackendSubject, backendConformance } from "./backend-conformance.ts";
