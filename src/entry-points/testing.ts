@@ -17,3 +17,4 @@ export { type PolicySubject, policyConformance } from "../testing/policy-conform
 export { rendererConformance } from "../testing/renderer-conformance.ts";
 export { type SamplerSubject, samplerConformance } from "../testing/sampler-conformance.ts";
 export { tasksetConformance } from "../testing/taskset-conformance.ts";
+export { tokenizerConformance } from "../testing/tokenizer-conformance.ts";

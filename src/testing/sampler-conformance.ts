@@ -20,7 +20,7 @@ export interface SamplerSubject {
  * import { samplerConformance } from "lyceum/testing";
  * import { createOnnxBackend } from "lyceum/onnx";
  * const cases = samplerConformance(async () => {
- *   const backend = createOnnxBackend();
+ *   const backend = await createOnnxBackend();
  *   const model = await backend.openModel({
  *     source: { type: "pretrained", path: "my-model" },
  *     trainable: { type: "frozen" },

@@ -7,7 +7,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { repository, runProgram } from "../examples/run-program.ts";
 import { exportExamples } from "./export-examples.ts";
 
-const examples = await exportExamples(join(repository, "src/index.ts"));
+const rootExamples = await exportExamples(join(repository, "src/index.ts"));
+const suites = ["src/entry-points/testing.ts", "sandbox/testing/index.ts", "trainers/testing/index.ts"];
+const suiteExamples = (await Promise.all(suites.map((path) => exportExamples(join(repository, path)))))
+  .flat()
+  .filter(({ name }) => name.endsWith("Conformance"));
+const examples = [...rootExamples, ...suiteExamples];
 let folder: string;
 
 /** The example with an assertion for each line `EXPRESSION; // => VALUE`. */
@@ -30,11 +35,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe("the examples of the root's exports", () => {
+describe("the examples of the root's exports and the conformance suites", () => {
   it("are in every doc comment, and use the export", () => {
     const used = ({ name, code = "" }: (typeof examples)[number]): boolean =>
-      new RegExp(`import .*\\b${name}\\b.* from "lyceum";`).test(code);
-    expect(examples.length).toBeGreaterThan(50);
+      new RegExp(`import .*\\b${name}\\b.* from "lyceum(?:/(?:sandbox/|trainers/)?testing)?";`).test(code);
+    expect(rootExamples.length).toBeGreaterThan(50);
+    expect(suiteExamples.length).toBe(10);
     expect(examples.filter((example) => !used(example)).map(({ name }) => name)).toEqual([]);
   });
 

@@ -2,6 +2,10 @@ import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { ExecuteResult } from "../../sandbox/execution.ts";
+import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { sandboxConformance } from "../../sandbox/testing/index.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { jsonlTaskset } from "../../src/core/taskset/jsonl-taskset.ts";
@@ -9,6 +13,7 @@ import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
+import { loadTokenizer } from "../../src/core/tokens/huggingface-tokenizer.ts";
 import { createTextRenderer } from "../../src/core/tokens/text-renderer.ts";
 import {
   type ConformanceCase,
@@ -16,10 +21,17 @@ import {
   rendererConformance,
   samplerConformance,
   tasksetConformance,
+  tokenizerConformance,
 } from "../../src/entry-points/testing.ts";
+import { grpo } from "../../trainers/algorithms/index.ts";
+import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { algorithmConformance, backendConformance } from "../../trainers/testing/index.ts";
 import { actRequest } from "../core/policy/act-request.ts";
 import { characterRenderer } from "../core/rollout/character-renderer.ts";
+import { byteLevelBpe, temporaryFolder } from "../core/tokens/model-folder.ts";
 import { createBigramBackend } from "../trainers/bigram-backend.ts";
+import { letterEnvironment } from "../trainers/letter-environment.ts";
+import { letterConfig } from "../trainers/run-training.ts";
 import { describeCases } from "./describe-cases.ts";
 
 const words = memoryTaskset("words", ["hello", "world"]);
@@ -46,6 +58,18 @@ describeCases(
     await writeFile(path, '{"a": 1}\n{"a": 2}\n');
     const taskset = await jsonlTaskset(path);
     return { ...taskset, [Symbol.asyncDispose]: () => folder.remove() };
+  }),
+);
+
+describeCases(
+  "the tokenizer of bytes",
+  tokenizerConformance(() => createByteTokenizer()),
+);
+describeCases(
+  "a tokenizer of a file",
+  tokenizerConformance(async () => {
+    await using folder = await temporaryFolder({ "tokenizer.json": byteLevelBpe({ specialTokens: ["<|im_end|>"] }) });
+    return loadTokenizer(folder.path);
   }),
 );
 
@@ -97,6 +121,24 @@ test("each requirement of a taskset finds its fault", async () => {
   expect(await faulty(changing)).toEqual(["returns the same task again, in any order"]);
   const endless = { get: (index: number) => words.get(Math.abs(Math.trunc(index)) % 2) };
   expect(await faulty(endless)).toEqual(["throws data.out-of-range beyond its tasks"]);
+});
+
+test("each requirement of a tokenizer finds its fault", async () => {
+  const tokenizer = createByteTokenizer();
+  const faulty = (change: object): Promise<string[]> =>
+    failures(tokenizerConformance(() => ({ ...tokenizer, ...change })));
+  expect(await faulty({ decode: (ids: readonly number[]) => tokenizer.decode(ids).trim().replace("  ", " ") })).toEqual(
+    ["decodes the ids of a text to the same text"],
+  );
+  expect(await faulty({ vocabularySize: 100 })).toEqual(["encodes to ids below the vocabulary size"]);
+  expect(await faulty({ encode: (text: string) => [...tokenizer.encode(text), 256] })).toContain(
+    "adds no special token",
+  );
+  expect(await faulty({ tokenId: () => 1 })).toContain(
+    "recognizes special tokens in a text, and has the ids of those that it names",
+  );
+  const encodeMarked: typeof tokenizer.encodeMarked = (text, marks) => tokenizer.encode(marks.unmark(text));
+  expect(await faulty({ encodeMarked })).toEqual(["does not recognize control tokens that are marked as content"]);
 });
 
 test("each requirement of a renderer finds its fault", async () => {
@@ -173,4 +215,75 @@ test("each requirement of a policy finds its fault", async () => {
     return policy.act(request);
   };
   expect((await faulty({ act: strays })).length).toBeGreaterThan(0);
+});
+
+test("the sandbox suite finds values, states and errors that differ", async () => {
+  await using sandbox = await createIsolatedVmSandbox({ workers: 2 });
+  const faulty = (change: (result: ExecuteResult) => ExecuteResult): Promise<string[]> => {
+    const changed: Sandbox = {
+      specificationVersion: "v1",
+      info: sandbox.info,
+      execute: async (request) => change(await sandbox.execute(request)),
+      warmUp: () => sandbox.warmUp(),
+      stats: () => sandbox.stats(),
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const open = () => createIsolatedVmSandbox({ workers: 1 });
+    return failures(sandboxConformance({ sandbox: () => changed, open, languages: ["javascript"] }));
+  };
+  expect(await faulty((result) => result)).toEqual([]);
+  const reversed = await faulty((result) => ({ ...result, cases: result.cases.toReversed() }));
+  expect(reversed).toContain("javascript: calls a function once per case, in order");
+  const unseeded = await faulty(({ cases, ...result }) => ({
+    ...result,
+    cases: cases.map((one) => ({ ...one, value: { list: [1, 2, 3].map(() => ({ float: String(Math.random()) })) } })),
+  }));
+  expect(unseeded).toContain("javascript: gives the same result for the same seed");
+});
+
+test("the algorithm suite refuses an algorithm that does not learn", async () => {
+  const frozen = {
+    ...grpo,
+    create: (settings: never) => ({
+      ...grpo.create(settings),
+      loss: { terms: [{ type: "crossEntropy", weight: -1 }] },
+    }),
+  };
+  const cases = algorithmConformance({
+    algorithm: frozen as never,
+    config: letterConfig({ evaluation: { split: "test" } }),
+    environment: letterEnvironment,
+    backend: createBigramBackend,
+    margin: 0.1,
+  });
+  expect(await failures(cases)).toEqual(["learns"]);
+});
+
+test("the backend suite finds gradients that differ from the reference", async () => {
+  const create = (): TrainingBackend => {
+    const backend = createBigramBackend();
+    const openModel: TrainingBackend["openModel"] = async (spec, options) => {
+      const model = await backend.openModel(spec, options);
+      const forwardBackward: Model["forwardBackward"] = async (...pass) => {
+        const result = await model.forwardBackward(...pass);
+        return { ...result, loss: 1.01 * result.loss };
+      };
+      return new Proxy(model, {
+        get: (target, key) => {
+          if (key === "forwardBackward") return forwardBackward;
+          const value = Reflect.get(target, key, target) as unknown;
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    };
+    return Object.assign(Object.create(backend) as TrainingBackend, { openModel });
+  };
+  const source = { type: "scratch", config: {}, seed: 0 } as const;
+  const cases = backendConformance({
+    backend: create,
+    create,
+    specs: { full: { source, trainable: { type: "full" } } },
+    tolerance: 1e-6,
+  });
+  expect(await failures(cases)).toContain("full: computes the reference formula of every loss term that it supports");
 });

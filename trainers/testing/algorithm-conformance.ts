@@ -17,8 +17,8 @@ export interface AlgorithmSubject {
   /** Has the algorithm's id and an `evaluation`. */
   readonly config: TrainingConfigInput;
   readonly environment: () => EnvironmentDefinition;
-  /** Creates a backend, which the training closes. */
-  readonly backend: () => TrainingBackend;
+  /** Opens a backend. The suite closes it. */
+  readonly backend: () => TrainingBackend | Promise<TrainingBackend>;
   /** The mean reward of the evaluation must rise by more than this. */
   readonly margin: number;
   /** Returns the algorithm with one part broken, such as negated advantages. Its reward must rise by less than half. */
@@ -40,22 +40,22 @@ export interface AlgorithmSubject {
  *   algorithm: grpo,
  *   config: {
  *     algorithm: { id: "grpo" },
- *     model: { scratch: { hiddenSize: 32, layers: 2 } },
+ *     model: { scratch: { hiddenSize: 32, layers: 2 }, adapter: { type: "full" } },
  *     sampling: { maxTokens: 4 },
- *     evaluation: { split: "test" },
- *     training: { steps: 30, batchSize: 8 },
+ *     evaluation: { split: "test", temperature: 1 },
+ *     training: { steps: 15, batchSize: 4, learningRate: 0.01 },
  *   },
  *   environment: () =>
  *     defineEnvironment({
  *       id: "digits",
- *       tasks: () => ["Write digits."],
+ *       tasks: (split) => [...Array(16).keys()].map((index) => `Write digits (${split} ${index}).`),
  *       reset: ({ task }) => task,
  *       step: ({ text }) => ({ reward: text.replace(/\D/g, "").length / 4 }),
  *     }),
  *   backend: () => createOnnxBackend(),
  *   margin: 0.2,
  * });
- * // in a test file: for (const { name, run } of cases) test(name, run)
+ * for (const { run } of cases) await run(); // in a test file: for (const { name, run } of cases) test(name, run)
  */
 export function algorithmConformance(subject: AlgorithmSubject): ConformanceCase[] {
   const { algorithm, margin, control } = subject;
@@ -103,9 +103,13 @@ async function resumes(subject: AlgorithmSubject): Promise<void> {
   assert.deepEqual(await lastWeights(stopped.path), await lastWeights(whole.path));
 }
 
-function training(subject: AlgorithmSubject, options: Pick<TrainOptions, "output" | "signal" | "resume">) {
+async function* training(
+  subject: AlgorithmSubject,
+  options: Pick<TrainOptions, "output" | "signal" | "resume">,
+): AsyncGenerator<TrainingEvent> {
   const { algorithm, config, environment, backend } = subject;
-  return train({ ...options, config, algorithms: [algorithm], environment: environment(), backend: backend() });
+  await using opened = await backend();
+  yield* train({ ...options, config, algorithms: [algorithm], environment: environment(), backend: opened });
 }
 
 /** Returns the contents of all files of the models in the third checkpoint, by their paths. */

@@ -29,14 +29,24 @@ export interface BackendSubject {
  * @example
  * import { createOnnxBackend } from "lyceum/onnx";
  * import { backendConformance } from "lyceum/trainers/testing";
- * await using backend = createOnnxBackend({ device: "cpu" });
- * const source = { type: "scratch", config: { hidden_size: 16, num_attention_heads: 2 }, seed: 1 } as const;
+ * await using backend = await createOnnxBackend({ device: "cpu" });
+ * const config = {
+ *   model_type: "llama",
+ *   vocab_size: 263,
+ *   hidden_size: 32,
+ *   intermediate_size: 64,
+ *   num_hidden_layers: 2,
+ *   num_attention_heads: 4,
+ *   max_position_embeddings: 64,
+ *   initializer_range: 0.2,
+ * };
+ * const source = { type: "scratch", config, seed: 1 } as const;
  * const cases = backendConformance({
  *   backend: () => backend,
  *   create: () => createOnnxBackend({ device: "cpu" }),
  *   specs: { full: { source, trainable: { type: "full" } } },
  * });
- * await cases[0]!.run(); // in a test file: for (const { name, run } of cases) test(name, run)
+ * for (const { run } of cases) await run(); // in a test file: for (const { name, run } of cases) test(name, run)
  */
 export function backendConformance(subject: BackendSubject): ConformanceCase[] {
   const rules: ModelRules = { ...passRules, ...stepRules };
