@@ -5,17 +5,20 @@ import { pathToFileURL } from "node:url";
 import { LyceumError } from "../contract/errors/index.ts";
 import { nearestName } from "../contract/errors/unknown-name.ts";
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
+import { isRemoteAddress } from "../server/client/remote-address.ts";
 import { environmentEntryOf } from "./environment-module.ts";
 import { isModulePath } from "./module-path.ts";
 import { packageVersion } from "./package-version.ts";
+import { remoteEntry } from "./remote-entry.ts";
 
 /**
  * Returns the registry, with the environment `id` added if it is not built in: a file (`./my-env.ts`), a package folder
- * (`.`) or an installed package (`my-env`), whose module exports it. A name can include a version: `my-env@1.2`.
+ * (`.`) or an installed package (`my-env`), whose module exports it, or the address of a server (`https://host`,
+ * `grpc://host:port`). A name can include a version: `my-env@1.2`.
  *
  * A name that is similar to a known one changes nothing, so that the registry suggests the known one. Throws
- * `config.unknown-name` if nothing has this name, `config.invalid` for another version and for a URL (`data:`, `file:`,
- * `https:`), `data.not-found` for a missing file, `environment.failed` if the module throws, and `environment.contract`
+ * `config.unknown-name` if nothing has this name, `config.invalid` for another version and for other URLs (`data:`,
+ * `file:`), `data.not-found` for a missing file, `environment.failed` if the module throws, and `environment.contract`
  * if it exports no environment.
  */
 export async function withEnvironment(
@@ -31,6 +34,7 @@ export async function withEnvironment(
   const { name, version } = splitVersion(id);
   const known = registry.list().map((entry) => entry.id);
   if (known.includes(id)) return registry;
+  if (isRemoteAddress(id)) return createEnvironmentRegistry([...registry.list(), remoteEntry(id)]);
   const builtIn = known.includes(name);
   if (!builtIn) refuseAddress(id);
   const url = builtIn ? undefined : locate(name, { ...options, known });
@@ -58,7 +62,7 @@ function refuseAddress(name: string): void {
   throw new LyceumError({
     code: "config.invalid",
     message: `"${name.length > 60 ? `${name.slice(0, 60)}...` : name}" is an address, and an environment is a name, a file or a package.`,
-    hint: `Code is not loaded from ${scheme} URLs. Use a file, such as ./environment.ts.`,
+    hint: `Code is not loaded from ${scheme} URLs. Use a file, such as ./environment.ts, or the address of a server, such as http://127.0.0.1:8000.`,
     data: { scheme },
   });
 }

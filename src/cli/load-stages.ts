@@ -88,14 +88,22 @@ function stagePlaces(
 function spelledOut(config: Json): Json {
   if (!isJsonObject(config)) return config;
   const mapping = (part: Json): Json => (typeof part === "string" ? { id: part } : part);
+  const environmentMapping = (part: Json): Json => addressAsId(mapping(part));
   const { environment, environments, algorithm, stages } = config;
   return {
     ...config,
-    ...(environment === undefined ? {} : { environment: mapping(environment) }),
-    ...(Array.isArray(environments) ? { environments: environments.map(mapping) } : {}),
+    ...(environment === undefined ? {} : { environment: environmentMapping(environment) }),
+    ...(Array.isArray(environments) ? { environments: environments.map(environmentMapping) } : {}),
     ...(algorithm === undefined ? {} : { algorithm: mapping(algorithm) }),
     ...(Array.isArray(stages) ? { stages: stages.map(spelledOut) } : {}),
   };
+}
+
+/** `{ url: ADDRESS }` is short for `{ id: ADDRESS }`. An environment with an id can have an option of this name. */
+function addressAsId(part: Json): Json {
+  if (!isJsonObject(part) || typeof part.url !== "string" || part.id !== undefined) return part;
+  const { url: id, ...rest } = part;
+  return { id, ...rest };
 }
 
 /** Merges one config into another: mappings key by key, all other values are replaced. */

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import type { EnvironmentRegistry, OpenNamedPolicy } from "../core/environment/registry.ts";
+import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import type { EvaluationManifest } from "../evaluation/log/manifest.ts";
+import { isRemoteAddress } from "../server/client/remote-address.ts";
 import { isBuiltIn, withEnvironment } from "./load-environment.ts";
 
 /** The environment that scores a log again. */
@@ -36,8 +38,10 @@ export async function recordedEnvironment(
   if (given.env === undefined && !isBuiltIn(given.environments, id)) {
     throw new LyceumError({
       code: "config.invalid",
-      message: `The log names the environment "${id}", which is not built in, and a log loads no code.`,
-      hint: "If you trust that environment, name it with --env: a file, such as ./environment.ts, or a package.",
+      message: isRemoteAddress(id)
+        ? `The log names the environment on ${withoutUrlSecrets(id)}, and a log contacts no server.`
+        : `The log names the environment "${id}", which is not built in, and a log loads no code.`,
+      hint: "If you trust that environment, name it with --env: a file, such as ./environment.ts, a package or an address.",
       data: { environment: id },
     });
   }

@@ -46,6 +46,11 @@ export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
    * {@link EnvironmentEntry.policies}. The environment does not close them.
    */
   create(options: z.output<Options>, resources?: EnvironmentResources): EnvironmentDefinition;
+  /**
+   * Opens an environment that takes time, such as one on a server. The command line calls it instead of `create` if it
+   * is present.
+   */
+  open?(options: z.output<Options>, resources?: EnvironmentResources): Promise<EnvironmentDefinition>;
 }
 
 /** The environments that can be created by name. */
@@ -125,7 +130,8 @@ export async function createEnvironment(
     if (open === undefined) throw unopened(entry.id, name);
     opened[name] = await open(specification, `${name} of environment "${entry.id}"`);
   }
-  return entry.create(options, { policies: opened });
+  const resources = { policies: opened };
+  return entry.open === undefined ? entry.create(options, resources) : await entry.open(options, resources);
 }
 
 /** Opens a policy that a config names. `what` describes its use for errors, such as `judge of environment "debate"`. */

@@ -22,6 +22,8 @@ export interface SessionHost extends AsyncDisposable {
   readonly runner: EnvironmentRunner;
   readonly maxSessions: number;
   readonly activeSessions: number;
+  /** True until the host drains or closes. It then opens no more sessions. */
+  readonly isOpen: boolean;
   /** Opens a session. Throws `server.capacity` if there are `maxSessions`, and `server.closed` while draining. */
   open(options: { readonly environment: string; readonly signal?: AbortSignal }): Promise<HostedSession>;
   /** Returns an open session. Throws `server.unknown-session`. */
@@ -117,6 +119,9 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
     maxSessions,
     get activeSessions() {
       return active();
+    },
+    get isOpen() {
+      return !draining && closed === undefined;
     },
     open,
     get: (id) => sessions.get(id) ?? raise(unknownSession()),

@@ -96,7 +96,7 @@ export class ModelServer {
 }
 
 /** Waits. Rejects with the signal's reason on abort. */
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);

@@ -1,0 +1,67 @@
+import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import type { Policy } from "../../contract/policy.ts";
+import type { SessionHost } from "../session/session-host.ts";
+import { environmentService } from "./environment-service.ts";
+import { Health } from "./generated/grpc/health/v1/health_pb.ts";
+import { EnvironmentService } from "./generated/lyceum/v1/environment_pb.ts";
+import { ModelService } from "./generated/lyceum/v1/model_pb.ts";
+import { healthService } from "./health-service.ts";
+import { modelService } from "./model-service.ts";
+import { connectionValues } from "./step-signal.ts";
+import { tokenCheck } from "./token-check.ts";
+import { toConnectError } from "./wire/errors.ts";
+
+/** What a gRPC server offers. */
+export interface GrpcServices {
+  /** The sessions behind `EnvironmentService`. Without it, the server has no environments. */
+  readonly host?: SessionHost;
+  /** The policies behind `ModelService`, by the names in requests. Without them, the server has no models. */
+  readonly policies?: Readonly<Record<string, Policy>>;
+  /** The token that calls must send. Without it, every client that reaches the port is served. */
+  readonly token?: string;
+}
+
+/** The maximum size of a message in bytes. */
+const maxMessageBytes = 64 * 1024 * 1024;
+
+/** Returns the request handler of a gRPC server, for Node's `http2.createServer`. */
+export function grpcHandler({ host, policies, token }: GrpcServices): ReturnType<typeof connectNodeAdapter> {
+  const routes = (router: ConnectRouter): void => {
+    const services: string[] = [];
+    if (host !== undefined) {
+      router.service(EnvironmentService, environmentService(host));
+      services.push(EnvironmentService.typeName);
+    }
+    if (policies !== undefined) {
+      router.service(ModelService, modelService(policies));
+      services.push(ModelService.typeName);
+    }
+    router.service(Health, healthService({ services, isServing: () => host?.isOpen ?? true }));
+  };
+  return connectNodeAdapter({
+    routes,
+    interceptors: [typedErrors, ...(token === undefined ? [] : [tokenCheck(token)])],
+    contextValues: connectionValues,
+    readMaxBytes: maxMessageBytes,
+    grpcWeb: false,
+  });
+}
+
+/** Turns the errors of calls into gRPC statuses with details. */
+const typedErrors: Interceptor = (next) => async (request) => {
+  try {
+    const response = await next(request);
+    return response.stream ? { ...response, message: withTypedErrors(response.message) } : response;
+  } catch (error) {
+    throw toConnectError(error);
+  }
+};
+
+async function* withTypedErrors<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw toConnectError(error);
+  }
+}

@@ -1,0 +1,59 @@
+import { createSecureServer, createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { type GrpcServices, grpcHandler } from "./grpc-handler.ts";
+
+/** The options of {@link serveGrpc}. */
+export interface GrpcServerOptions extends GrpcServices {
+  /** The port. 0, the default, chooses a free one. */
+  readonly port?: number;
+  /** The address to listen on. `127.0.0.1` by default. */
+  readonly hostname?: string;
+  /** The certificate and its key in PEM. Without them, the server speaks HTTP/2 without encryption. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+/** A running gRPC server. */
+export interface GrpcServer extends AsyncDisposable {
+  /** The address for clients, such as `grpc://127.0.0.1:50051`. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends the server and its connections. The session host stays open. A second call has no effect. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves environments and policies by gRPC (`lyceum.v1.EnvironmentService`, `lyceum.v1.ModelService` and
+ * `grpc.health.v1.Health`). Rejects if the port is in use.
+ */
+export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
+  const { port = 0, hostname = "127.0.0.1", tls } = options;
+  const handler = grpcHandler(options);
+  const server: Http2Server = tls === undefined ? createServer(handler) : createSecureServer({ ...tls }, handler);
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    // A broken connection is the client's matter.
+    session.on("error", () => {});
+    session.once("close", () => sessions.delete(session));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, hostname, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      for (const session of sessions) session.destroy();
+    });
+    return closed;
+  };
+  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return {
+    url: `${tls === undefined ? "grpc" : "grpcs"}://${host}:${address.port}`,
+    port: address.port,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import type { Socket } from "node:net";
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from "@connectrpc/connect";
+
+const socketKey: ContextKey<Socket | undefined> = createContextKey<Socket | undefined>(undefined, {
+  description: "the connection of a call",
+});
+
+/** Returns the values of a call that {@link stepSignal} needs. */
+export function connectionValues(request: IncomingMessage | Http2ServerRequest): ContextValues {
+  const socket = "stream" in request ? request.stream.session?.socket : request.socket;
+  return createContextValues().set(socketKey, socket as Socket | undefined);
+}
+
+/**
+ * Returns the signal of a step. It aborts if the client cancels the call or its deadline passes. If the connection is
+ * lost instead, a step with a name goes on: the client can reconnect and ask for its result by the name.
+ */
+export function stepSignal({ signal, values }: HandlerContext, stepId: string | undefined): AbortSignal {
+  if (stepId === undefined) return signal;
+  const controller = new AbortController();
+  const onAbort = (): void => {
+    if (values.get(socketKey)?.destroyed !== true) controller.abort(signal.reason);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return controller.signal;
+}

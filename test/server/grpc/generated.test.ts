@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { generateProtocols } from "../../../scripts/generate-protocols.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const committed = join(root, "src/server/grpc/generated");
+
+test("the committed TypeScript is what the .proto files generate", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-protocols-"));
+  try {
+    // The plugin writes to ../generated, seen from the output folder.
+    generateProtocols(join(folder, "proto"));
+    const made = await filesIn(join(folder, "generated"));
+    expect(Object.keys(made).length).toBeGreaterThan(3);
+    expect(made).toEqual(await filesIn(committed));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("the .proto files follow buf's rules", () => {
+  const buf = join(root, "node_modules/.bin/buf");
+  const cwd = join(root, "src/server/grpc/proto");
+  expect(execFileSync(buf, ["lint"], { cwd, encoding: "utf8" })).toBe("");
+  expect(execFileSync(buf, ["format", "--diff"], { cwd, encoding: "utf8" })).toBe("");
+});
+
+async function filesIn(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".ts")).toSorted();
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const)),
+  );
+}
