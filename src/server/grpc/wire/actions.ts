@@ -17,7 +17,7 @@ export function toWireAction({ message, finish, parseErrors = [] }: Action): Mes
 }
 
 /** Returns the action of a wire form. Throws `server.invalid-request` if it has no message of an assistant. */
-export function fromWireAction({ message, finish, parseErrors }: wire.Action): Action {
+function fromWireAction({ message, finish, parseErrors }: wire.Action): Action {
   if (message === undefined) throw invalidRequest("An action has no message.", "Set the assistant's message.");
   if (finish !== "" && !finishes.includes(finish)) {
     throw invalidRequest(`An action has the finish "${finish}".`, `Use ${finishes.join(", ")}.`);

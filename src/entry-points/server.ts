@@ -1,0 +1,26 @@
+export { remoteEnvironment } from "../server/client/remote-environment.ts";
+export type { RemoteTask } from "../server/client/remote-instance.ts";
+export type { RemoteOptions } from "../server/client/remote-options.ts";
+export { type GrpcServices, grpcHandler } from "../server/grpc/grpc-handler.ts";
+export { type GrpcServer, type GrpcServerOptions, serveGrpc } from "../server/grpc/serve-grpc.ts";
+export type {
+  EnvironmentRunner,
+  ServedEnvironment,
+  ServedSplit,
+  ServedTask,
+} from "../server/session/environment-runner.ts";
+export { localRunner, type NamedDefinition } from "../server/session/local-runner.ts";
+export type {
+  EnvironmentSession,
+  SessionEpisode,
+  SessionReset,
+  SessionState,
+  SessionStep,
+  SessionStepResult,
+} from "../server/session/session.ts";
+export {
+  createSessionHost,
+  type HostedSession,
+  type SessionHost,
+  type SessionLimits,
+} from "../server/session/session-host.ts";
