@@ -162,7 +162,6 @@ describe("code is loaded only from files", () => {
     `${inline}//x.js`,
     base64,
     `${base64}@1.0`,
-    "http://127.0.0.1:1/x.mjs",
     "file:///x.mjs",
     "blob:x",
   ])("an environment %j", async (id) => {
