@@ -46,7 +46,7 @@ const sessionSchema = z.object({
 /** Creates the function that answers the admin routes, with the paths and bodies of OpenEnv's capture server. */
 export function createAdminRoutes(
   sessions: SessionTable,
-  { policy, adminKey, defaults }: CaptureServerOptions,
+  { policy, adminKey, defaults, idleMs = 3_600_000 }: CaptureServerOptions,
 ): (asked: AdminRequest) => Promise<RouteAnswer> {
   const exported = new WeakMap<RecordedSession, { level: CaptureLevel; purpose: (typeof purposes)[number] }>();
   const levels = new Map<Policy, Promise<CaptureLevel>>();
@@ -54,6 +54,14 @@ export function createAdminRoutes(
     const level = levels.get(asked) ?? captureLevelOf(asked);
     levels.set(asked, level);
     return level;
+  };
+
+  /** Closes the sessions that a trainer opened and left. */
+  const closeIdle = (): void => {
+    for (const session of sessions.all()) {
+      const isIdle = !session.isBusy && Date.now() - session.lastCallAt > idleMs;
+      if (isIdle && exported.has(session)) void session.close();
+    }
   };
 
   const create = async (body: unknown): Promise<RouteAnswer> => {
@@ -67,6 +75,7 @@ export function createAdminRoutes(
     const limit = metadata?.max_output_tokens;
     const maxTokens = asked?.max_tokens ?? (typeof limit === "number" ? limit : undefined);
     const maxModelCalls = max_model_calls || defaults?.maxModelCalls;
+    closeIdle();
     const session = sessions.open({
       policy,
       sampling: { ...defaults?.sampling, ...samplingOf(asked ?? {}, { maxTokens }) },

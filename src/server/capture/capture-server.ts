@@ -23,6 +23,11 @@ export interface CaptureServerOptions {
   readonly maxSessions?: number;
   /** The maximum number of running calls of one session. 64 by default. */
   readonly maxParallelCalls?: number;
+  /**
+   * The time in milliseconds without a call after which a session that was opened by HTTP may be closed. One hour by
+   * default.
+   */
+  readonly idleMs?: number;
   /** The maximum size of a request in bytes. 32 MiB by default. */
   readonly maxBodyBytes?: number;
 }
@@ -48,7 +53,7 @@ export interface CaptureServer extends AsyncDisposable {
  */
 export async function captureServer(options: CaptureServerOptions = {}): Promise<CaptureServer> {
   const { port = 0, host = "127.0.0.1" } = options;
-  const sessions = new SessionTable(options.maxSessions ?? 4096);
+  const sessions = new SessionTable(options);
   const handle = createCaptureRoutes(sessions, options);
   const server = createServer((request: IncomingMessage, response: ServerResponse) => void handle(request, response));
   server.listen(port, host);

@@ -76,14 +76,19 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   readonly #onClose: () => void;
+  readonly #maxParallelCalls: number;
   #started = 0;
   #toolCalls = 0;
 
-  constructor(options: CaptureSessionOptions, onClose: () => void) {
+  constructor(
+    options: CaptureSessionOptions,
+    { onClose, maxParallelCalls }: { readonly onClose: () => void; readonly maxParallelCalls: number },
+  ) {
     this.id = options.sessionId ?? newSessionId();
     this.agent = options.agent ?? "agent";
     this.options = options;
     this.#onClose = onClose;
+    this.#maxParallelCalls = maxParallelCalls;
     options.signal?.addEventListener("abort", () => void this.close(), { once: true, signal: this.#closing.signal });
   }
 
@@ -95,9 +100,9 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
     return [...this.#errors];
   }
 
-  /** The number of calls that the policy got. */
-  get modelCalls(): number {
-    return this.#started;
+  /** True while the policy answers a call. */
+  get isBusy(): boolean {
+    return this.#running.size > 0;
   }
 
   conversation(id: string): readonly Message[] | undefined {
@@ -126,6 +131,7 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
     this.lastCallAt = Date.now();
     const { maxModelCalls = Infinity } = this.options;
     if (this.#started >= maxModelCalls) return this.#budgetAnswer(request);
+    if (this.#running.size >= this.#maxParallelCalls) throw tooManyCalls(this.#maxParallelCalls);
     const keys = conversationKeys(request.messages, request.tools);
     const index = this.#started;
     this.#started += 1;
@@ -289,6 +295,15 @@ function checkParts({ name, accepts }: Policy, messages: readonly Message[]): vo
       });
     }
   }
+}
+
+function tooManyCalls(maximum: number): LyceumError {
+  return new LyceumError({
+    code: "server.capacity",
+    message: `The session has ${maximum} running calls, which is its limit.`,
+    hint: "Wait for an answer, or raise maxParallelCalls.",
+    data: { maxParallelCalls: maximum },
+  });
 }
 
 function closedError(): LyceumError {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Message, type ToolSpec, textOf } from "../../contract/message.ts";
 import { canonicalJson } from "../../core/taskset/canonical-json.ts";
 import { reasoningOf } from "../../core/tokens/assistant-text.ts";
+import { nestedTooDeeply } from "./dialects/read-request.ts";
 
 /** The keys of the beginnings of a conversation. Equal beginnings have equal keys. */
 export interface ConversationKeys {
@@ -14,12 +15,12 @@ export interface ConversationKeys {
 /**
  * Computes the keys of a conversation and its tools. Two messages are equal if role, text, reasoning, images and tool
  * calls are. The ids of tool calls count by the order in which they appear, because some clients rename them. Throws
- * `data.malformed` for arguments that are nested too deeply.
+ * `server.invalid-request` for arguments that are nested too deeply.
  */
 export function conversationKeys(messages: readonly Message[], tools: readonly ToolSpec[] = []): ConversationKeys {
   const places = new Map<string, number>();
   const next = (key: string, message: Message): string => hash(`${key}\n${identity(message, places)}`);
-  const keys = [hash(canonicalJson(tools))];
+  const keys = [hash(plainJson(tools))];
   for (const message of messages) keys.push(next(keys.at(-1)!, message));
   return { upTo: (count) => keys[count]!, followedBy: (message) => next(keys.at(-1)!, message) };
 }
@@ -29,10 +30,18 @@ function identity(message: Message, places: Map<string, number>): string {
   const images = content.flatMap((part) => (part.type === "image" ? [part.mediaType, part.data] : []));
   const calls = toolCalls.map(({ id, name, arguments: values }) => {
     places.set(id, places.size);
-    return [name, canonicalJson(values)];
+    return [name, plainJson(values)];
   });
   const answered = toolCallId === undefined ? null : (places.get(toolCallId) ?? toolCallId);
   return JSON.stringify([role, textOf(message), reasoningOf(message), images, calls, answered]);
+}
+
+function plainJson(value: unknown): string {
+  try {
+    return canonicalJson(value);
+  } catch {
+    throw nestedTooDeeply();
+  }
 }
 
 function hash(text: string): string {

@@ -4,17 +4,25 @@ import { type CaptureSessionOptions, RecordedSession } from "./capture-session.t
 
 const idForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
+/** The limits of a server's sessions. */
+interface SessionLimits {
+  readonly maxSessions?: number;
+  readonly maxParallelCalls?: number;
+}
+
 /**
  * The open sessions of a server. They are found by the hash of their id, so that the time of a failed search says
  * nothing about the ids.
  */
 export class SessionTable {
   readonly #maxSessions: number;
+  readonly #maxParallelCalls: number;
   readonly #sessions = new Map<string, RecordedSession>();
   #closed = false;
 
-  constructor(maxSessions: number) {
+  constructor({ maxSessions = 4096, maxParallelCalls = 64 }: SessionLimits) {
     this.#maxSessions = maxSessions;
+    this.#maxParallelCalls = maxParallelCalls;
   }
 
   /** Opens a session. Throws `config.invalid` for a wrong or used id, `server.capacity`, and `server.closed`. */
@@ -25,7 +33,10 @@ export class SessionTable {
     const { sessionId } = options;
     if (sessionId !== undefined && !idForm.test(sessionId)) throw wrongId();
     if (sessionId !== undefined && this.get(sessionId) !== undefined) throw usedId();
-    const session: RecordedSession = new RecordedSession(options, () => this.#sessions.delete(digest(session.id)));
+    const session: RecordedSession = new RecordedSession(options, {
+      maxParallelCalls: this.#maxParallelCalls,
+      onClose: () => this.#sessions.delete(digest(session.id)),
+    });
     this.#sessions.set(digest(session.id), session);
     return session;
   }

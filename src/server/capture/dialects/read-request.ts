@@ -7,10 +7,24 @@ import { withoutUndefined } from "../../../core/without-undefined.ts";
 
 /** Checks a body by a schema. Throws `server.invalid-request` that names the wrong field. */
 export function parseBody<Schema extends z.ZodType>(body: unknown, schema: Schema): z.output<Schema> {
-  const result = schema.safeParse(body);
+  const result = checked(body, schema);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   throw invalidRequest(`${issue!.path.join(".") || "The body"}: ${issue!.message}`);
+}
+
+/** Checks a body. A body that is nested too deeply for the check is invalid too. */
+function checked<Schema extends z.ZodType>(body: unknown, schema: Schema): z.ZodSafeParseResult<z.output<Schema>> {
+  try {
+    return schema.safeParse(body);
+  } catch {
+    throw nestedTooDeeply();
+  }
+}
+
+/** The error for a request whose lists and objects contain each other too often. */
+export function nestedTooDeeply(): LyceumError {
+  return invalidRequest("The request is nested too deeply.");
 }
 
 /** Throws for a feature that has a value other than the ones without effect. */
