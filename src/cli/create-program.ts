@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { ExportDtype } from "../../trainers/backend/training-backend.ts";
 import type { Device } from "../../trainers/config/model-config.ts";
+import { addCaptureCommand, type CaptureCommands } from "./capture-program.ts";
 import { addCheckCommand, type CheckCommands } from "./check-program.ts";
 import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
@@ -112,7 +113,7 @@ export interface ReportArguments {
 }
 
 /** The functions that run the commands. Tests pass their own functions to test the parsing alone. */
-export interface Commands extends EvaluationCommands, ViewCommands, MigrateCommands, CheckCommands {
+export interface Commands extends EvaluationCommands, ViewCommands, MigrateCommands, CheckCommands, CaptureCommands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
@@ -223,17 +224,12 @@ export function createProgram(commands: Commands, options: { readonly version: s
   addSamplingOptions(collect, { positive, finite });
   addCollectAliases(collect, { positive, finite });
 
-  addEvaluationCommands(program, commands, {
-    positive,
-    wholeNumber,
-    finite,
-    append,
-    appendFirst,
-    devices,
-    modelKinds,
-    modelOptionHelp,
-    baseHelp,
-  });
+  const shared = {
+    ...{ positive, wholeNumber, finite, append, appendFirst },
+    ...{ devices, modelKinds, modelOptionHelp, baseHelp },
+  };
+  addEvaluationCommands(program, commands, shared);
+  addCaptureCommand(program, commands, shared);
   addViewCommand(program, commands, { positive });
   addMigrateCommand(program, commands);
   addServeRefusal(program);

@@ -28,6 +28,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   compare: ["lyceum compare runs/eval/before runs/eval/after"],
   rescore: ["lyceum rescore runs/eval/before --env ./environment.ts --output runs/again"],
   view: ["lyceum view", "lyceum view runs/train --export train.html"],
+  capture: ["lyceum capture --model runs/train", "lyceum capture --model http://127.0.0.1:8000/v1 -M tokenIds=true"],
   migrate: ["lyceum migrate old.yaml --output train.yaml"],
   export: ["lyceum export runs/train --output my-model", "lyceum export runs/lora --merged --output my-model"],
   info: ["lyceum info", "lyceum info math", "lyceum info grpo", "lyceum info openai"],

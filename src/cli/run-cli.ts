@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { CommanderError } from "commander";
 import { writeFailure } from "../contract/errors/write-failed.ts";
+import type { CaptureArguments } from "./capture-program.ts";
 import type { CheckArguments } from "./check-program.ts";
 import {
   type CollectArguments,
@@ -47,6 +48,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       compare,
       rescore,
       view,
+      capture,
       migrate,
       info,
     },
@@ -175,6 +177,14 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     using interruption = listenForInterrupt();
     const { viewCommand } = await import("./view-command.ts");
     await viewCommand(args, { output: stdout, signal: interruption.signal });
+  }
+
+  async function capture(args: CaptureArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { openCatalog } = await import("./catalog.ts");
+    const { captureCommand } = await import("./capture-command.ts");
+    const { signal } = interruption;
+    await captureCommand(args, { catalog: await openCatalog(), output: stdout, environment: process.env, signal });
   }
 
   async function migrate(args: MigrateArguments): Promise<void> {

@@ -39,7 +39,8 @@ export function addViewCommand(program: Command, commands: ViewCommands, read: P
     .action((folder: string, args: Omit<ViewArguments, "folder">) => commands.view({ folder, ...args }));
 }
 
-function port(value: string): number {
+/** Reads the number of a port. */
+export function port(value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) > 0 && Number(value) < 65_536) return Number(value);
   throw new InvalidArgumentError("Expected a port from 1 to 65535.");
 }

@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
+import type { CaptureArguments } from "../../src/cli/capture-program.ts";
 import type { CheckArguments } from "../../src/cli/check-program.ts";
 import {
   type CollectArguments,
@@ -29,6 +30,7 @@ async function parse(...argv: string[]) {
     | { compare: CompareArguments }
     | { rescore: RescoreArguments }
     | { view: ViewArguments }
+    | { capture: CaptureArguments }
     | { migrate: MigrateArguments }
     | { export: ExportArguments }
     | { info: InfoArguments }
@@ -46,6 +48,7 @@ async function parse(...argv: string[]) {
       compare: async (compare) => void calls.push({ compare }),
       rescore: async (rescore) => void calls.push({ rescore }),
       view: async (view) => void calls.push({ view }),
+      capture: async (capture) => void calls.push({ capture }),
       migrate: async (migrate) => void calls.push({ migrate }),
       export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
@@ -230,6 +233,23 @@ describe("lyceum export", () => {
     ]);
     expect((await parse("export", "runs/a", "--merged", "--base", "b", "-o", "out")).calls).toEqual([
       { export: { model: "runs/a", output: "out", merged: true, base: "b" } },
+    ]);
+  });
+});
+
+describe("lyceum capture", () => {
+  it("parses its options", async () => {
+    const defaults = { modelOption: [], device: "auto", host: "127.0.0.1", maxSessions: 4096 };
+    expect((await parse("capture", "-m", "runs/a")).calls).toEqual([{ capture: { ...defaults, model: ["runs/a"] } }]);
+    const all =
+      "capture -m m --base b -M tokenIds=true --device cpu --port 8000 --host ::1 --admin-key k --temperature 1 --max-tokens 9 --max-model-calls 3 --max-sessions 5";
+    expect((await parse(...all.split(" "))).calls).toEqual([
+      {
+        capture: {
+          ...{ model: ["m"], base: "b", modelOption: ["tokenIds=true"], device: "cpu", port: 8000, host: "::1" },
+          ...{ adminKey: "k", temperature: 1, maxTokens: 9, maxModelCalls: 3, maxSessions: 5 },
+        },
+      },
     ]);
   });
 });

@@ -27,6 +27,7 @@ async function thrownBy(words: string): Promise<unknown> {
         play: nothing,
         collect: nothing,
         view: nothing,
+        capture: nothing,
         migrate: nothing,
         export: nothing,
         info: nothing,

@@ -25,7 +25,7 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
         told = args;
       },
       ...{ report: never, init: never, check: never, play: never, collect: never, export: never },
-      ...{ eval: never, compare: never, rescore: never, view: never, migrate: never, info: never },
+      ...{ eval: never, compare: never, rescore: never, view: never, capture: never, migrate: never, info: never },
     },
     { version: "0" },
   );

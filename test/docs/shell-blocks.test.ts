@@ -56,6 +56,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     compare: done,
     rescore: done,
     view: done,
+    capture: done,
     migrate: done,
     info: done,
   };

@@ -178,10 +178,8 @@ function findings(session: RecordedSession, nodes: readonly CallNode[]): readonl
     ...(nodes.length === 0 ? ["[FATAL] no_calls: the session recorded no model calls"] : []),
     ...(rerendered === 0
       ? []
-      : [`[INFO] rerendered: ${rerendered} calls begin a sequence because the template renders earlier turns anew`]),
-    ...(session.budgetStops === 0
-      ? []
-      : [`[INFO] budget: ${session.budgetStops} calls came after the last allowed one`]),
+      : [`[INFO] rerendered: the template rendered earlier turns again, so a new sequence begins (${rerendered})`]),
+    ...(session.budgetStops === 0 ? [] : [`[INFO] budget: the session had no calls left (${session.budgetStops})`]),
   ];
 }
 

@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto";
+import { LyceumError } from "../contract/errors/index.ts";
+import { withoutUndefined } from "../core/without-undefined.ts";
+import { captureServer } from "../server/capture/index.ts";
+import type { CaptureArguments } from "./capture-program.ts";
+import type { Catalog } from "./catalog.ts";
+import { modelSettings } from "./model-arguments.ts";
+import { createPolicyOpener } from "./policy-opener.ts";
+
+/** The environment variable with the admin key. */
+const keyVariable = "LYCEUM_CAPTURE_ADMIN_KEY";
+
+/**
+ * Runs `lyceum capture`: opens the model as `lyceum eval` does, and answers model calls until the signal aborts. Throws
+ * `config.invalid` for an address that other machines reach if no admin key is given.
+ */
+export async function captureCommand(
+  args: CaptureArguments,
+  options: {
+    readonly catalog: Pick<Catalog, "createBackend">;
+    readonly output: { write(text: string): unknown };
+    readonly environment: Readonly<Record<string, string | undefined>>;
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const { catalog, output, environment, signal } = options;
+  const given = args.adminKey ?? environment[keyVariable];
+  if (!given && !isLoopback(args.host)) throw needsKey(args.host);
+  const adminKey = given || randomBytes(24).toString("base64url");
+  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
+  const policy = await opener.openSettings(await modelSettings(args));
+  const { temperature, maxTokens, maxModelCalls, host, port, maxSessions } = args;
+  await using server = await captureServer({
+    ...withoutUndefined({ port }),
+    ...{ host, adminKey, policy, maxSessions },
+    defaults: { sampling: withoutUndefined({ temperature, maxTokens }), ...withoutUndefined({ maxModelCalls }) },
+  });
+  output.write(`${policy.name} answers at ${server.url}/v1 (Ctrl-C ends)\n`);
+  if (!given) output.write(`The admin key is ${adminKey}\n`);
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return ["127.0.0.1", "::1", "localhost"].includes(host);
+}
+
+function needsKey(host: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `Other machines reach ${host}, so the server needs an admin key.`,
+    hint: `Set ${keyVariable} or --admin-key to a long random text, or listen on 127.0.0.1.`,
+    data: { host },
+  });
+}

@@ -1,0 +1,54 @@
+import { type Command, Option } from "commander";
+import type { Device } from "../../trainers/config/model-config.ts";
+import type { SharedOptions } from "./eval-program.ts";
+import { port } from "./view-program.ts";
+
+/** The arguments of `lyceum capture`. */
+export interface CaptureArguments {
+  /** See `ModelArguments`. */
+  readonly model: readonly string[];
+  readonly base?: string;
+  /** The options of the model as `option=value`, in order. */
+  readonly modelOption: readonly string[];
+  readonly device: Device;
+  /** A free port by default. */
+  readonly port?: number;
+  readonly host: string;
+  /** The environment variable `LYCEUM_CAPTURE_ADMIN_KEY` by default, else a new key. */
+  readonly adminKey?: string;
+  readonly temperature?: number;
+  readonly maxTokens?: number;
+  readonly maxModelCalls?: number;
+  readonly maxSessions: number;
+}
+
+/** The command that records the model calls of other programs. */
+export interface CaptureCommands {
+  capture(args: CaptureArguments): Promise<void>;
+}
+
+/** Adds `capture`. */
+export function addCaptureCommand(program: Command, commands: CaptureCommands, read: SharedOptions): void {
+  const { positive, finite, append, appendFirst, devices, modelKinds, modelOptionHelp, baseHelp } = read;
+  program
+    .command("capture")
+    .summary("answer the model calls of other programs and record their tokens")
+    .description(
+      "answer the model calls of programs that use OpenAI's or Anthropic's protocols, and record their tokens",
+    )
+    .requiredOption("-m, --model <model>", `the model that answers: ${modelKinds}`, appendFirst)
+    .option("--base <model>", baseHelp)
+    .option("-M, --model-option <option=value>", modelOptionHelp, append, [])
+    .addOption(new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto"))
+    .option("--port <n>", "the port to listen on (default: a free one)", port)
+    .option("--host <address>", "the address to listen on; others than loopback need an admin key", "127.0.0.1")
+    .option(
+      "--admin-key <key>",
+      "the key that opens sessions (default: $LYCEUM_CAPTURE_ADMIN_KEY, else a new one, which is printed)",
+    )
+    .option("--temperature <t>", "the temperature of all calls (default: what each call asks for)", finite)
+    .option("--max-tokens <n>", "the maximum number of tokens of an answer (default: 4096)", positive)
+    .option("--max-model-calls <n>", "the maximum number of calls of a session (default: unlimited)", positive)
+    .option("--max-sessions <n>", "the maximum number of open sessions", positive, 4096)
+    .action((args: CaptureArguments) => commands.capture(args));
+}
