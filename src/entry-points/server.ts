@@ -1,3 +1,12 @@
+export {
+  type CaptureDialect,
+  type CapturedCall,
+  type CaptureServer,
+  type CaptureServerOptions,
+  type CaptureSession,
+  type CaptureSessionOptions,
+  captureServer,
+} from "../server/capture/index.ts";
 export { remoteEnvironment } from "../server/client/remote-environment.ts";
 export type { RemoteTask } from "../server/client/remote-instance.ts";
 export type { RemoteOptions } from "../server/client/remote-options.ts";

@@ -50,6 +50,18 @@ export interface CaptureServer extends AsyncDisposable {
  * A call whose messages begin with those of an earlier call and its answer continues that call: the policy gets its
  * tokens as `previous`, so that sampled ids are extended and never encoded again. If a client sends back an altered
  * answer, the call begins a new branch.
+ *
+ * @example
+ * import { scriptedPolicy } from "lyceum";
+ * import { captureServer } from "lyceum/server";
+ * await using server = await captureServer();
+ * await using session = server.open({ policy: scriptedPolicy(["Hello."]) });
+ * await fetch(`${server.url}/v1/chat/completions`, {
+ *   method: "POST",
+ *   headers: { authorization: `Bearer ${session.id}` },
+ *   body: JSON.stringify({ model: "any", messages: [{ role: "user", content: "Hi" }] }),
+ * });
+ * session.calls().length; // => 1
  */
 export async function captureServer(options: CaptureServerOptions = {}): Promise<CaptureServer> {
   const { port = 0, host = "127.0.0.1" } = options;
