@@ -13,6 +13,7 @@ const entryPoints = Object.entries(manifest.exports).flatMap(([path, target]) =>
 /** What installs programs of its own or runs for minutes is no part of the quick interop tests. */
 const notQuick = [
   "ai-sdk-providers",
+  "capture",
   "gsm8k-extraction",
   "math-verify",
   "real-checkpoint",

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { agentMemory } from "./agent-memory.ts";
+import { capture } from "./capture.ts";
 import { catalogueResults } from "./catalogue.ts";
 import { decode } from "./decode.ts";
 import { demo } from "./demo.ts";
@@ -27,6 +28,7 @@ const benchmarks = [
   longEpisode,
   environmentSteps,
   evaluation,
+  capture,
   sandbox,
   falsePasses,
   ruinedVerdicts,

@@ -34,8 +34,8 @@ export function pathTo(leaf: CallNode): readonly CallNode[] {
 export function discardedCalls(nodes: readonly CallNode[]): ReadonlySet<CallNode> {
   const siblings = new Map<string, CallNode[]>();
   for (const node of nodes) {
-    const { promptIds, messages } = node.call;
-    const key = JSON.stringify([node.parent?.index ?? null, promptIds ?? messages]);
+    const { tokens, messages } = node.call;
+    const key = JSON.stringify([node.parent?.index ?? null, tokens?.newPromptIds ?? messages]);
     siblings.set(key, [...(siblings.get(key) ?? []), node]);
   }
   const discarded = new Set<CallNode>();

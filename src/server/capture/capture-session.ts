@@ -173,7 +173,6 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
     const prompt = tokens && promptOf(tokens, known?.previous);
     const { messages, tools, model } = request;
     const answeredAt = Date.now();
-    const promptIds = prompt?.toArray();
     const call = withoutUndefined<CapturedCall>({
       id: randomBytes(12).toString("hex"),
       dialect,
@@ -183,7 +182,6 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
       tools,
       action,
       tokens,
-      promptIds,
       usage: result.usage,
       latencyMs: result.latencyMs,
       seed,
@@ -192,6 +190,9 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
       rerendered: known?.previous !== undefined && tokens?.extendsPrevious === false ? true : undefined,
       answeredAt,
     });
+    if (prompt !== undefined) {
+      Object.defineProperty(call, "promptIds", { enumerable: true, get: () => prompt.toArray() });
+    }
     const place = this.#calls.push(call) - 1;
     this.lastCallAt = answeredAt;
     const previous = prompt && { ids: prompt.append(tokens!.completionIds), messageCount: messages.length + 1 };
@@ -199,7 +200,8 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
     const { usage, logprobs } = result;
     const created = Math.floor(answeredAt / 1000);
     return withoutUndefined<ModelAnswer>({
-      ...{ id: call.id, model: model || this.options.policy.name, created, request, promptIds },
+      ...{ id: call.id, model: model || this.options.policy.name, created, request },
+      promptIds: request.tokenIds ? prompt?.toArray() : undefined,
       result: withoutUndefined({ action, tokens, usage, logprobs }),
     });
   }

@@ -22,7 +22,10 @@ export interface CapturedCall extends ModelCall {
    * another one.
    */
   readonly rerendered?: true;
-  /** The whole prompt that the model read. Present if `tokens` is. */
+  /**
+   * The whole prompt that the model read. Present if `tokens` is. Each access returns a new array, because calls share
+   * the tokens of the calls that they continue.
+   */
   readonly promptIds?: readonly number[];
   /** The time of the answer in milliseconds since 1970. */
   readonly answeredAt: number;

@@ -26,6 +26,7 @@ export interface ModelAnswer {
   readonly created: number;
   /** The action and the tokens. The ids of its tool calls are unique within the session. */
   readonly result: Pick<ActResult, "action" | "tokens" | "logprobs" | "usage">;
+  /** The whole prompt, if the request asks for token ids. */
   readonly promptIds?: readonly number[];
   readonly request: ModelRequest;
 }
