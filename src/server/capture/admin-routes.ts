@@ -29,7 +29,16 @@ export interface AdminRequest {
 
 const purposes = ["auto", "train", "eval"] as const;
 
-const samplingSchema = z.strictObject({ ...samplingShape, max_tokens: z.int().min(1).nullish() }).nullish();
+/** Penalties can only have the values without effect. */
+const samplingSchema = z
+  .strictObject({
+    ...samplingShape,
+    max_tokens: z.int().min(1).nullish(),
+    frequency_penalty: z.literal(0).nullish(),
+    presence_penalty: z.literal(0).nullish(),
+    repetition_penalty: z.literal(1).nullish(),
+  })
+  .nullish();
 
 const sessionSchema = z.object({
   session_id: z.string().nullish(),

@@ -19,9 +19,9 @@ export interface CaptureSessionOptions {
   /** The agent whose calls these are. `agent` by default. */
   readonly agent?: AgentId;
   /**
-   * Settings that replace those of the client, so that training samples from the distribution that it expects.
-   * `maxTokens` is an upper limit, and `stop` adds to the client's. A setting that neither names has its default:
-   * temperature 1, at most 4,096 tokens.
+   * Settings that replace those of the client. With a temperature, they are the whole distribution, and the client's
+   * top-k, top-p and min-p have no effect: training samples from the distribution that it expects. `maxTokens` is an
+   * upper limit, and `stop` adds to the client's. Defaults: temperature 1, at most 4,096 tokens.
    */
   readonly sampling?: Partial<SamplingSettings>;
   /** The seeds of the calls derive from it and from their order, unless the client names one. 0 by default. */
@@ -277,7 +277,8 @@ function promptOf(tokens: ActTokens, previous: PreviousTokens | undefined): Toke
 function mergedSampling(asked: Partial<SamplingSettings>, fixed: Partial<SamplingSettings> = {}): SamplingSettings {
   const stop = [...new Set([...(asked.stop ?? []), ...(fixed.stop ?? [])])];
   const { maxTokens: limit = 4096 } = fixed;
-  const { stop: _, ...merged } = { temperature: 1, ...asked, ...withoutUndefined(fixed) };
+  const free = fixed.temperature === undefined ? asked : {};
+  const { stop: _, ...merged } = { temperature: 1, ...free, ...withoutUndefined(fixed) };
   return {
     ...merged,
     maxTokens: Math.min(asked.maxTokens ?? limit, limit),

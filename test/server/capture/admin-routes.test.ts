@@ -36,7 +36,8 @@ describe("a session that is opened by HTTP", () => {
     await using server = await captureServer({ adminKey, policy });
     const opened = await call(`${server.url}/sessions`, adminKey, {
       metadata: { task: "cave", max_output_tokens: 40 },
-      sampling: { temperature: 0.7 },
+      // As OpenEnv's trainers send it.
+      sampling: { temperature: 0.7, top_p: 1, top_k: -1, min_p: 0, frequency_penalty: 0, repetition_penalty: 1 },
       max_model_calls: 9,
     });
     const { session_id: id } = opened.body;
@@ -46,7 +47,7 @@ describe("a session that is opened by HTTP", () => {
     });
     const chat = (messages: readonly object[], more: object = {}) =>
       call(`${server.url}/v1/chat/completions`, id, { model: "m", messages, max_tokens: 99, ...more });
-    const first = await chat([user("hi")], { tools, temperature: 0.2 });
+    const first = await chat([user("hi")], { tools, temperature: 0.2, top_p: 0.9 });
     const { message } = first.body.choices[0];
     // The client asks again, drops that answer and goes on with the first one.
     await chat([user("hi")], { tools });
@@ -73,7 +74,7 @@ describe("a session that is opened by HTTP", () => {
         ...{ node_id: expect.any(String), index: 0, parent: null, rerendered: false, weights_version: 7 },
         ...{ model: "m", n_tools: 1, harness_session_id: null },
         sampling_params: { temperature: 0.7, max_tokens: 40 },
-        requested_sampling_params: { temperature: 0.2, max_tokens: 99 },
+        requested_sampling_params: { temperature: 0.2, top_p: 0.9, max_tokens: 99 },
       },
     });
     expect(two.metadata).toMatchObject({ parent: one.metadata.node_id, index: 2 });

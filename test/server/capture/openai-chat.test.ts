@@ -49,6 +49,24 @@ test("an altered answer begins a new branch", async () => {
   expect(session.calls()[1]!.tokens!.extendsPrevious).toBe(false);
 });
 
+test("a session's temperature decides the whole distribution, other settings replace one by one", async () => {
+  const { policy } = randomBytesPolicy();
+  await using server = await captureServer();
+  const used = async (sampling: object) => {
+    await using session = server.open({ policy, sampling });
+    const asked = { temperature: 0.3, top_p: 0.5, top_k: 4, min_p: 0.1, max_tokens: 9, stop: "x" };
+    await chat(server.url, session.id, { messages: [{ role: "user", content: "hi" }], ...asked });
+    const [call] = session.calls();
+    expect(call!.tokens!.sampling).toEqual(call!.sampling);
+    return call!.sampling;
+  };
+  expect(await used({})).toEqual({ temperature: 0.3, topP: 0.5, topK: 4, minP: 0.1, maxTokens: 9, stop: ["x"] });
+  expect(await used({ temperature: 1, maxTokens: 5, stop: ["y"] })).toEqual({
+    ...{ temperature: 1, maxTokens: 5, stop: ["x", "y"] },
+  });
+  expect(await used({ topK: 2 })).toMatchObject({ temperature: 0.3, topK: 2, topP: 0.5 });
+});
+
 test("a wrong key is refused", async () => {
   const { policy } = randomBytesPolicy();
   await using server = await captureServer();
