@@ -13,6 +13,7 @@ import { withSampling } from "../core/policy/with-sampling.ts";
 import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import { readTrace } from "../core/trace/read-trace.ts";
 import { openEnginePolicy } from "./engine-policy.ts";
+import { loadProgram } from "./load-program.ts";
 import { type PolicySettings, policyNameOf, readPolicySettings } from "./policy-settings.ts";
 import { scriptFile } from "./script-file.ts";
 import { serverPolicy } from "./server-policy.ts";
@@ -44,10 +45,14 @@ export async function openNamedPolicy(
   given: string | PolicySettings,
   options: NamedPolicyOptions,
 ): Promise<OpenPolicy> {
-  const { sampling, ...settings } = typeof given === "string" ? await readPolicySettings(given) : given;
-  const opened = await openModel(settings, options);
-  if (sampling === undefined) return opened;
-  return { ...opened, policy: withSampling(opened.policy, sampling) };
+  const { sampling, program, ...settings } = typeof given === "string" ? await readPolicySettings(given) : given;
+  await using resources = new AsyncDisposableStack();
+  const { policy: model } = resources.use(await openModel(settings, options));
+  const sampled = sampling === undefined ? model : withSampling(model, sampling);
+  const policy = program === undefined ? sampled : await (await loadProgram(program)).open(sampled);
+  if (program !== undefined) resources.defer(async () => policy.close?.());
+  const owner = resources.move();
+  return { policy, [Symbol.asyncDispose]: () => owner.disposeAsync() };
 }
 
 /** Opens the policy without its own sampling settings. */

@@ -3,6 +3,7 @@ import type { AgentId } from "../contract/action.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { PolicyName } from "../core/policy/policy-name.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../core/policy/policy-specification.ts";
+import { programSpecificationSchema } from "../core/policy/program-specification.ts";
 import { templateVariablesSchema } from "../core/tokens/template-variables.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
@@ -43,6 +44,13 @@ const bounded = {
     })
     .optional()
     .describe("The limits of an episode in eval and collect. The options of these commands replace them."),
+} as const;
+
+/** The options of a single model, of every kind. */
+const played = {
+  program: programSpecificationSchema
+    .optional()
+    .describe("An agent program that plays. The model answers its model calls; see agents.md."),
 } as const;
 
 /** The options of requests to any server. */
@@ -132,6 +140,7 @@ export const policyFileSchema: z.ZodType<PolicyFile> = z
     name: text.optional().describe("The name in logs. The model by default."),
     ...sampled,
     ...bounded,
+    ...played,
     ...embedded,
     ...serving,
     ...keyed,
@@ -147,14 +156,14 @@ export const policyFileSchema: z.ZodType<PolicyFile> = z
 
 /** The options of each kind of model, besides `model` and `name`. */
 const known: Readonly<Record<PolicyName["kind"] | "team", Readonly<Record<string, unknown>>>> = {
-  server: { ...sampled, ...bounded, ...serving, ...keyed, ...server },
-  provider: { ...sampled, ...bounded, ...serving, ...keyed, ...provider },
-  engine: { ...sampled, ...bounded, ...embedded },
+  server: { ...sampled, ...bounded, ...played, ...serving, ...keyed, ...server },
+  provider: { ...sampled, ...bounded, ...played, ...serving, ...keyed, ...provider },
+  engine: { ...sampled, ...bounded, ...played, ...embedded },
   team: { ...sampled, ...bounded, ...embedded },
-  "transformers-js": { ...sampled, ...bounded },
-  scripted: bounded,
+  "transformers-js": { ...sampled, ...bounded, ...played },
+  scripted: { ...bounded, ...played },
   replay: bounded,
-  demonstration: bounded,
+  demonstration: { ...bounded, ...played },
 };
 
 /** Throws `config.invalid` for an option that this kind of model does not have. */

@@ -5,6 +5,7 @@ import type { SamplingSettings } from "../contract/sampler.ts";
 import { loadConfig } from "../core/config/index.ts";
 import { type PolicyName, parsePolicyName } from "../core/policy/policy-name.ts";
 import type { PolicySpecification } from "../core/policy/policy-specification.ts";
+import type { ProgramSpecification } from "../core/policy/program-specification.ts";
 import type { ServingOptions } from "../core/policy/serving/serving-options.ts";
 import { withoutSecretValues, withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import { withoutUndefined } from "../core/without-undefined.ts";
@@ -39,6 +40,8 @@ export interface PolicySettings extends ServingOptions {
   readonly accepts?: readonly PartType[];
   /** Its sampling settings. They replace those of the request. */
   readonly sampling?: Partial<SamplingSettings>;
+  /** The agent program that it answers the model calls of. */
+  readonly program?: ProgramSpecification;
   /** The limits of an episode, for the model that eval or collect plays with. */
   readonly limits?: { readonly turns?: number; readonly tokens?: number; readonly seconds?: number };
   readonly logprobs?: boolean;
@@ -138,11 +141,11 @@ export function answerSettings(settings: PolicySettings): Readonly<Record<string
   const { base, chatTemplate, templateVariables, revision, ...asked } = settings;
   const model = withoutUrlSecrets(settings.model);
   const { name = model } = settings;
-  const { endpoint, extraBody, providerOptions, sampling } = asked;
+  const { endpoint, extraBody, providerOptions, sampling, program } = asked;
   const answering = withoutUndefined({
     model: name === model ? undefined : model,
-    ...{ base, chatTemplate, templateVariables, revision, endpoint, extraBody, providerOptions, sampling },
+    ...{ base, chatTemplate, templateVariables, revision, endpoint, extraBody, providerOptions, sampling, program },
   });
   if (Object.keys(answering).length === 0) return undefined;
-  return withoutSecretValues(answering as Json) as Readonly<Record<string, Json>>;
+  return withoutSecretValues(JSON.parse(JSON.stringify(answering)) as Json) as Readonly<Record<string, Json>>;
 }

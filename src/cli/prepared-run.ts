@@ -3,11 +3,13 @@ import type { TrainingBackend } from "../../trainers/backend/training-backend.ts
 import type { TrainingConfig } from "../../trainers/config/training-config.ts";
 import type { TrainOptions } from "../../trainers/training/training-run.ts";
 import type { AgentId } from "../contract/action.ts";
+import type { AgentProgram } from "../contract/agent-program.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { PolicySpecification } from "../core/policy/policy-specification.ts";
 import type { TerminalViewOptions } from "../reports/training/index.ts";
 import { type Catalog, engineOptions } from "./catalog.ts";
+import { loadProgram } from "./load-program.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { recordedPolicy, specifiedSettings } from "./policy-settings.ts";
 import type { RunConfig } from "./run-config.ts";
@@ -47,8 +49,19 @@ export async function openBackend(
   return { backend: own, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }
 
-/** Opens the policies of a run that are not trained. */
-export async function openFrozen(
+/** Opens the policies of a run that are not trained, and the programs of the agents that are. */
+export async function openAgents(
+  run: Pick<PreparedRun, "training" | "environment">,
+  opener: PolicyOpener,
+): Promise<Pick<TrainOptions, "policies" | "programs" | "opponent" | "recorded">> {
+  const programs: Record<AgentId, AgentProgram> = {};
+  for (const [agent, specification] of Object.entries(run.training.agents.programs)) {
+    programs[agent] = await loadProgram(specification);
+  }
+  return { programs, ...(await openFrozen(run, opener)) };
+}
+
+async function openFrozen(
   { training, environment }: Pick<PreparedRun, "training" | "environment">,
   opener: PolicyOpener,
 ): Promise<Pick<TrainOptions, "policies" | "opponent" | "recorded">> {

@@ -9,7 +9,7 @@ import { TrainingProgress } from "../reports/training/index.ts";
 import { probeLines } from "../reports/training/probe-text.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
-import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
+import { openAgents, openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 
 /**
  * Runs `lyceum train --probe`: plays a few tasks of the run, or of each stage that learns from rewards, and shows
@@ -51,7 +51,7 @@ async function probeOne(
 ): Promise<void> {
   const { catalog, view, signal, opener } = options;
   const { environment, environmentOptions, algorithms } = run;
-  const players = await openFrozen({ training, environment }, opener);
+  const players = await openAgents({ training, environment }, opener);
   await using opened = await openBackend(run.config, { catalog, opener });
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);

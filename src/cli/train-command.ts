@@ -19,7 +19,7 @@ import type { TrainArguments } from "./create-program.ts";
 import { loadStages } from "./load-stages.ts";
 import { translateOverrides } from "./migrate/translate-overrides.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
-import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
+import { openAgents, openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 import { probeCommand } from "./probe-command.ts";
 import { recordedKeys } from "./recorded-keys.ts";
 import { resumedRun } from "./resumed-run.ts";
@@ -78,7 +78,7 @@ async function runOne(
 ): Promise<void> {
   const { catalog, view, signal, resumeCommand, runOutput } = options;
   const { config, training, environment, environmentOptions, algorithms, output, resume } = run;
-  const players = await openFrozen(run, options.opener);
+  const players = await openAgents(run, options.opener);
   await using opened = await openBackend(config, { catalog, opener: options.opener });
   const { backend } = opened;
   const progress = new TrainingProgress();

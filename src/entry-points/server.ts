@@ -1,3 +1,6 @@
+export type { AgentProgram } from "../contract/agent-program.ts";
+export type { AgentCall } from "../server/capture/agent-call.ts";
+export { type AgentFunction, type AgentProgramOptions, agentProgram } from "../server/capture/agent-program.ts";
 export {
   type CaptureDialect,
   type CapturedCall,

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../src/contract/json.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
+import type { ProgramSpecification } from "../../src/core/policy/program-specification.ts";
 import { canonicalJson } from "../../src/core/taskset/canonical-json.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
@@ -35,12 +36,14 @@ export function runIdentity(options: {
   readonly environmentOptions: Readonly<Record<string, unknown>>;
   /** What is recorded of the policies of frozen agents. Those of the config by default. */
   readonly policies?: Readonly<Record<string, PolicySpecification>>;
+  /** What is recorded of the programs of trained agents. Those of the config by default. */
+  readonly programs?: Readonly<Record<string, string | ProgramSpecification>>;
   /** What is recorded of the policy that the model plays against in evaluations. That of the config by default. */
   readonly opponent?: PolicySpecification | undefined;
 }): Json {
   const { config, policies = config.agents.policies, opponent = config.evaluation.opponent } = options;
   const environment = { id: options.environment, ...options.environmentOptions };
-  const agents = { ...config.agents, policies };
+  const agents = { ...config.agents, policies, programs: options.programs ?? config.agents.programs };
   const evaluation = { ...config.evaluation, opponent };
   const { weightDecay, epochs } = config.training;
   const training = {
@@ -105,8 +108,8 @@ function flatten(value: Json, path = "", into: Map<string, string> = new Map()):
   if (changeable.includes(path)) return into;
   if (isJsonObject(value)) {
     for (const [key, child] of Object.entries(value)) flatten(child, path === "" ? key : `${path}.${key}`, into);
-  } else if (path === "algorithm.id" && typeof value === "string") {
-    // The path of an algorithm's file depends on the folder of the config.
+  } else if (/^algorithm\.id$|^agents\.programs\..+\.module$/.test(path) && typeof value === "string") {
+    // The path of a file depends on the folder of the config or of the command.
     into.set(path, canonicalJson(basename(value)));
   } else {
     into.set(path, canonicalJson(value));

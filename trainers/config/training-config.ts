@@ -3,6 +3,7 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
 import { parseConfig } from "../../src/core/config/parse-config.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
+import { type ProgramSpecification, programSpecificationSchema } from "../../src/core/policy/program-specification.ts";
 import { createRegistry } from "../../src/core/registry.ts";
 import type { RolloutLimits } from "../../src/core/rollout/rollout-limits.ts";
 import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
@@ -64,6 +65,8 @@ export interface AgentsConfig {
   readonly models: Readonly<Record<AgentId, ModelConfig>>;
   /** The frozen policies of the agents that are not trained, by agent. */
   readonly policies: Readonly<Record<AgentId, PolicySpecification>>;
+  /** The programs of the trained agents that act by one, by agent. */
+  readonly programs: Readonly<Record<AgentId, ProgramSpecification>>;
 }
 
 /** The sampling settings. */
@@ -152,6 +155,7 @@ export interface TrainingConfigInput {
     readonly weights?: AgentsConfig["weights"];
     readonly models?: Readonly<Record<AgentId, ModelConfigInput>>;
     readonly policies?: Readonly<Record<AgentId, PolicySpecification>>;
+    readonly programs?: Readonly<Record<AgentId, ProgramSpecification>>;
   };
   readonly rewards?: readonly RewardProcessorConfig[];
   readonly tasks?: { readonly split?: string; readonly curriculum?: CurriculumConfigInput | undefined };
@@ -189,6 +193,12 @@ const agents = z
       .default({})
       .describe(
         "By agent: the frozen policies of agents that are not trained. Each is a name such as openai:gpt-5-mini, an address, a folder, a policy file, or the keys of one; see policies.md.",
+      ),
+    programs: z
+      .record(z.string(), programSpecificationSchema)
+      .default({})
+      .describe(
+        "By agent: the programs that trained agents act by. The model in training answers their model calls; see agents.md.",
       ),
   })
   .check((context) => {

@@ -1,5 +1,7 @@
 import type { AgentId } from "../../src/contract/action.ts";
+import type { AgentProgram } from "../../src/contract/agent-program.ts";
 import type { Policy } from "../../src/contract/policy.ts";
+import { demonstratedCalls } from "../../src/core/policy/demonstrated-calls.ts";
 import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.ts";
 import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
@@ -27,31 +29,50 @@ interface CountTokens {
  * agents are played by their own policies in both cases.
  */
 export async function openActors(run: TrainingRun, options: CountTokens = {}): Promise<OpenPolicies> {
-  const { algorithm, environment, learners, frozen } = run;
+  const { algorithm, environment, learners, frozen, programs } = run;
   if (algorithm.rollout.actor === "policy") return openPlayers(run, options);
+  await using resources = new AsyncDisposableStack();
   const policies: Record<AgentId, Policy> = { ...frozen };
   for (const { agents, model } of learners.policies) {
-    const policy = demonstrationPolicy({ environment, renderer: model.renderer });
-    for (const agent of agents) policies[agent] = policy;
+    const { renderer } = model;
+    const expert = demonstrationPolicy({ environment, renderer });
+    for (const agent of agents) {
+      const program = programs[agent];
+      const { demonstrate } = program ?? {};
+      const answers = demonstrate === undefined ? expert : demonstratedCalls({ ...program!, demonstrate }, renderer);
+      policies[agent] = await openAgent(answers, program, resources);
+    }
   }
-  return { policies, [Symbol.asyncDispose]: async () => {} };
+  const owned = resources.move();
+  return { policies, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /**
- * Opens a policy of each learner's current weights for each of its agents, and adds the policies of the frozen agents.
+ * Opens a policy of each learner's current weights for each of its agents, and adds the policies of the frozen agents. An
+ * agent with a program runs it over the weights.
  */
 export async function openPlayers(
-  { learners, frozen }: Pick<TrainingRun, "learners" | "frozen">,
+  { learners, frozen, programs }: Pick<TrainingRun, "learners" | "frozen" | "programs">,
   options: CountTokens = {},
 ): Promise<OpenPolicies> {
   await using resources = new AsyncDisposableStack();
   const policies: Record<AgentId, Policy> = { ...frozen };
   for (const { agents, model } of learners.policies) {
     const { policy } = resources.use(await openModelPolicy(model, options));
-    for (const agent of agents) policies[agent] = policy;
+    for (const agent of agents) policies[agent] = await openAgent(policy, programs[agent], resources);
   }
   const owned = resources.move();
   return { policies, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Returns the policy of an agent: the model itself, or the agent's program over the model. */
+async function openAgent(
+  model: Policy,
+  program: AgentProgram | undefined,
+  resources: AsyncDisposableStack,
+): Promise<Policy> {
+  if (program === undefined) return model;
+  return resources.adopt(await program.open(model), async (policy) => policy.close?.());
 }
 
 /**

@@ -16,7 +16,10 @@ import type { TrainOptions } from "./training-run.ts";
  * stages.
  */
 export interface Stage
-  extends Pick<TrainOptions, "config" | "environment" | "environmentOptions" | "policies" | "opponent" | "recorded"> {
+  extends Pick<
+    TrainOptions,
+    "config" | "environment" | "environmentOptions" | "policies" | "programs" | "opponent" | "recorded"
+  > {
   /** The stage's folder within the run's. */
   readonly name: string;
 }

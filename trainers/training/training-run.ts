@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
+import type { AgentProgram } from "../../src/contract/agent-program.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../src/contract/json.ts";
@@ -41,6 +42,7 @@ import { needsReference } from "../losses/loss.ts";
 import { startingModels } from "../models/team-models.ts";
 import type { RewardProcessor } from "../rewards/reward-processor.ts";
 import { rewardProcessors } from "../rewards/reward-processor-config.ts";
+import { checkPrograms } from "./agent-programs.ts";
 import { branching } from "./branching.ts";
 import { checkBackendSupport } from "./check-backend-support.ts";
 import { createCurriculum } from "./curriculum.ts";
@@ -64,6 +66,11 @@ export interface TrainOptions {
    * trained. The policies are not closed. A resumed run must have the same.
    */
   readonly policies?: Readonly<Record<AgentId, Policy>>;
+  /**
+   * The programs of trained agents, by agent. Each action of such an agent runs its program, whose model calls are
+   * answered by the weights in training. A resumed run must have the same.
+   */
+  readonly programs?: Readonly<Record<AgentId, AgentProgram>>;
   /**
    * The policy that the model plays against in evaluations, from both sides of a game of two agents. It is not closed.
    */
@@ -109,6 +116,8 @@ export interface TrainingRun extends AsyncDisposable, Resolution {
   readonly warnings: EpisodeWarnings;
   /** The policies of the frozen agents. */
   readonly frozen: Readonly<Record<AgentId, Policy>>;
+  /** The programs of trained agents. */
+  readonly programs: Readonly<Record<AgentId, AgentProgram>>;
   /** The policy that the model plays against in evaluations. Undefined if it plays against itself or frozen agents. */
   readonly opponent: Policy | undefined;
   readonly rewardProcessors: readonly RewardProcessor[];
@@ -148,16 +157,17 @@ export interface Progress {
  * `backend.unsupported`, `checkpoint.unusable`, `trace.write-failed` if the folder cannot be written, and `data.*`.
  */
 export async function openRun(options: TrainOptions): Promise<TrainingRun> {
-  const { environment, backend, output, signal, policies = {} } = options;
+  const { environment, backend, output, signal, policies = {}, programs = {} } = options;
   checkVersion(`Backend "${backend.capabilities.name}"`, backend);
   const checked = checkConfig(options.config, options.algorithms);
   const algorithm = createAlgorithm(checked, options.algorithms);
   checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
-  checkDemonstrations(algorithm, environment);
   checkEnvironmentFits(algorithm, environment);
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
   const { agents } = environment.spec;
   checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(checked.agents.models) });
+  checkPrograms({ given: programs, named: checked.agents.programs, agents, frozen: frozenNames });
+  checkDemonstrations(algorithm, { environment, programs, frozen: frozenNames });
   const frozen = frozenPolicies({
     given: policies,
     named: checked.agents.policies,
@@ -180,6 +190,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     environment: environment.spec.id,
     environmentOptions: options.environmentOptions ?? {},
     policies: { ...namesOf(policies), ...config.agents.policies, ...options.recorded?.policies },
+    programs: { ...namesOf(programs), ...config.agents.programs },
     opponent: options.recorded?.opponent ?? config.evaluation.opponent ?? options.opponent?.name,
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity, options.algorithms);
@@ -230,6 +241,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     learners,
     warnings: new EpisodeWarnings(environment),
     frozen,
+    programs,
     opponent,
     rewardProcessors: processors,
     tasks: order,
@@ -330,7 +342,7 @@ function checkBatchSize(
   });
 }
 
-function namesOf(policies: Readonly<Record<AgentId, Policy>>): Readonly<Record<AgentId, string>> {
+function namesOf(policies: Readonly<Record<AgentId, Pick<Policy, "name">>>): Readonly<Record<AgentId, string>> {
   return Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
 }
 
@@ -408,8 +420,15 @@ async function openTasks(options: {
   return { tasks, heldOut };
 }
 
-function checkDemonstrations(algorithm: Algorithm, environment: EnvironmentDefinition): void {
+/** Throws if there is nothing to learn from: neither the environment nor the programs of all agents demonstrate. */
+function checkDemonstrations(
+  algorithm: Algorithm,
+  options: Pick<TrainingRun, "environment" | "programs"> & { readonly frozen: readonly AgentId[] },
+): void {
+  const { environment, programs, frozen } = options;
   if (algorithm.rollout.actor !== "demonstration" || environment.demonstrate !== undefined) return;
+  const trained = environment.spec.agents.filter((agent) => !frozen.includes(agent));
+  if (trained.every((agent) => programs[agent]?.demonstrate !== undefined)) return;
   throw new LyceumError({
     code: "config.invalid",
     message: `The environment "${environment.spec.id}" has no demonstrations to learn from.`,

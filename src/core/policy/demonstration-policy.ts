@@ -2,7 +2,7 @@ import type { Action } from "../../contract/action.ts";
 import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { type Message, textMessage } from "../../contract/message.ts";
-import type { ActRequest, Policy } from "../../contract/policy.ts";
+import type { ActRequest, ActTokens, Policy } from "../../contract/policy.ts";
 import type { Renderer } from "../tokens/renderer.ts";
 import { renderPrompt } from "./render-prompt.ts";
 
@@ -34,12 +34,16 @@ export function demonstrationPolicy<Task>(options: {
       request.signal?.throwIfAborted();
       const action = demonstratedAction(demonstratedAnswer(environment, request));
       if (renderer === undefined) return { action };
-      const completionIds = renderer.complete(action.message);
-      const logprobs = completionIds.map(() => 0);
-      const { tokens } = renderPrompt(renderer, request);
-      return { action, tokens: { ...tokens, completionIds, logprobs, weightsVersion: 0 } };
+      return { action, tokens: demonstratedTokens(action.message, request, renderer) };
     },
   };
+}
+
+/** Returns the tokens of an expert's answer, as if a model had sampled them with certainty. */
+export function demonstratedTokens(answer: Message, request: ActRequest, renderer: Renderer): ActTokens {
+  const completionIds = renderer.complete(answer);
+  const logprobs = completionIds.map(() => 0);
+  return { ...renderPrompt(renderer, request).tokens, completionIds, logprobs, weightsVersion: 0 };
 }
 
 /** Converts the answer of a demonstration to a message. */

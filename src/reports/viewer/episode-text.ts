@@ -5,8 +5,9 @@ import { textOf } from "../../contract/message.ts";
 /** Returns the searchable texts of an episode: messages, tool calls, info, reasons and errors, without its tokens. */
 function* episodeTexts(episode: Episode): Generator<string, void, undefined> {
   yield episode.task.id;
-  for (const { nodes, reward } of Object.values(episode.agents)) {
-    for (const { message } of nodes) {
+  for (const { nodes, turns, reward } of Object.values(episode.agents)) {
+    const ofCalls = turns.flatMap(({ calls = [] }) => calls.flatMap(({ messages, answer }) => [...messages, answer]));
+    for (const message of [...nodes.map((node) => node.message), ...ofCalls]) {
       for (const part of message.content) if (part.type !== "image") yield part.text;
       for (const call of message.toolCalls ?? []) {
         yield call.name;

@@ -33,7 +33,6 @@ export interface AgentProgramOptions extends Pick<AgentProgram, "demonstrate"> {
   readonly maxModelCalls?: number | undefined;
 }
 
-
 /**
  * Makes a program that calls a model through a base URL and a key a policy, so that it can be evaluated and trained
  * without changes. Each action runs the program once. Its model calls are recorded with their exact tokens, and training

@@ -62,12 +62,14 @@ async function act(request: ActRequest, options: ProgramOptions): Promise<ActRes
     const hint = "It made no model call before, so its model is not the cause. Run it alone to find the error.";
     throw programFailed(name, answer, hint);
   }
-  const again = await failsAlike(answer, request, { ...options, model: repeatedAnswers(options.model, calls) });
-  if (!again && !isTooLong) {
+  const again =
+    isTooLong || (await failsAlike(answer, request, { ...options, model: repeatedAnswers(options.model, calls) }));
+  if (!again) {
     const hint = "It does not fail again with the same answers of its model, so they are not the cause.";
     throw programFailed(name, answer, hint);
   }
-  const isUnsure = !isTooLong && (await failsAlike(answer, request, { ...options, model: emptyAnswers(options.model) }));
+  const isUnsure =
+    !isTooLong && (await failsAlike(answer, request, { ...options, model: emptyAnswers(options.model) }));
   const action: Action = { message: textMessage("assistant", ""), finish: "error" };
   return { action, ...recorded, failure: causedFailure(name, answer, isUnsure ? "policy?" : "policy") };
 }

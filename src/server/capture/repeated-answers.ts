@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { LyceumError } from "../../contract/errors/index.ts";
 import { textMessage } from "../../contract/message.ts";
 import type { ModelCall, Policy } from "../../contract/policy.ts";
 
@@ -15,10 +16,15 @@ export function repeatedAnswers({ name, accepts }: Policy, calls: readonly Model
     act: async ({ messages }) => {
       const same = left.findIndex((call) => isDeepStrictEqual(call.messages, messages));
       const [call] = left.splice(Math.max(same, 0), 1);
-      if (call === undefined) throw new Error("The program makes more model calls than before.");
+      if (call === undefined) throw moreCalls();
       return { action: call.action };
     },
   };
+}
+
+/** An error that clients do not retry. */
+function moreCalls(): LyceumError {
+  return new LyceumError({ code: "policy.rejected", message: "The program makes more model calls than before." });
 }
 
 /** Returns a model whose answers are empty. */

@@ -109,7 +109,12 @@ describe("an agent program", () => {
       const counting: Policy = {
         ...model,
         act: (asked) => {
-          if (size++ === 0) setImmediate(() => void (sizes.push(size), (size = 0)));
+          if (size++ === 0) {
+            setImmediate(() => {
+              sizes.push(size);
+              size = 0;
+            });
+          }
           return model.act(asked);
         },
       };
@@ -164,7 +169,10 @@ describe("a command", () => {
   });
 
   test("that fails after a model call earns the lowest reward, with its last output", async () => {
-    await using policy = await opened(sh(`${callOnce}; echo first >&2; echo "no luck" >&2; exit 3`), scriptedPolicy(["a"]));
+    await using policy = await opened(
+      sh(`${callOnce}; echo first >&2; echo "no luck" >&2; exit 3`),
+      scriptedPolicy(["a"]),
+    );
     const { failure, calls, action } = await policy.act(request);
     expect(calls).toHaveLength(1);
     expect(action.finish).toBe("error");
@@ -176,7 +184,11 @@ describe("a command", () => {
     const environment = countingEnvironment(1);
     const episode = await rolloutEpisode({ environment, task: await oneTask(), policies: policy, seed: 1 });
     expect(episode).toMatchObject({ status: "failed", error: { code: "program.failed" } });
-    expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: 0, failure: { code: "program.failed" } });
+    expect(episode.agents.agent!.reward).toMatchObject({
+      status: "scored",
+      value: 0,
+      failure: { code: "program.failed" },
+    });
   });
 
   test("that fails before its first model call, or cannot be started, leaves the episode unscored", async () => {
@@ -184,7 +196,10 @@ describe("a command", () => {
     for (const options of [sh("echo broken >&2; exit 1"), { command: ["no-such-program"] }]) {
       await using policy = await opened(options, scriptedPolicy(["a"]));
       const { agents, error } = await rolloutEpisode({ environment, task: await oneTask(), policies: policy, seed: 1 });
-      expect(error).toMatchObject({ code: "program.failed", message: expect.stringMatching(/broken|could not be started/) });
+      expect(error).toMatchObject({
+        code: "program.failed",
+        message: expect.stringMatching(/broken|could not be started/),
+      });
       expect(agents.agent!.reward.status).toBe("unscored");
     }
   });
@@ -282,7 +297,10 @@ describe("a function", () => {
 
   test("that ignores its signal is left behind at the time limit", async () => {
     await using policy = await opened({ function: () => new Promise(() => {}), timeoutMs: 50 }, scriptedPolicy([""]));
-    await expect(policy.act(request)).rejects.toMatchObject({ code: "timeout", message: expect.stringContaining("50 ms") });
+    await expect(policy.act(request)).rejects.toMatchObject({
+      code: "timeout",
+      message: expect.stringContaining("50 ms"),
+    });
   });
 
   test("that returns neither a text nor a message fails", async () => {

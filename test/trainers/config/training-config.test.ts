@@ -316,6 +316,10 @@ const usedByTheCommandLine = [
   "model.deviceIndex",
   "model.threads",
   "agents.policies",
+  "agents.programs.*.command",
+  "agents.programs.*.module",
+  "agents.programs.*.timeoutSeconds",
+  "agents.programs.*.maxModelCalls",
   "evaluation.opponent",
 ];
 

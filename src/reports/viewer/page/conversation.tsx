@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../../contract/episode.ts";
 import { formatCount, formatDuration, formatNumber } from "../../../core/text/format.ts";
 import { MessageView } from "./message-view.tsx";
+import { ModelCalls } from "./model-calls.tsx";
 import { Text } from "./parts.tsx";
 import { timeline } from "./timeline.ts";
 import type { ShownToken } from "./token-text.tsx";
@@ -31,6 +32,7 @@ export function Conversation(
         return (
           <div key={node.id}>
             {!goesOn && <p class="break">a new conversation begins</p>}
+            {turn?.calls !== undefined && <ModelCalls calls={turn.calls} unfolded={unfolded} />}
             <MessageView message={node.message} tokens={tokens} unfolded={unfolded} />
             {turn !== undefined && <TurnLine turn={turn} node={node} only={agent.turns.length === 1} />}
           </div>
@@ -57,6 +59,7 @@ export function JointConversation(
           <div key={`${agent} ${node.id}`}>
             {isNewTurn && <p class="break">turn {node.turn + 1}</p>}
             <div class={turn === undefined ? "" : `acts agent-${names.indexOf(agent) % 8}`}>
+              {turn?.calls !== undefined && <ModelCalls calls={turn.calls} unfolded={unfolded} />}
               <MessageView
                 message={node.message}
                 tokens={tokens}

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { trainShopAgent } from "../trainers/agent-training.ts";
+import { temporaryFolder } from "../trainers/run-training.ts";
+
+/** How much the held-out reward must rise by GRPO. The reward is the share of right answers. */
+const margin = 0.15;
+
+test.each([1, 2, 3])("GRPO raises the held-out reward of an AI SDK agent with two tools: seed %i", async (seed) => {
+  const output = await temporaryFolder();
+  const { rewards, seen } = await trainShopAgent({ seed, output, steps: { sft: 70, grpo: 60 } });
+  const [before, after] = [rewards[0]!, rewards.at(-1)!];
+  process.stdout.write(`seed ${seed}: ${before.toFixed(3)} before GRPO, ${after.toFixed(3)} after\n`);
+  expect(after - before).toBeGreaterThan(margin);
+  expect(seen.trained).toBeGreaterThan(100_000);
+});
