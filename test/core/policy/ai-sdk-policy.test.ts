@@ -345,7 +345,7 @@ describe("a provider by name", () => {
   });
 
   test.each([
-    ["openai", "Run npm install @ai-sdk/openai."],
+    ["mistral", "Run npm install @ai-sdk/mistral."],
     ["antropic", 'Did you mean "anthropic"? If not, run npm install @ai-sdk/antropic.'],
     ["my-own", "Run npm install @ai-sdk/my-own."],
   ])("that is not installed gives the package to install: %s", async (provider, hint) => {
