@@ -50,6 +50,8 @@ export interface Episode {
   /** The info objects of the steps that have one. */
   readonly info?: readonly Json[];
   readonly durationMs: number;
+  /** The errors of earlier attempts, which the server of a remote environment lost. Absent if there are none. */
+  readonly lost?: readonly ErrorData[];
 }
 
 /** The observations, actions and rewards of one agent. */

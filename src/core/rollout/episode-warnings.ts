@@ -32,8 +32,25 @@ export class EpisodeWarnings {
     for (const { tool, warning } of episodes.flatMap(brokenTools)) report(`tool ${tool}`, warning);
     for (const { cause, warning } of episodes.flatMap(causedFailures)) report(`failure ${cause}`, warning);
     for (const { cause, warning } of episodes.flatMap(taskFailures)) report(`task ${cause}`, warning);
+    if (!this.#reported.has("server")) report("server", serverWarning(episodes));
     return found;
   }
+}
+
+/** Warns of the first episode that was restarted because its server lost it. */
+function serverWarning(episodes: readonly Episode[]): string | undefined {
+  for (const { task, info = [], lost = [] } of episodes) {
+    const restarted = info.flatMap((each) =>
+      isJsonObject(each) && isJsonObject(each.restarted) ? [each.restarted] : [],
+    );
+    const reason = lost[0]?.message ?? restarted[0]?.reason;
+    if (reason === undefined) continue;
+    return (
+      `Task "${task.id}": the environment's server lost the episode, which was restarted from its seed. ${String(reason)} ` +
+      "The trace records each restart. This warning is shown once."
+    );
+  }
+  return undefined;
 }
 
 /** Warns of the first reward outside the range of its environment, or of the task's environment in a mixture. */

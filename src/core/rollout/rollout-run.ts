@@ -1,6 +1,8 @@
 import type { Episode, EpisodeStatus } from "../../contract/episode.ts";
+import type { ErrorData } from "../../contract/errors/index.ts";
 import { EpisodeRun } from "./episode-run.ts";
 import type { EventQueue } from "./event-queue.ts";
+import { isLostEpisode, lostEpisodeRetries } from "./lost-episode.ts";
 import { type PlannedEpisode, plannedEpisodes } from "./planned-episodes.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
 import type { RolloutOptions } from "./rollout-options.ts";
@@ -75,10 +77,7 @@ export class RolloutRun<Task> {
       sampleIndex,
       task: { index: entry.index, id: entry.id, hash: entry.hash },
     });
-    const run = new EpisodeRun(this.#settings, position);
-    this.#slots.running.add(run);
-    const episode = await run.play();
-    this.#slots.running.delete(run);
+    const episode = await this.#playUntilKept(position);
     await this.#settings.slice.pause();
     this.#counts[episode.status] += 1;
     this.#turns += episode.turns;
@@ -86,6 +85,21 @@ export class RolloutRun<Task> {
     if (this.#settings.pool.factory.scoreGroup === undefined) await this.#options.trace?.write(episode);
     this.#join(group, { episode, groupSize });
     if (this.#scoring.size >= this.#options.concurrency) await Promise.race(this.#scoring);
+  }
+
+  /** Plays an episode, and again if the server of its environment lost it. The errors before are part of the episode. */
+  async #playUntilKept(position: PlannedEpisode<Task>): Promise<Episode> {
+    const lost: ErrorData[] = [];
+    for (;;) {
+      const run = new EpisodeRun(this.#settings, position);
+      this.#slots.running.add(run);
+      const played = await run.play();
+      this.#slots.running.delete(run);
+      const episode = lost.length === 0 ? played : { ...played, lost: [...lost] };
+      if (!isLostEpisode(played.error) || lost.length === lostEpisodeRetries || this.#slots.stopped.aborted)
+        return episode;
+      lost.push(played.error);
+    }
   }
 
   /** Adds an episode to its group. Ends the group after its last episode. */

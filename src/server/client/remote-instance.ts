@@ -168,7 +168,12 @@ export class RemoteInstance implements Environment<RemoteTask> {
     error: unknown,
     { attempts, signal }: { readonly attempts: Reconnection; readonly signal: AbortSignal | undefined },
   ): Promise<void> {
-    signal?.throwIfAborted();
+    if (signal?.aborted === true) {
+      this.#acting = [];
+      // Not awaited: an abort does not wait for the server.
+      void this.#drop();
+      throw signal.reason;
+    }
     // A server that aborted a step when the connection broke refuses its repetition.
     const isRefusedRepeat =
       attempts.hasFailed && LyceumError.isInstance(error) && error.code === "server.invalid-request";
@@ -178,7 +183,7 @@ export class RemoteInstance implements Environment<RemoteTask> {
       throw error;
     }
     const isKept = this.#options.server.keepsSessions && isLostConnection(error);
-    if (!isKept && error.code !== "server.capacity") await this.#drop();
+    if (!isKept) await this.#drop();
     await attempts.wait(error, signal);
   }
 
