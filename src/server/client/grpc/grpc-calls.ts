@@ -89,6 +89,8 @@ export class GrpcCalls {
       return LyceumError.isInstance(error) ? error : answerError(this.#shown, String(error), error);
     }
     const lyceum = lyceumErrorIn(error);
+    // The server's own hint says what to send, and this one where to set it.
+    if (lyceum?.code === "server.unauthorized") return unauthorized(this.#shown, lyceum.message);
     if (lyceum !== undefined) return lyceum;
     const { code, rawMessage, cause } = error;
     switch (code) {
