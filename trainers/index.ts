@@ -88,7 +88,8 @@ export type { SequenceLoss } from "./losses/sequence-loss.ts";
 export { rolloutMetrics } from "./metrics/rollout-metrics.ts";
 export { type OpenPolicy, openModelPolicy } from "./models/open-policy.ts";
 export { probeTraining } from "./probe/probe-training.ts";
-export type { RewardProcessor } from "./rewards/reward-processor.ts";
+export type { RewardProcessor, RewardProcessorDefinition } from "./rewards/reward-processor.ts";
+export { rewardProcessors } from "./rewards/reward-processor-config.ts";
 export {
   type PlannedStage,
   planStages,

@@ -1,6 +1,13 @@
-import type { RewardProcessor } from "./reward-processor.ts";
+import { z } from "zod";
+import { defineRewardProcessor, type RewardProcessorDefinition } from "./reward-processor.ts";
 
 /** Returns factor x r. */
-export function scale(factor: number): RewardProcessor {
-  return (reward) => factor * reward;
-}
+export const scale: RewardProcessorDefinition = defineRewardProcessor({
+  id: "scale",
+  description: "Multiplies the reward.",
+  options: z.object({ factor: z.number().default(1).describe("The factor that the reward is multiplied by.") }),
+  create:
+    ({ factor }) =>
+    (reward) =>
+      factor * reward,
+});

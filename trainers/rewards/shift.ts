@@ -1,6 +1,13 @@
-import type { RewardProcessor } from "./reward-processor.ts";
+import { z } from "zod";
+import { defineRewardProcessor, type RewardProcessorDefinition } from "./reward-processor.ts";
 
 /** Returns r + by. */
-export function shift(by: number): RewardProcessor {
-  return (reward) => reward + by;
-}
+export const shift: RewardProcessorDefinition = defineRewardProcessor({
+  id: "shift",
+  description: "Adds a constant to the reward.",
+  options: z.object({ by: z.number().default(0).describe("The constant to add.") }),
+  create:
+    ({ by }) =>
+    (reward) =>
+      reward + by,
+});

@@ -41,7 +41,7 @@ import { evaluationOpponent } from "../evaluation/evaluation-opponent.ts";
 import { needsReference } from "../losses/loss.ts";
 import { startingModels } from "../models/team-models.ts";
 import type { RewardProcessor } from "../rewards/reward-processor.ts";
-import { rewardProcessors } from "../rewards/reward-processor-config.ts";
+import { createRewardProcessors } from "../rewards/reward-processor-config.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { branching } from "./branching.ts";
 import { checkBackendSupport } from "./check-backend-support.ts";
@@ -176,7 +176,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const opponent = evaluationOpponent({ given: options.opponent, config: checked, environment, frozen: frozenNames });
   checkBranching(algorithm, { environment, config: checked, frozen: frozenNames });
   checkBest(checked);
-  const processors = rewardProcessors(checked.rewards);
+  const processors = createRewardProcessors(checked.rewards);
 
   await using resources = new AsyncDisposableStack();
   resources.use(await lockRun(output));

@@ -15,7 +15,7 @@ import {
   trainingConfigSchema,
 } from "../../../trainers/config/training-config.ts";
 import { exportFormat } from "../../../trainers/models/export-model.ts";
-import { rewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
+import { createRewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";
 import { letterEnvironment } from "../letter-environment.ts";
@@ -145,7 +145,7 @@ const limitsOf = (changes: Changes): unknown => rolloutLimits(checkConfig(config
 /** The result of the `rewards` processors for a few rewards. */
 const processed = (changes: Changes): unknown => {
   const { rewards } = checkConfig(configWith(changes));
-  const chain = rewardProcessors(rewards);
+  const chain = createRewardProcessors(rewards);
   return [-3, 0, 1].map((value) => chain.reduce((reward, process) => process(reward, { length: 10 }), value));
 };
 

@@ -4,14 +4,28 @@ import { textMessage } from "../../../src/contract/message.ts";
 import { scored, unscored } from "../../../src/contract/reward.ts";
 import { trainingGroup } from "../../../trainers/data/training-group.ts";
 import { processRewards } from "../../../trainers/rewards/process-rewards.ts";
-import { type RewardProcessorConfig, rewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
+import {
+  createRewardProcessors,
+  type RewardProcessorConfig,
+  rewardProcessors,
+  rewardProcessorsSchema,
+} from "../../../trainers/rewards/reward-processor-config.ts";
 import { playedEpisode } from "../played-episode.ts";
 
 function apply(config: RewardProcessorConfig, reward: number, length = 10): number {
-  return rewardProcessors([config])[0]!(reward, { length });
+  return createRewardProcessors([config])[0]!(reward, { length });
 }
 
 describe("reward processors", () => {
+  it("are in a registry, and a config can name each", () => {
+    const types = rewardProcessors.list().map(({ id }) => id);
+    expect(types).toContain("sigmoid-scale");
+    const entries = types.map((type) => ({ type, ...(type === "overlong-penalty" ? { cache: 5 } : {}) }));
+    expect(rewardProcessorsSchema.parse(entries).map(({ type }) => type)).toEqual(types);
+    expect(() => rewardProcessorsSchema.parse([{ type: "scal" }])).toThrow();
+    expect(() => rewardProcessors.get("scal")).toThrow('Unknown reward processor "scal".');
+  });
+
   it("equal values computed by hand", () => {
     expect(apply({ type: "identity" }, 3)).toBe(3);
     expect(apply({ type: "clamp", minimum: -1, maximum: 1 }, 3)).toBe(1);
@@ -68,7 +82,7 @@ describe("reward processors", () => {
   });
 
   it("are applied turn by turn, in order, and leave an unscored reward unscored", () => {
-    const processors = rewardProcessors([
+    const processors = createRewardProcessors([
       { type: "shift", by: 1 },
       { type: "clamp", minimum: 0, maximum: 2 },
     ]);
@@ -97,7 +111,7 @@ describe("reward processors", () => {
     });
 
     it("refuses a cache longer than an answer", () => {
-      expect(() => rewardProcessors([{ type: "overlong-penalty", cache: 101, maxTokens: 100 }])).toThrow(
+      expect(() => createRewardProcessors([{ type: "overlong-penalty", cache: 101, maxTokens: 100 }])).toThrow(
         /cache of 101 tokens, but an answer has at most 100/,
       );
     });
@@ -133,7 +147,7 @@ describe("reward processors", () => {
         },
       });
       const played = { group: trainingGroup({ task: episode.task, episodes: [episode] }) };
-      const chain = rewardProcessors([{ type: "overlong-penalty", cache: 4, maxTokens: 10 }]);
+      const chain = createRewardProcessors([{ type: "overlong-penalty", cache: 4, maxTokens: 10 }]);
       const { agents } = processRewards(played, chain).group.episodes[0]!;
       expect(agents.agent!.turns.map(({ reward }) => reward)).toEqual([
         scored(-1),
@@ -142,7 +156,7 @@ describe("reward processors", () => {
       ]);
       expect(agents.agent!.reward).toMatchObject({ status: "scored", value: -0.5 });
       expect(agents.judged).toEqual(episode.agents.judged);
-      const short = rewardProcessors([
+      const short = createRewardProcessors([
         { type: "overlong-penalty", cache: 1, maxTokens: 100 },
         { type: "scale", factor: 2 },
       ]);
