@@ -2,6 +2,7 @@ import { throwIfAllFailed } from "../../trainers/training/failed-batch.ts";
 import type { Episode, Group } from "../contract/episode.ts";
 import { toErrorData } from "../contract/errors/index.ts";
 import type { TaskEntry, Taskset } from "../contract/taskset.ts";
+import { splitTasks } from "../core/environment/checked-environment.ts";
 import { EpisodeWarnings } from "../core/rollout/episode-warnings.ts";
 import { rollout } from "../core/rollout/rollout.ts";
 import type { RolloutEvent } from "../core/rollout/rollout-event.ts";
@@ -38,7 +39,7 @@ export async function collectCommand(
   const { open } = opener;
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: catalog.environments, open });
   const split = args.split ?? environment.splits[0] ?? "train";
-  const taskset = await environment.tasks(split, { signal });
+  const taskset = await splitTasks(environment, split, { signal });
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
   const count = taskCount(taskset, { split, limit, hint: "Set the number of episodes, such as --episodes 1000." });
   refuseExisting(args);

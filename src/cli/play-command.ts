@@ -2,6 +2,7 @@ import type { EnvironmentDefinition, EnvironmentFactory, StepResult } from "../c
 import { fromErrorData, LyceumError, unknownNameError } from "../contract/errors/index.ts";
 import type { ActResult, Policy } from "../contract/policy.ts";
 import { addRewards, type Reward } from "../contract/reward.ts";
+import { createInstance, splitTasks } from "../core/environment/checked-environment.ts";
 import { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
 import { rolloutEpisode } from "../core/rollout/rollout-episode.ts";
 import { wrapText } from "../reports/training/terminal-text.ts";
@@ -42,7 +43,7 @@ export async function playCommand(
   }
   const partner = await openPartner(args, { environment, opener });
   const split = args.split ?? environment.splits[0] ?? "train";
-  const task = await (await environment.tasks(split, { signal })).get(args.task, { signal });
+  const task = await (await splitTasks(environment, split, { signal })).get(args.task, { signal });
   const watched = partner !== undefined && agent === undefined;
   if (!watched) {
     say(
@@ -144,7 +145,7 @@ function withStepResults(environment: EnvironmentDefinition, onStep: (result: St
   return {
     ...environment,
     create: async () => {
-      const instance = await environment.create();
+      const instance = await createInstance(environment);
       return {
         specificationVersion: instance.specificationVersion,
         spec: instance.spec,

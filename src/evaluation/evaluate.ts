@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { Episode } from "../contract/episode.ts";
 import { type ErrorData, LyceumError } from "../contract/errors/index.ts";
 import type { TaskEntry, Taskset } from "../contract/taskset.ts";
+import { splitTasks } from "../core/environment/checked-environment.ts";
 import { replaceFile } from "../core/files/replace-file.ts";
 import { lockRun } from "../core/files/run-lock.ts";
 import { episodeId } from "../core/rollout/episode-id.ts";
@@ -55,7 +56,7 @@ export async function* evaluate<Task>(
   const before = await existingRun(options);
   if (before !== undefined) checkSameRun(folder, before, draft);
   const taskset =
-    options.tasks === undefined ? await environment.tasks(split, { signal }) : listed(split, options.tasks);
+    options.tasks === undefined ? await splitTasks(environment, split, { signal }) : listed(split, options.tasks);
   const hint = "Say how many tasks to play, such as --limit 1000.";
   const count = taskCount(taskset, { split, limit: options.limit, hint });
   checkCount("The number of samples", samples, maxConcurrency);

@@ -1,6 +1,7 @@
 import type { Action, AgentId } from "../contract/action.ts";
 import type { Environment, Observations, StepResult } from "../contract/environment.ts";
 import type { Taskset } from "../contract/taskset.ts";
+import { createInstance, splitTasks } from "../core/environment/checked-environment.ts";
 import { environmentFailure } from "../core/environment/environment-error.ts";
 import { boundedWait } from "../core/rollout/bounded-wait.ts";
 import { startCall } from "../core/rollout/running-call.ts";
@@ -72,12 +73,12 @@ export function transcript({ recorded, steps }: PlayedEpisode): string {
 
 /** Loads the tasks of a split. Rejects with a {@link CallTimeout} if this takes too long. */
 export function loadBounded(given: DefinitionCase, split: string): Promise<Taskset> {
-  return bounded("loading tasks", given, (options) => given.environment.tasks(split, options));
+  return bounded("loading tasks", given, (options) => splitTasks(given.environment, split, options));
 }
 
 /** Creates an instance, uses it and closes it. */
 export async function withInstance<T>(given: DefinitionCase, use: (instance: Environment) => Promise<T>): Promise<T> {
-  const instance = await bounded("create", given, () => given.environment.create());
+  const instance = await bounded("create", given, () => createInstance(given.environment));
   try {
     return await use(instance);
   } finally {

@@ -1,6 +1,10 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { deduplicated } from "../../sandbox/grading/deduplicated.ts";
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.ts";
 import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
@@ -8,6 +12,7 @@ import { rollout } from "../../src/core/rollout/rollout.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import { checkEnvironment } from "../../src/entry-points/testing.ts";
+import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { actRequest } from "../core/policy/act-request.ts";
 import { seededSampler } from "../core/rollout/seeded-sampler.ts";
 import { scriptedSandbox } from "../sandbox/scripted-sandbox.ts";
@@ -44,6 +49,32 @@ const borders: readonly (readonly [name: string, use: () => unknown])[] = [
         reset: ({ task }) => ({ messages: task, state: undefined }),
         step: () => ({ reward: 1 }),
       }).tasks("train"),
+  ],
+  [
+    'Taskset "words" of environment "greeting"',
+    async () => {
+      const written = { ...environment, tasks: async () => version2(tasks) };
+      await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-version-"));
+      await Array.fromAsync(evaluate({ environment: written, policies, folder: folder.path }));
+    },
+  ],
+  [
+    'Taskset "words" of environment "greeting"',
+    async () => {
+      const written = { ...environment, tasks: async () => version2(tasks) } as EnvironmentDefinition;
+      const output = await temporaryFolder();
+      const { error } = await runTraining({ output, config: letterConfig(), environment: written });
+      throw error;
+    },
+  ],
+  [
+    'An instance of environment "greeting"',
+    async () => {
+      const written = { ...environment, create: async () => version2(await environment.create()) };
+      for await (const event of rollout({ environment: written, policies, tasks, seed: 0 })) {
+        if (event.type === "episode-end") throw event.episode.error;
+      }
+    },
   ],
   [
     'Renderer "bytes"',

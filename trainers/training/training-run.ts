@@ -7,6 +7,7 @@ import { isJsonObject, type Json } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
 import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
+import { splitTasks } from "../../src/core/environment/checked-environment.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
@@ -393,10 +394,10 @@ async function openTasks(options: {
   readonly signal: AbortSignal | undefined;
 }): Promise<{ tasks: Taskset; heldOut: TaskEntry[] }> {
   const { config, environment } = options;
-  const tasks = await environment.tasks(config.tasks.split, { signal: options.signal });
+  const tasks = await splitTasks(environment, config.tasks.split, { signal: options.signal });
   const { split, limit, episodesPerTask } = config.evaluation;
   if (split === undefined) return { tasks, heldOut: [] };
-  const taskset = await environment.tasks(split, { signal: options.signal });
+  const taskset = await splitTasks(environment, split, { signal: options.signal });
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
   const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
   checkEpisodeCount({ what: "An evaluation", tasks: count, episodesPerTask, keys });

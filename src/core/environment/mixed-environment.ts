@@ -9,6 +9,7 @@ import type {
 import type { Episode } from "../../contract/episode.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { mixedTaskset } from "../taskset/mixed-taskset.ts";
+import { createInstance, splitTasks } from "./checked-environment.ts";
 import { contractError } from "./environment-error.ts";
 import { environmentName } from "./environment-name.ts";
 
@@ -68,7 +69,7 @@ export function mixedEnvironment(
         named.map(async ({ name, weight, environment }) => ({
           name,
           weight,
-          taskset: await environment.tasks(split, loading),
+          taskset: await splitTasks(environment, split, loading),
         })),
       );
       const task = (name: string, inner: unknown): MixedTask => ({ environment: name, task: inner });
@@ -114,7 +115,7 @@ class MixedEnvironment implements Environment<MixedTask> {
   }): Promise<Observations> {
     if (this.#closed) throw this.#broken("was reset after it was closed", "Create a new instance.");
     const { environment: name, task } = options.task;
-    const instance = this.#instances.get(name) ?? (await this.#environments.get(name)!.create());
+    const instance = this.#instances.get(name) ?? (await createInstance(this.#environments.get(name)!));
     this.#instances.set(name, instance);
     this.#play(name, instance);
     return withTools(await instance.reset({ ...options, task }), this.#environments.get(name)!.spec);

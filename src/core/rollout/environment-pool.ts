@@ -1,5 +1,6 @@
 import type { Environment, EnvironmentFactory } from "../../contract/environment.ts";
 import { type ErrorData, LyceumError } from "../../contract/errors/index.ts";
+import { createInstance } from "../environment/checked-environment.ts";
 import { contractError, environmentFailure } from "../environment/environment-error.ts";
 import { startTimer } from "./rollout-limits.ts";
 
@@ -32,7 +33,7 @@ export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
   async acquire(): Promise<Environment<Task>> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
-    const created = await this.factory.create();
+    const created = await createInstance(this.factory);
     if (this.#live.has(created)) {
       throw contractError({
         environment: this.factory.spec.id,

@@ -4,6 +4,7 @@ import { LyceumError, unknownNameError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { Reward } from "../../contract/reward.ts";
 import { defaultSampling, type SamplingSettings } from "../../contract/sampler.ts";
+import { createInstance, splitTasks } from "../environment/checked-environment.ts";
 import { EnvironmentWithPolicies } from "./environment-with-policies.ts";
 
 /** The options of {@link withPolicies}. */
@@ -44,10 +45,10 @@ export function withPolicies<Task>(
     specificationVersion: "v1",
     spec,
     splits,
-    tasks: (split, loading) => environment.tasks(split, loading),
+    tasks: (split, loading) => splitTasks(environment, split, loading),
     create: async () =>
       new EnvironmentWithPolicies({
-        inner: await environment.create(),
+        inner: await createInstance(environment),
         spec,
         policies: { ...policies },
         sampling,

@@ -1,5 +1,6 @@
 import type { Action, AgentId } from "../../contract/action.ts";
 import type { EnvironmentDefinition, EnvironmentSpec, Observations, StepResult } from "../../contract/environment.ts";
+import { createInstance, splitTasks } from "../environment/checked-environment.ts";
 import { WrappedEnvironment } from "./wrapped-environment.ts";
 
 /** The actions of one step, by agent. */
@@ -43,8 +44,8 @@ export function wrapEnvironment<Task>(
     specificationVersion: "v1",
     spec,
     splits: environment.splits,
-    tasks: (split, options) => environment.tasks(split, options),
-    create: async () => new WrappedEnvironment({ inner: await environment.create(), spec, start }),
+    tasks: (split, options) => splitTasks(environment, split, options),
+    create: async () => new WrappedEnvironment({ inner: await createInstance(environment), spec, start }),
     demonstrate,
     scoreGroup,
     environmentOf: environment.environmentOf?.bind(environment),

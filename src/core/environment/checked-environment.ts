@@ -1,0 +1,21 @@
+import type { Environment, EnvironmentDefinition, EnvironmentFactory } from "../../contract/environment.ts";
+import { checkVersion } from "../../contract/specification-version.ts";
+import type { Taskset } from "../../contract/taskset.ts";
+
+/** Creates an instance. Throws `config.invalid` if it implements another version of the interface. */
+export async function createInstance<Task>(factory: EnvironmentFactory<Task>): Promise<Environment<Task>> {
+  const instance = await factory.create();
+  checkVersion(`An instance of environment "${factory.spec.id}"`, instance);
+  return instance;
+}
+
+/** Returns the tasks of a split. Throws `config.invalid` if they implement another version of the interface. */
+export async function splitTasks<Task>(
+  environment: Pick<EnvironmentDefinition<Task>, "spec" | "tasks">,
+  split: string,
+  options: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<Taskset<Task>> {
+  const taskset = await environment.tasks(split, options);
+  checkVersion(`Taskset "${taskset.name}" of environment "${environment.spec.id}"`, taskset);
+  return taskset;
+}
