@@ -53,15 +53,15 @@ export class PyodideWorker implements Worker {
     const common = { nonce, files: request.files, entry: request.entry, limits, seed: job.seed };
     const maxBytes = 4 * limits.resultBytes + 16 * limits.outputBytes + 2 ** 20;
     using watch = new CpuWatch(this.#candidate, limits, signal);
-    const party: Party = { child: this.#candidate, nonce, maxBytes };
+    const jobChild: JobChild = { child: this.#candidate, nonce, maxBytes };
     let end: JobEnd | Violation;
     try {
       if (task.kind === "judge") {
-        end = await this.#runJudge({ job, task, party, judge: judge!, cases, signal });
+        end = await this.#runJudge({ job, task, jobChild, judge: judge!, cases, signal });
       } else {
         this.#candidate.send({ kind: "run", ...common, task } satisfies ToChild);
         const fresh = task.kind === "program" || (task.kind === "calls" && task.isolate === "case");
-        end = await collect(party, cases, limits.depth, () => {
+        end = await collect(jobChild, cases, limits.depth, () => {
           if (fresh) watch.restart();
         });
       }
@@ -101,18 +101,18 @@ export class PyodideWorker implements Worker {
   async #runJudge(options: {
     readonly job: Job;
     readonly task: Judging;
-    readonly party: Party;
+    readonly jobChild: JobChild;
     readonly judge: PythonChild;
     readonly cases: CaseObservation[];
     readonly signal: AbortSignal;
   }): Promise<JobEnd | Violation> {
-    const { job, task, party, cases, signal } = options;
+    const { job, task, jobChild, cases, signal } = options;
     const { limits, seed, request } = job;
-    const { child, nonce, maxBytes } = party;
+    const { child, nonce, maxBytes } = jobChild;
     const judge = { child: options.judge, nonce, maxBytes };
     const { files, entry } = request;
     child.send({ kind: "serve", nonce, files, entry, exports: task.exports, limits, seed } satisfies ToChild);
-    const loaded = await receive(party);
+    const loaded = await receive(jobChild);
     if (loaded.kind === "end") return loaded;
     if (loaded.kind !== "loaded") return violation;
     using watch = new CpuWatch(judge.child, limits, signal);
@@ -134,7 +134,7 @@ export class PyodideWorker implements Worker {
       }
       if (message.kind === "ask") {
         child.send({ text: message.text } satisfies Relay);
-        const answer = await receive(party);
+        const answer = await receive(jobChild);
         if (answer.kind === "answer") judge.child.send({ text: answer.text } satisfies Relay);
         else if (answer.kind === "end") {
           candidateEnd = answer;
@@ -150,7 +150,7 @@ export class PyodideWorker implements Worker {
     }
     if (candidateEnd === undefined) {
       child.send({ finish: true } satisfies Relay);
-      const last = await receive(party);
+      const last = await receive(jobChild);
       if (last.kind !== "end") return violation;
       candidateEnd = last;
     }
@@ -165,7 +165,7 @@ export class PyodideWorker implements Worker {
 }
 
 /** A child in a job. */
-interface Party {
+interface JobChild {
   readonly child: PythonChild;
   readonly nonce: string;
   readonly maxBytes: number;
@@ -216,20 +216,20 @@ async function startChild(
  * Returns the next message of a job. Rejects if the process has ended. Throws if the nonce is wrong or the message too
  * long.
  */
-async function receive({ child, nonce, maxBytes }: Party): Promise<FromJob> {
+async function receive({ child, nonce, maxBytes }: JobChild): Promise<FromJob> {
   const message = JSON.parse((await child.receive(maxBytes)).toString()) as FromJob;
   return message.nonce === nonce ? message : { ...violation, kind: "end", nonce };
 }
 
 /** Receives the cases of a job, each once and in order, until its end. */
 async function collect(
-  party: Party,
+  jobChild: JobChild,
   cases: CaseObservation[],
   depth: number,
   onCase: () => void,
 ): Promise<JobEnd | Violation> {
   for (;;) {
-    const message = await receive(party);
+    const message = await receive(jobChild);
     if (message.kind === "end") return message;
     if (message.kind !== "case") return violation;
     const { index, text, cpuMs } = message;

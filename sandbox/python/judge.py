@@ -119,9 +119,9 @@ class Judge:
                 value = self._decode(answer["value"])
                 for index, changed in answer.get("changed", []):
                     _replace(args[index], self._decode(changed))
-                    self._checks.gave(args[index])
+                    self._checks.record(args[index])
                 asked = [*args, *kwargs.values()] if do == "call" else None
-                self._checks.gave(value, asked, do in ("next", "get-item"))
+                self._checks.record(value, asked, do in ("next", "get-item"))
                 return value
             kind, message = (error["type"], error["message"]) if error else ("ValueError", "the answer is too large")
             if type(kind) is not str or type(message) is not str:

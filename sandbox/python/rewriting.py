@@ -50,9 +50,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node):
         operands = _indexed_operands(node, node.body)
-        looped = self.visit_While(node)
+        statements = self.visit_While(node)
         _watch(node, operands)
-        return looped
+        return statements
 
     def visit_While(self, node):
         asserts = any(map(_is_assertion, _own_statements(node.body)))
@@ -60,7 +60,7 @@ class _Rewriter(ast.NodeTransformer):
         if not asserts:
             return node
         node.body.insert(0, _statement("asserted", node.body[0]))
-        return [node, _statement("looped", node)]
+        return [node, _statement("loop_ended", node)]
 
     visit_AsyncFor = visit_While
 

@@ -50,7 +50,7 @@ class Checks:
         self._asserted = self._asserted or before
         self._looped = False
 
-    def gave(self, value, arguments=None, is_item=False):
+    def record(self, value, arguments=None, is_item=False):
         """Records a value of the candidate: the result of a call with these arguments, or an item of a result."""
         if self._is_new:
             # The values of the previous test may still be in use until there is a newer one.
@@ -73,7 +73,7 @@ class Checks:
     def asserted(self):
         self._asserted = True
 
-    def looped(self):
+    def loop_ended(self):
         self._looped = True
 
     def items(self, iterable, operands):

@@ -45,9 +45,9 @@ export async function evalCommand(
     const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
     const target = await open({ signal, openPolicy: opener.open, judge });
     const runs: FinishedRun[] = [];
-    for (const { folder: inner, ...seats } of await players.matchups(target)) {
+    for (const { folder: inner, ...matchup } of await players.matchups(target)) {
       const folder = inner === undefined ? outer : join(outer, inner);
-      const events = evaluate({ ...evaluateOptions(args, { target, folder, limits }), ...seats, signal });
+      const events = evaluate({ ...evaluateOptions(args, { target, folder, limits }), ...matchup, signal });
       const summary = await showEvaluation(events, args.json ? undefined : output).catch((error: unknown) => {
         throw signal.aborted ? interrupted(folder) : error;
       });

@@ -81,8 +81,8 @@ export async function readPlayers(
       if (agents.length !== 2) throw noAgentLeft(environment, opponents.map(labelOf));
       const matchups: Matchup[] = [];
       for (const [first, second] of pairsOf(players)) {
-        const seats = await openMatchup([first, second], target);
-        matchups.push(opponents.length === 1 ? seats : { ...seats, folder: pairFolder(first, second) });
+        const matchup = await openMatchup([first, second], target);
+        matchups.push(opponents.length === 1 ? matchup : { ...matchup, folder: pairFolder(first, second) });
       }
       return matchups;
     },
@@ -98,8 +98,8 @@ function labelOf({ model, name = withoutUrlSecrets(model) }: PolicySettings): st
  * model.
  */
 function modelOf(settings: PolicySettings, agent: AgentId): string {
-  const member = settings.name === undefined ? settings.agents?.[agent] : undefined;
-  return labelOf(member ?? settings);
+  const ofAgent = settings.name === undefined ? settings.agents?.[agent] : undefined;
+  return labelOf(ofAgent ?? settings);
 }
 
 /** Returns the settings of players and judge that the log records next to their names. */

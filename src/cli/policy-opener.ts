@@ -62,15 +62,15 @@ export function createPolicyOpener(options: {
     const all = environment?.spec.agents;
     const agents = all === undefined ? undefined : { all, played: played ?? all };
     const playing = { ...more, environment };
-    const { agents: members, model: team } = settings;
-    if (members === undefined) return openOnce(settings, agents === undefined ? playing : { ...playing, agents });
+    const { agents: byAgent, model: team } = settings;
+    if (byAgent === undefined) return openOnce(settings, agents === undefined ? playing : { ...playing, agents });
     if (agents === undefined) {
-      throw oneModelError(team, Object.fromEntries(Object.entries(members).map(([name, { model }]) => [name, model])));
+      throw oneModelError(team, Object.fromEntries(Object.entries(byAgent).map(([name, { model }]) => [name, model])));
     }
-    checkTeam({ team, members: Object.keys(members), agents });
+    checkTeam({ team, named: Object.keys(byAgent), agents });
     const policies: Record<AgentId, Policy> = {};
     for (const agent of agents.played) {
-      policies[agent] = await openSettings(members[agent]!, { ...playing, played: [agent] });
+      policies[agent] = await openSettings(byAgent[agent]!, { ...playing, played: [agent] });
     }
     return agents.played.length === 1 ? policies[agents.played[0]!]! : teamPolicy(policies);
   };

@@ -91,14 +91,14 @@ export async function readSettings(
   checkPolicyOptions(settings, "team");
   const { name, limits, sampling, base, chatTemplate, templateVariables, revision } = settings;
   const defaults = { sampling, base, chatTemplate, templateVariables, revision };
-  const members: Record<AgentId, PolicySettings> = {};
+  const byAgent: Record<AgentId, PolicySettings> = {};
   const file = "path" in source ? source.path : source.name;
   for (const [agent, given] of Object.entries(agents ?? {})) {
-    const member = await specifiedSettings(given, `${file}, agents.${agent}`);
-    members[agent] = withDefaults(member, JSON.parse(JSON.stringify(defaults)) as TeamDefaults);
+    const policy = await specifiedSettings(given, `${file}, agents.${agent}`);
+    byAgent[agent] = withDefaults(policy, JSON.parse(JSON.stringify(defaults)) as TeamDefaults);
   }
-  const model = Object.entries(members).map(([agent, member]) => `${agent}=${member.model}`);
-  return { model: model.join(" "), agents: members, name, ...(limits && { limits }) };
+  const model = Object.entries(byAgent).map(([agent, policy]) => `${agent}=${policy.model}`);
+  return { model: model.join(" "), agents: byAgent, name, ...(limits && { limits }) };
 }
 
 /** The settings of a team that apply to all its models. */
@@ -108,8 +108,8 @@ type TeamDefaults = Pick<PolicySettings, "sampling" | "base" | "chatTemplate" | 
 function withDefaults(settings: PolicySettings, defaults: TeamDefaults): PolicySettings {
   const { agents } = settings;
   if (agents !== undefined) {
-    const members = Object.entries(agents).map(([agent, member]) => [agent, withDefaults(member, defaults)]);
-    return { ...settings, agents: Object.fromEntries(members) };
+    const completed = Object.entries(agents).map(([agent, policy]) => [agent, withDefaults(policy, defaults)]);
+    return { ...settings, agents: Object.fromEntries(completed) };
   }
   const { sampling = {}, ...more } = defaults;
   const asked = Object.keys(sampling).length === 0 ? {} : { sampling: { ...sampling, ...settings.sampling } };
@@ -124,7 +124,7 @@ export function recordedPolicy(settings: PolicySettings): PolicySpecification {
   const model = withoutUrlSecrets(settings.model);
   const { name = model } = settings;
   if (agents !== undefined) {
-    const recorded = Object.entries(agents).map(([agent, member]) => [agent, recordedPolicy(member)]);
+    const recorded = Object.entries(agents).map(([agent, policy]) => [agent, recordedPolicy(policy)]);
     return { ...(name === model ? {} : { name }), agents: Object.fromEntries(recorded) };
   }
   const answering = answerSettings(settings);

@@ -1,7 +1,7 @@
 /** The result of {@link generalizedAdvantages}, with one entry per step of the trajectory. */
 export interface ValueEstimates {
   readonly advantages: number[];
-  /** A + V, the target of the critic. Never normalised. */
+  /** A + V, the target of the critic. Never normalized. */
   readonly returns: number[];
 }
 

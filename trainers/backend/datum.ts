@@ -24,7 +24,7 @@ export interface Datum {
   readonly oldValues?: Float32Array;
   /**
    * The tokens from which each target was drawn. Null means all tokens. The log-probability of the target, the entropy
-   * and their gradients are then those of the distribution over these tokens alone, renormalised. If absent, all tokens
+   * and their gradients are then those of the distribution over these tokens alone, renormalized. If absent, all tokens
    * for every target. A target must be in its own support.
    */
   readonly supports?: readonly TokenSupport[];

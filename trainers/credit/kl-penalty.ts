@@ -22,9 +22,9 @@ export function withKlPenalty(credit: Credit, weight: number): Credit {
       const penalty = { weight, context, divergence };
       const groups: TrainingGroup[] = [];
       const trees: JointTree[] = [];
-      for (const tree of experience.trees ?? []) trees.push(await penalisedTree(tree, penalty));
+      for (const tree of experience.trees ?? []) trees.push(await penalizedTree(tree, penalty));
       if (experience.trees === undefined) {
-        for (const group of experience.groups) groups.push(await penalised(group, penalty));
+        for (const group of experience.groups) groups.push(await penalized(group, penalty));
       }
       const lowered = experience.trees === undefined ? { groups } : { trees };
       const credited = await credit.assign({ ...experience, ...lowered }, context);
@@ -57,7 +57,7 @@ class Divergence {
   }
 }
 
-async function penalised(group: TrainingGroup, penalty: Penalty): Promise<TrainingGroup> {
+async function penalized(group: TrainingGroup, penalty: Penalty): Promise<TrainingGroup> {
   const episodes: TrainingEpisode[] = [];
   for (const episode of group.episodes) {
     const agents: Record<string, AgentEpisode> = {};
@@ -97,7 +97,7 @@ function lowered(record: AgentEpisode, divergence: ReadonlyMap<number, number>, 
   return { ...record, turns, reward: total };
 }
 
-async function penalisedTree(tree: JointTree, { weight, context, divergence }: Penalty): Promise<JointTree> {
+async function penalizedTree(tree: JointTree, { weight, context, divergence }: Penalty): Promise<JointTree> {
   if (tree.root === undefined) return tree;
   const sequences = nodesOf(tree.root).flatMap(({ agents }) =>
     Object.values(agents).flatMap((candidates) => candidates.flatMap((candidate) => candidate.sequences)),
@@ -119,7 +119,7 @@ function sumOf(divergence: Divergence, { mask, logprobs }: TokenSequence, refere
 }
 
 function loweredNode(node: JointNode, penaltyOf: (sequence: TokenSequence) => number): JointNode {
-  const penalised = (joint: JointAction): JointAction => ({
+  const penalized = (joint: JointAction): JointAction => ({
     ...joint,
     rewards: Object.fromEntries(
       Object.entries(joint.rewards).map(([agent, reward]) => {
@@ -132,7 +132,7 @@ function loweredNode(node: JointNode, penaltyOf: (sequence: TokenSequence) => nu
   });
   return {
     ...node,
-    jointActions: node.jointActions.map(penalised),
-    ...(node.handoffAction === undefined ? {} : { handoffAction: penalised(node.handoffAction) }),
+    jointActions: node.jointActions.map(penalized),
+    ...(node.handoffAction === undefined ? {} : { handoffAction: penalized(node.handoffAction) }),
   };
 }

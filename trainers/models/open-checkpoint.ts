@@ -50,7 +50,7 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
   const agentOf = (name: string): AgentId | undefined =>
     name === modelFolder ? undefined : decodeURIComponent(name.slice(modelFolder.length + 1));
   const names = policies.flatMap(([name]) => agentOf(name) ?? []);
-  if (team !== undefined && names.length > 0) checkTeam({ team: folder, members: names, agents: team });
+  if (team !== undefined && names.length > 0) checkTeam({ team: folder, named: names, agents: team });
   const changed = (recordedModel: ModelConfig): ModelConfig => {
     const model = base === undefined ? recordedModel : withBase(recordedModel, base);
     return {

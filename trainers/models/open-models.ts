@@ -44,7 +44,7 @@ export async function openModels(path: string, options: OpenModelsOptions): Prom
     return backend.openModel(referenceSpec(config, { seed: 0 }), { signal });
   };
   if (place.type === "model") return [{ agent: undefined, model: await open(place.path) }];
-  if (agents !== undefined) checkTeam({ team: place.folder, members: Object.keys(place.agents), agents });
+  if (agents !== undefined) checkTeam({ team: place.folder, named: Object.keys(place.agents), agents });
   const opened: AgentModel[] = [];
   for (const [agent, folder] of Object.entries(place.agents)) {
     if (agents === undefined || agents.played.includes(agent)) opened.push({ agent, model: await open(folder) });

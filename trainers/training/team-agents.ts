@@ -10,19 +10,19 @@ export interface TeamAgents {
 }
 
 /**
- * Checks that a team fits the agents of an environment. `team` is the team's name in errors. `members` are the agents
- * that it has a model for. Throws `config.unknown-name` if a member is not an agent, and `config.invalid` if an agent
+ * Checks that a team fits the agents of an environment. `team` is the team's name in errors. `named` are the agents
+ * that it has a model for. Throws `config.unknown-name` if one is not an agent of the environment, and `config.invalid` if an agent
  * that is played has no model.
  */
 export function checkTeam(options: {
   readonly team: string;
-  readonly members: readonly AgentId[];
+  readonly named: readonly AgentId[];
   readonly agents: TeamAgents;
 }): void {
-  const { team, members, agents } = options;
+  const { team, named, agents } = options;
   const { all, played } = agents;
-  const data = { members: [...members], agents: [...all] };
-  const unknown = members.find((agent) => !all.includes(agent));
+  const data = { named: [...named], agents: [...all] };
+  const unknown = named.find((agent) => !all.includes(agent));
   if (unknown !== undefined) {
     throw new LyceumError({
       code: "config.unknown-name",
@@ -34,23 +34,23 @@ export function checkTeam(options: {
       data,
     });
   }
-  const lacking = played.find((agent) => !members.includes(agent));
+  const lacking = played.find((agent) => !named.includes(agent));
   if (lacking === undefined) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: `${team} has no model for the agent "${lacking}", only for ${members.join(", ")}.`,
+    message: `${team} has no model for the agent "${lacking}", only for ${named.join(", ")}.`,
     hint: `Name a model for each agent: ${played.map((agent) => `--model ${agent}=MODEL`).join(" ")}, or set agents in a policy file.`,
     data,
   });
 }
 
-/** Creates the error for a team where one model is needed. `members` are the models by agent. */
-export function oneModelError(team: string, members: Readonly<Record<AgentId, string>>): LyceumError {
-  const names = Object.keys(members);
+/** Creates the error for a team where one model is needed. `models` are the models by agent. */
+export function oneModelError(team: string, models: Readonly<Record<AgentId, string>>): LyceumError {
+  const names = Object.keys(models);
   return new LyceumError({
     code: "config.invalid",
     message: `${team} has a model for each of ${names.join(", ")}, but one model is needed.`,
-    hint: `Name one of them, such as ${Object.values(members)[0]}.`,
-    data: { members: names },
+    hint: `Name one of them, such as ${Object.values(models)[0]}.`,
+    data: { named: names },
   });
 }

@@ -205,7 +205,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     alone: true,
   },
   { old: "*.normalize_advantage", now: "algorithm.whiten", convert: ofGroups("algorithm.whiten"), alone: true },
-  { old: "*.reward_norm_eps", note: "returns are not normalised, only advantages (algorithm.whiten)" },
+  { old: "*.reward_norm_eps", note: "returns are not normalized, only advantages (algorithm.whiten)" },
   { old: "*.beta", noEffect: true, note: "its loss has no KL term; algorithm.klWeight would add one" },
   {
     old: "*.epsilon_clip",

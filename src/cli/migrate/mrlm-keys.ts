@@ -234,7 +234,7 @@ export const mrlmKeys: readonly OldKey[] = [
     convert: forAlgorithms(["grpo"], (value) =>
       value === "batch"
         ? { set: { "algorithm.advantage": "group-mean", "algorithm.whiten": true } }
-        : { lost: "advantages are normalised within a group or a batch, without running statistics" },
+        : { lost: "advantages are normalized within a group or a batch, without running statistics" },
     ),
   },
   {

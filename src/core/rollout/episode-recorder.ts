@@ -134,13 +134,13 @@ export class EpisodeRecorder {
    */
   blame(
     failure: ErrorData,
-    options: { readonly acting: readonly AgentRecorder[]; readonly task: string; readonly culprit: FailureCause },
+    options: { readonly acting: readonly AgentRecorder[]; readonly task: string; readonly cause: FailureCause },
   ): Readonly<Record<AgentId, Reward>> | undefined {
-    const { acting, task, culprit } = options;
+    const { acting, task, cause } = options;
     const [lowest] = (this.#factory.environmentOf?.(task)?.spec ?? this.#spec).rewardRange;
     if (!Number.isFinite(lowest)) return undefined;
     const { data, ...placed } = addErrorContext(failure, { task, turn: this.#turn });
-    const error = { ...placed, data: { ...(isJsonObject(data) ? data : {}), culprit } };
+    const error = { ...placed, data: { ...(isJsonObject(data) ? data : {}), failureCause: cause } };
     const names = acting.map(({ agent }) => agent);
     const rewards = this.recorders
       .filter(({ agent }) => names.includes(agent))
@@ -166,7 +166,7 @@ export class EpisodeRecorder {
       this.blame(failure, {
         acting: this.recorders.filter((recorder) => recorder.agent === agent),
         task,
-        culprit: isJsonObject(failure.data) && failure.data.culprit === "policy?" ? "policy?" : "policy",
+        cause: isJsonObject(failure.data) && failure.data.failureCause === "policy?" ? "policy?" : "policy",
       }),
     );
     return this.#isBlamed ? Object.assign({}, ...rewards) : undefined;

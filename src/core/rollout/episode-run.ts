@@ -118,9 +118,9 @@ export class EpisodeRun<Task> {
     };
     const turns = this.#history.length;
     const canary = canaryOf({ instanceOptions, position: this.#position, run, turns, acquire });
-    const culprit = await findFailureCause(error, { replay, canary });
-    if (culprit === "task") return asTaskFailure(error);
-    if (culprit !== "outside") this.#trajectory.blame(failed(error).error, { acting, task: id, culprit });
+    const cause = await findFailureCause(error, { replay, canary });
+    if (cause === "task") return asTaskFailure(error);
+    if (cause !== "outside") this.#trajectory.blame(failed(error).error, { acting, task: id, cause });
     return error;
   }
 

@@ -95,7 +95,7 @@ function causedFailures({ task, agents }: Episode): { readonly cause: string; re
     if (reward.status !== "scored" || reward.failure === undefined) return [];
     const { code, message, data } = reward.failure;
     const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
-    const isUnsure = isJsonObject(data) && data.culprit === "policy?";
+    const isUnsure = isJsonObject(data) && data.failureCause === "policy?";
     const isOfProgram = code === "program.failed";
     const remedy = isOfProgram
       ? "Catch the error in the program, and let it answer. "
@@ -112,7 +112,7 @@ function causedFailures({ task, agents }: Episode): { readonly cause: string; re
 
 /** Episodes of tasks whose own demonstration fails as the answer did. */
 function taskFailures({ error }: Episode): { readonly cause: string; readonly warning: string }[] {
-  if (!isJsonObject(error?.data) || error.data.culprit !== "task") return [];
+  if (!isJsonObject(error?.data) || error.data.failureCause !== "task") return [];
   const warning =
     `${error.message.replace(/\.?$/, ".")} The demonstration of the task fails in the same way, so the task is at fault and ` +
     "not the answer: its episodes are unscored. Correct the environment or the task, or leave the task out. This " +

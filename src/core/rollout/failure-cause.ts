@@ -40,7 +40,7 @@ export function asTaskFailure(error: LyceumError): LyceumError {
     code: error.code,
     message: error.message,
     hint: "The demonstration of this task fails in the same way: correct the environment or the task, or leave it out.",
-    data: { ...(isJsonObject(error.data) ? error.data : {}), culprit: "task" },
+    data: { ...(isJsonObject(error.data) ? error.data : {}), failureCause: "task" },
     cause: error,
   });
 }

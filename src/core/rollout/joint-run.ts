@@ -241,12 +241,12 @@ export class JointRun<Task> {
         turns: history.length,
         acquire,
       });
-      const culprit = await findFailureCause(error, { replay, canary });
-      if (culprit === "task") throw asTaskFailure(error);
+      const cause = await findFailureCause(error, { replay, canary });
+      if (cause === "task") throw asTaskFailure(error);
       const rewards =
-        culprit === "outside"
+        cause === "outside"
           ? undefined
-          : trajectory.blame(failed(error).error, { acting, task: position.entry.id, culprit });
+          : trajectory.blame(failed(error).error, { acting, task: position.entry.id, cause });
       if (rewards !== undefined) {
         jointAction.rewards = { ...jointAction.rewards, ...rewards };
         jointAction.isBlamed = true;

@@ -20,7 +20,7 @@ export interface TableTask<Task> {
 /** The policies that play agents in one episode, each with the conversation of its agent. */
 export class PolicyTable {
   readonly #spec: EnvironmentSpec;
-  readonly #seats: ReadonlyMap<AgentId, AgentRecorder>;
+  readonly #recorders: ReadonlyMap<AgentId, AgentRecorder>;
   readonly #sampling: SamplingSettings;
   readonly #actMs: number;
   readonly #seed: number;
@@ -40,10 +40,10 @@ export class PolicyTable {
     this.#actMs = options.actMs;
     this.#seed = place.seed;
     this.#entry = taskEntry(place.task, 0);
-    const seats = Object.entries(policies).map(([agent, policy]) => {
+    const recorders = Object.entries(policies).map(([agent, policy]) => {
       return [agent, new AgentRecorder({ agent, policy, environment: spec.id })] as const;
     });
-    this.#seats = new Map(seats);
+    this.#recorders = new Map(recorders);
   }
 
   /**
@@ -54,16 +54,16 @@ export class PolicyTable {
     signal?.throwIfAborted();
     const turn = this.#turn++;
     const asked = Object.entries(observations).map(([agent, observation]) => {
-      const seat = this.#seats.get(agent);
-      if (seat === undefined) throw this.#unknown(agent);
-      seat.observe(observation, turn);
-      return seat;
+      const recorder = this.#recorders.get(agent);
+      if (recorder === undefined) throw this.#unknown(agent);
+      recorder.observe(observation, turn);
+      return recorder;
     });
     if (asked.length === 0) return {};
     const stop = new AbortController();
     try {
       const signals = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
-      const results = await boundedWait(Promise.all(asked.map((seat) => this.#ask(seat, turn, signals))), {
+      const results = await boundedWait(Promise.all(asked.map((recorder) => this.#ask(recorder, turn, signals))), {
         ms: this.#actMs,
         timeout: () => actTimeout(asked, this.#actMs),
         signal,
@@ -76,13 +76,13 @@ export class PolicyTable {
     }
   }
 
-  async #ask(seat: AgentRecorder, turn: number, signal: AbortSignal): Promise<ActResult> {
-    const { agent, policy, previous } = seat;
-    const tools = seat.tools ?? this.#spec.tools;
+  async #ask(recorder: AgentRecorder, turn: number, signal: AbortSignal): Promise<ActResult> {
+    const { agent, policy, previous } = recorder;
+    const tools = recorder.tools ?? this.#spec.tools;
     try {
       return await policy.act({
         agent,
-        messages: seat.conversation(),
+        messages: recorder.conversation(),
         sampling: this.#sampling,
         seed: deriveSeed(this.#seed, "seat", agent, turn),
         episode: { task: this.#entry, seed: this.#seed, sampleIndex: 0, turn },
@@ -97,12 +97,12 @@ export class PolicyTable {
 
   #record(asked: readonly AgentRecorder[], results: readonly ActResult[], turn: number): Record<AgentId, Action> {
     const actions: Record<AgentId, Action> = {};
-    for (const [index, seat] of asked.entries()) {
+    for (const [index, recorder] of asked.entries()) {
       const result = results[index]!;
-      seat.act(result, { turn, sampling: this.#sampling });
-      const error = result.failure === undefined ? actionError(result, seat) : fromErrorData(result.failure);
+      recorder.act(result, { turn, sampling: this.#sampling });
+      const error = result.failure === undefined ? actionError(result, recorder) : fromErrorData(result.failure);
       if (error !== undefined) throw error;
-      actions[seat.agent] = result.action;
+      actions[recorder.agent] = result.action;
     }
     return actions;
   }

@@ -36,6 +36,7 @@ function plainEnvironment(
 ): EnvironmentFactory<number> {
   const ownSpec = { ...spec, agents };
   const instance = {
+    specificationVersion: "v1",
     reset: () => observe("hello", ...agents),
     step: () => ({ observations: {}, agents: Object.fromEntries(agents.map((agent) => [agent, agentStep(1, true)])) }),
     close: () => undefined,

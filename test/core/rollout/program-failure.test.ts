@@ -28,11 +28,11 @@ const pair = defineParallelEnvironment<"a" | "b", { question: string }>({
   step: () => ({ rewards: { a: 2, b: 2 } }),
 });
 
-const failure = (culprit?: string): ErrorData => ({
+const failure = (cause?: string): ErrorData => ({
   name: "LyceumError",
   code: "program.failed",
   message: "The program ended with code 1.",
-  ...(culprit === undefined ? {} : { data: { culprit } }),
+  ...(cause === undefined ? {} : { data: { failureCause: cause } }),
 });
 
 /** A program that makes one model call and fails on its answer. */
@@ -70,7 +70,10 @@ describe("a program that fails because of its model's answers", () => {
 
   test("is warned of as its own fault if empty answers make it fail too", async () => {
     const episode = await play({ a: failing(failure("policy?")), b: scriptedPolicy(["fine"]) });
-    expect(episode.agents.a!.reward).toMatchObject({ status: "scored", failure: { data: { culprit: "policy?" } } });
+    expect(episode.agents.a!.reward).toMatchObject({
+      status: "scored",
+      failure: { data: { failureCause: "policy?" } },
+    });
     expect(new EpisodeWarnings(pair).of([episode])[0]).toContain("the program itself may be at fault");
   });
 

@@ -23,10 +23,10 @@ const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, reado
     (x) => gelu(x, { approximate: true }),
     values.map((x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
   ],
-  softmax: [softmax, [values.slice(0, 3), values.slice(3)].flatMap(normalised)],
+  softmax: [softmax, [values.slice(0, 3), values.slice(3)].flatMap(normalized)],
   "softmax of a masked logit": [
     (x, graph) => softmax(minimum(x, graph.constant(Float32Array.of(9, Number.NEGATIVE_INFINITY, 9), [3]))),
-    [normalised([-2, 3]), normalised([1, -1])].flatMap(([first, last]) => [first!, 0, last!]),
+    [normalized([-2, 3]), normalized([1, -1])].flatMap(([first, last]) => [first!, 0, last!]),
   ],
   "softmax of huge logits": [
     (x, graph) => softmax(matrixProduct(x, graph.constant(Float32Array.of(1e4, 0, 0, 0, 1e4, 0, 0, 0, 1e4), [3, 3]))),
@@ -91,7 +91,7 @@ const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, reado
 
 const firstFour = Float32Array.from({ length: 24 }, (_, i) => (Math.floor(i / 4) === i % 4 ? 1 : 0));
 
-function normalised(logits: readonly number[]): number[] {
+function normalized(logits: readonly number[]): number[] {
   const exponentials = logits.map(Math.exp);
   const sum = exponentials.reduce((a, b) => a + b);
   return exponentials.map((value) => value / sum);

@@ -19,7 +19,7 @@ export interface NewToken {
 
 /**
  * Attention of new tokens to the cached tokens and to themselves: (rows, keyValueHeads, queries per key head, 1,
- * headSize). Each row has its own prompt. It equals {@link groupedAttention} with one member, with fewer operators.
+ * headSize). Each row has its own prompt. It equals {@link groupedAttention} with one row per group, with fewer operators.
  *
  * With `prefixApart` the prefix has its own softmax, and its result is combined with the others by log-sum-exp. That
  * needs more operators, but the many scores of the prefix are not copied to concatenate and split them.
