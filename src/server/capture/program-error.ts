@@ -32,13 +32,13 @@ export function programFailed(name: string, error: ProgramError, hint: string): 
 }
 
 /** The failure that the answers of the model caused. The episode has the lowest reward. */
-export function causedFailure(name: string, error: ProgramError, culprit: "policy" | "policy?"): ErrorData {
+export function causedFailure(name: string, error: ProgramError, failureCause: "policy" | "policy?"): ErrorData {
   const { data, ...failure } = failureData(name, error);
   return {
     name: "LyceumError",
     ...failure,
     hint: "The answers of the model make the program fail each time. Catch the error in the program, and let it answer.",
-    data: { ...data, culprit },
+    data: { ...data, failureCause },
   };
 }
 

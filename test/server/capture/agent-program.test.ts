@@ -179,7 +179,7 @@ describe("a command", () => {
     expect(failure).toMatchObject({
       code: "program.failed",
       message: expect.stringMatching(/ended with code 3: no luck\.$/),
-      data: { culprit: "policy?", stderr: "first\nno luck" },
+      data: { failureCause: "policy?", stderr: "first\nno luck" },
     });
     const environment = countingEnvironment(1);
     const episode = await rolloutEpisode({ environment, task: await oneTask(), policies: policy, seed: 1 });
@@ -251,7 +251,7 @@ describe("a function", () => {
     await using policy = await opened({ function: picky }, scriptedPolicy(["bad"]));
     expect((await policy.act(request)).failure).toMatchObject({
       message: 'The agent program "picky" threw TypeError: I cannot read bad.',
-      data: { culprit: "policy" },
+      data: { failureCause: "policy" },
     });
   });
 
@@ -292,7 +292,7 @@ describe("a function", () => {
     await using policy = await opened({ function: reviewer }, short);
     const { calls, failure } = await policy.act(request);
     expect(calls).toHaveLength(2);
-    expect(failure).toMatchObject({ code: "program.failed", data: { culprit: "policy" } });
+    expect(failure).toMatchObject({ code: "program.failed", data: { failureCause: "policy" } });
   });
 
   test("that ignores its signal is left behind at the time limit", async () => {

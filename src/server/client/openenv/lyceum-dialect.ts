@@ -23,8 +23,8 @@ const resultSchema = z.object({
 });
 
 /**
- * The fields of a Lyceum server. They contain the contract's own values beside the text, so that a remote episode equals
- * a local one.
+ * The fields of a Lyceum server. They contain the contract's own values in addition to the text, so that a remote
+ * episode equals a local one.
  */
 export const lyceumDialect: OpenEnvDialect = {
   reset: ({ seed = 0, split, index, episodeId }) => ({
