@@ -82,6 +82,7 @@ const config: ViteUserConfig = {
       },
       {
         extends: true,
+        resolve: { alias: entryPoints },
         test: {
           name: "soak",
           include: ["test/soak/**/*.test.ts", ...slow],

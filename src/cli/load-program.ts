@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AgentProgram } from "../contract/agent-program.ts";
 import { LyceumError } from "../contract/errors/index.ts";
@@ -7,15 +7,16 @@ import type { ProgramSpecification } from "../core/policy/program-specification.
 import type { AgentFunction } from "../server/capture/agent-program.ts";
 
 /**
- * Creates the agent program that a config or a policy file specifies. Paths are relative to the current folder. Throws
- * `data.not-found` if its module is missing, and `config.invalid` if the module cannot be loaded or exports no function.
+ * Creates the agent program that a config or a policy file specifies. The path of a module starts from `folder`: that of a
+ * config, or by default the current one. Throws `data.not-found` if the module is missing, and `config.invalid` if it cannot
+ * be loaded or exports no function.
  */
-export async function loadProgram(specification: ProgramSpecification): Promise<AgentProgram> {
+export async function loadProgram(specification: ProgramSpecification, folder = "."): Promise<AgentProgram> {
   const { agentProgram } = await import("../server/capture/agent-program.ts");
   const { command, module, timeoutSeconds, maxModelCalls } = specification;
   const limits = { maxModelCalls, ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1000 }) };
   if (module === undefined) return agentProgram({ command, ...limits });
-  return agentProgram({ ...(await importAgent(resolve(module))), name: module, ...limits });
+  return agentProgram({ ...(await importAgent(resolve(folder, module))), name: basename(module), ...limits });
 }
 
 async function importAgent(
@@ -25,7 +26,7 @@ async function importAgent(
     throw new LyceumError({
       code: "data.not-found",
       message: `There is no agent module ${path}.`,
-      hint: "Give the path of the module, relative to the current folder.",
+      hint: "Give the path of the module. In a config for training it is relative to the config file, else to the current folder.",
       data: { path },
     });
   }

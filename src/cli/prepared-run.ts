@@ -28,6 +28,8 @@ export interface PreparedRun {
   /** The name of the stage. */
   readonly name: string | undefined;
   readonly config: RunConfig;
+  /** The folder of the config, from which its relative paths start. */
+  readonly folder: string;
   /** The part of the config for the trainer. */
   readonly training: TrainingConfig;
   readonly environment: EnvironmentDefinition;
@@ -51,12 +53,12 @@ export async function openBackend(
 
 /** Opens the policies of a run that are not trained, and the programs of the agents that are. */
 export async function openAgents(
-  run: Pick<PreparedRun, "training" | "environment">,
+  run: Pick<PreparedRun, "training" | "environment" | "folder">,
   opener: PolicyOpener,
 ): Promise<Pick<TrainOptions, "policies" | "programs" | "opponent" | "recorded">> {
   const programs: Record<AgentId, AgentProgram> = {};
   for (const [agent, specification] of Object.entries(run.training.agents.programs)) {
-    programs[agent] = await loadProgram(specification);
+    programs[agent] = await loadProgram(specification, run.folder);
   }
   return { programs, ...(await openFrozen(run, opener)) };
 }

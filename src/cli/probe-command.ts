@@ -50,8 +50,8 @@ async function probeOne(
   options: TrainCommandOptions & { readonly opener: PolicyOpener },
 ): Promise<void> {
   const { catalog, view, signal, opener } = options;
-  const { environment, environmentOptions, algorithms } = run;
-  const players = await openAgents({ training, environment }, opener);
+  const { environment, environmentOptions, algorithms, folder } = run;
+  const players = await openAgents({ training, environment, folder }, opener);
   await using opened = await openBackend(run.config, { catalog, opener });
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);

@@ -9,7 +9,7 @@ import type { EnvironmentConfig, RunConfig } from "./run-config.ts";
  * relative to its own folder are named relative to the run's folder.
  */
 export function recordedKeys(config: RunConfig, folders: { readonly from: string; readonly to: string }): JsonObject {
-  const { environment, environments, algorithm, trackers, health } = config;
+  const { environment, environments, algorithm, agents, trackers, health } = config;
   const moved = <Named extends EnvironmentConfig>({ id, ...rest }: Named) => ({
     id: movedModule(id, folders),
     ...rest,
@@ -22,8 +22,21 @@ export function recordedKeys(config: RunConfig, folders: { readonly from: string
       trackers,
       health,
       algorithm: moved(algorithm),
+      agents: { ...agents, programs: movedPrograms(agents.programs, folders) },
     }),
   ) as JsonObject;
+}
+
+function movedPrograms(
+  programs: RunConfig["agents"]["programs"],
+  folders: { readonly from: string; readonly to: string },
+): RunConfig["agents"]["programs"] {
+  return Object.fromEntries(
+    Object.entries(programs).map(([agent, { module, ...program }]) => [
+      agent,
+      module === undefined ? program : { ...program, module: movedModule(module, folders) },
+    ]),
+  );
 }
 
 function movedModule(id: string, { from, to }: { readonly from: string; readonly to: string }): string {

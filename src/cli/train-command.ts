@@ -52,7 +52,17 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
     const { agents } = environment.spec;
     checkFrozenAgents({ agents, frozen: Object.keys(policies), models: Object.keys(models) });
     const training = trainingPart(config);
-    runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume });
+    runs.push({
+      name,
+      config,
+      folder: dirname(args.config),
+      training,
+      environment,
+      environmentOptions,
+      algorithms,
+      output,
+      resume,
+    });
   }
   if (args.probe === true) return await probeCommand(runs, { ...options, opener });
   const running = { ...options, opener, runOutput: output, configPath: args.config };

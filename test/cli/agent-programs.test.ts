@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -80,7 +80,7 @@ describe("a config names the program that an agent acts by", () => {
     await train({ agent: { module: module("agent.mjs") } }, { output: "module" });
     const episodes = await episodesOf("module");
     expect(episodes.map(callsOf)).toEqual([3, 3, 3, 3]);
-    expect(episodes[0]!.agents.agent!.policy).toBe(`${module("agent.mjs")} with weights 0`);
+    expect(episodes[0]!.agents.agent!.policy).toBe("agent.mjs with weights 0");
     // A resumed run must have the same program.
     await expect(
       train({ agent: { module: module("other.mjs") } }, { output: "module", steps: 2 }),
@@ -90,6 +90,12 @@ describe("a config names the program that an agent acts by", () => {
     });
     await train({ agent: { module: module("agent.mjs") } }, { output: "module", steps: 2 });
     expect(await episodesOf("module")).toHaveLength(8);
+  });
+
+  test("as a module next to the config, which the recorded config finds too", async () => {
+    await train({ agent: { module: "./agent.mjs" } }, { output: "next" });
+    const recorded = await readFile(join(folder, "next", "config.yaml"), "utf8");
+    expect(recorded).toContain("module: ../agent.mjs");
   });
 
   test("as a command", async () => {

@@ -32,6 +32,8 @@ beforeAll(async () => {
     model: { scratch: {}, adapter: { type: "lora" } },
   });
   await (await backend.openModel(policySpec(model, { seed: 0 }))).export(adapter, "peft");
+  const agent = (await blocksOf("ts")).find(({ file }) => file === "agent.ts");
+  await writeFile(join(adapter, "agent.ts"), agent!.code);
 });
 afterAll(async () => {
   await backend[Symbol.asyncDispose]();
@@ -62,12 +64,13 @@ function shortened({ rewards = [], training, ...rest }: Keys): object {
   };
 }
 
-/** Replaces the server and the adapter of a config by existing ones. */
+/** Replaces the server, the adapter and the agent of a config by existing ones. */
 function served(config: object, baseUrl: string): object {
   const text = JSON.stringify(config)
     .replaceAll(/"(?:openai|anthropic):([^"]+)"/g, `"${baseUrl}#$1"`)
     .replaceAll("http://127.0.0.1:8000/v1", baseUrl)
-    .replaceAll("runs/grpo/model", adapter);
+    .replaceAll("runs/grpo/model", adapter)
+    .replaceAll("./agent.ts", join(adapter, "agent.ts"));
   return JSON.parse(text) as object;
 }
 
@@ -82,7 +85,7 @@ describe("the configs of the documents", () => {
   // `model` is a mapping in a config and a text in a policy file. The agents of a config are not names of agents.
   const isPolicyFile = ({ model, agents }: Keys): boolean =>
     typeof model === "string" ||
-    (agents !== undefined && !/^(policies|weights|models)$/.test(Object.keys(agents!)[0]!));
+    (agents !== undefined && !/^(policies|programs|weights|models)$/.test(Object.keys(agents!)[0]!));
   const named = all.filter(([, block]) => !isPolicyFile(block));
 
   it.each(all.filter(([, block]) => isPolicyFile(block)))("%s is a policy file", async (_, block) => {

@@ -1,10 +1,10 @@
+import { agent, demonstrate, environment } from "../../examples/shop-agent.ts";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import { agentProgram } from "../../src/server/capture/agent-program.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { trainStages } from "../../trainers/training/stages.ts";
-import { shop, shopAgent, shopExpert } from "../server/capture/shop-agent.ts";
 import { checkedBackend, type SampledAndTrained } from "./checked-backend.ts";
 
 /** A tiny model over bytes. */
@@ -36,7 +36,7 @@ export async function trainShopAgent(options: {
   const engine: TrainingBackend = await createOnnxBackend({ device: "cpu", threads: 1 });
   await using _ = engine;
   const { backend, seen } = checkedBackend(engine);
-  const programs = { agent: agentProgram({ function: shopAgent, demonstrate: shopExpert }) };
+  const programs = { agent: agentProgram({ function: agent, demonstrate }) };
   const common = {
     ...{ seed, model, sampling: { maxTokens: 40 }, probe: { groups: 0 } },
     evaluation: { split: "test", limit: 96 },
@@ -48,11 +48,11 @@ export async function trainShopAgent(options: {
     ...{ backend, output },
     stages: [
       {
-        ...{ name: "sft", environment: shop, programs },
+        ...{ name: "sft", environment, programs },
         config: { ...common, algorithm: { id: "sft" }, training: { ...sft, steps: steps.sft } },
       },
       {
-        ...{ name: "grpo", environment: shop, programs },
+        ...{ name: "grpo", environment, programs },
         config: {
           ...common,
           algorithm: { id: "grpo", groupSize: 8, dropGroupsWithoutSignal: false },
