@@ -3,7 +3,7 @@ import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import type { EnvironmentRegistry, OpenNamedPolicy } from "../core/environment/registry.ts";
 import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
-import type { EvaluationManifest } from "../evaluation/log/manifest.ts";
+import type { EvaluationIdentity } from "../evaluation/log/manifest.ts";
 import { isRemoteAddress } from "../server/client/remote-address.ts";
 import { isBuiltIn, withEnvironment } from "./load-environment.ts";
 
@@ -25,7 +25,7 @@ export interface RecordedEnvironment {
  * a program or sends a key to an address. Throws `config.invalid` for these, and the errors of `withEnvironment`.
  */
 export async function recordedEnvironment(
-  { identity }: Pick<EvaluationManifest, "identity">,
+  identity: Pick<EvaluationIdentity, "environment">,
   given: {
     readonly env?: string | undefined;
     readonly set: Readonly<Record<string, Json>>;

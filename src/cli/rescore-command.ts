@@ -22,6 +22,7 @@ import { showEvaluation } from "./eval-view.ts";
 import { setOptions } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { recordedEnvironment, refuseOptions, restrictPolicies } from "./recorded-environment.ts";
+import { recordedMixture } from "./recorded-mixture.ts";
 import { softwareVersions } from "./software-versions.ts";
 
 /** Runs `lyceum rescore`: scores the episodes of a run again with its environment, another one, or a rubric. */
@@ -109,7 +110,15 @@ async function openTarget(
   const set = setOptions(args.set);
   const benchmark = catalog.benchmarks.find(({ id }) => id === name);
   if (args.env !== undefined || identity.prompt === undefined || benchmark === undefined) {
-    const recorded = await recordedEnvironment({ identity }, { env: args.env, set, environments });
+    const mixture =
+      args.env === undefined && args.set.length === 0
+        ? await recordedMixture(identity.environment, { environments, open })
+        : undefined;
+    if (mixture !== undefined) {
+      const { name: environmentName, options: environmentOptions } = identity.environment;
+      return { environment: mixture, environmentName, environmentOptions, maxTokens: 512 };
+    }
+    const recorded = await recordedEnvironment(identity, { env: args.env, set, environments });
     for (const option of args.json ? [] : recorded.leftOut) {
       output.write(visibleText(`warning: the recorded option ${option} is ignored: ${recorded.id} does not have it\n`));
     }

@@ -84,7 +84,7 @@ async function readDocument<T extends { readonly format: string; readonly versio
     throw new LyceumError({
       code: "data.not-found",
       message: `There is no ${path}.`,
-      hint: "Name the folder of an evaluation. In a run of several benchmarks, each benchmark has its own folder.",
+      hint: "Name the folder of one evaluation. A run of several benchmarks has a folder for each, and a training has them in evaluations, such as evaluations/step-000100.",
       data: { path },
       cause,
     });
