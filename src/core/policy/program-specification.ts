@@ -20,9 +20,7 @@ export const programSpecificationSchema: z.ZodType<ProgramSpecification> = z
       .string()
       .min(1)
       .optional()
-      .describe(
-        "Instead of a command: a file that exports the agent as the function `agent`; see agents.md.",
-      ),
+      .describe("Instead of a command: a file that exports the agent as the function `agent`; see agents.md."),
     timeoutSeconds: z.number().positive().optional().describe("The longest time of one action. 300 if absent."),
     maxModelCalls: z
       .int()
