@@ -17,6 +17,7 @@ const notQuick = [
   "gsm8k-extraction",
   "math-verify",
   "real-checkpoint",
+  "remote-environments",
   "served-model",
   "team-round-trip",
   "trackers",

@@ -21,14 +21,14 @@ export class Reconnection {
 
   /** Waits after a failed attempt. Throws `environment.unavailable` if the maximum time has passed. */
   async wait(error: LyceumError, signal: AbortSignal | undefined): Promise<void> {
-    const { reconnectMs, onWait } = this.#settings;
+    const { reconnectMs, notice } = this.#settings;
     const now = performance.now();
     this.#began ??= now;
     const left = reconnectMs - (now - this.#began);
     if (left <= 0) throw this.#givenUp(error);
     // A connection that only broke is often back at once.
     if (this.#attempts === 1) {
-      onWait(`${error.message} Waiting up to ${seconds(reconnectMs)} s for ${this.#shown}.`);
+      notice.begin(`${error.message} Waiting up to ${seconds(reconnectMs)} s for ${this.#shown}.`);
     }
     const pause = backoffMs({
       retryDelayMs: 200,
@@ -43,7 +43,7 @@ export class Reconnection {
   /** Reports that the call has reached its server after it waited. */
   reached(): void {
     if (this.#attempts < 2) return;
-    this.#settings.onWait(`${this.#shown} answers again after ${seconds(performance.now() - this.#began!)} s.`);
+    this.#settings.notice.end(`${this.#shown} answers again after ${seconds(performance.now() - this.#began!)} s.`);
   }
 
   #givenUp(cause: LyceumError): LyceumError {

@@ -1,5 +1,6 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import { withoutUndefined } from "../../core/without-undefined.ts";
+import { WaitNotice } from "./wait-notice.ts";
 
 /** The options of {@link remoteEnvironment}. */
 export interface RemoteOptions {
@@ -42,7 +43,7 @@ export interface RemoteSettings {
   readonly callMs: number;
   readonly reconnectMs: number;
   readonly heartbeatMs: number;
-  readonly onWait: (message: string) => void;
+  readonly notice: WaitNotice;
 }
 
 /** Returns the options with defaults. Throws `config.invalid` for a time that is not positive. */
@@ -61,7 +62,7 @@ export function resolveRemoteOptions(options: RemoteOptions): RemoteSettings {
     ...{ connectMs: 10_000, callMs: 240_000, reconnectMs: 240_000, heartbeatMs: 20_000 },
     ...(times as Partial<Pick<RemoteSettings, "connectMs" | "callMs" | "reconnectMs" | "heartbeatMs">>),
     token: token === "" ? undefined : token,
-    onWait: onWait ?? ((message) => process.emitWarning(message, { type: "RemoteEnvironment" })),
+    notice: new WaitNotice(onWait ?? ((message) => process.emitWarning(message, { type: "RemoteEnvironment" }))),
   };
 }
 

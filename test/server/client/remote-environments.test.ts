@@ -21,6 +21,7 @@ const protocols = ["openenv", "grpc"] as const;
 const cases = [
   ["math", { tasks: "arithmetic" }],
   ["debate", {}],
+  ["writing", {}],
   ["tools", {}],
   ["number-guessing", {}],
 ] as const;

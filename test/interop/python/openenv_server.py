@@ -1,0 +1,96 @@
+"""Serves a small environment written on OpenEnv's own classes: `openenv_server.py game|code PORT`."""
+
+import random
+import subprocess
+import sys
+
+import uvicorn
+from openenv.core.env_server import Action, Environment, Observation, State, create_app
+from pydantic import Field
+
+
+class Guess(Action):
+    guess: int = Field(..., description="A whole number from 1 to 10")
+
+
+class Hint(Observation):
+    text: str = ""
+
+
+class GuessingGame(Environment):
+    """Guess a number from 1 to 10 in four guesses. The reward is 1 for a first right guess, and 0.25 less for each more."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self):
+        super().__init__()
+        self._state = State()
+        self._secret = 0
+
+    def reset(self, seed=None, episode_id=None, **_):
+        self._state = State(episode_id=episode_id, step_count=0)
+        self._secret = random.Random(seed).randint(1, 10)
+        return Hint(text="Guess a number from 1 to 10.")
+
+    def step(self, action, **_):
+        self._state.step_count += 1
+        if action.guess == self._secret:
+            return Hint(text="Right.", done=True, reward=1 - 0.25 * (self._state.step_count - 1))
+        hint = "higher" if action.guess < self._secret else "lower"
+        return Hint(text=f"The number is {hint}.", done=self._state.step_count == 4, reward=0.0)
+
+    @property
+    def state(self):
+        return self._state
+
+
+class Program(Action):
+    code: str = Field(..., description="A Python program")
+
+
+class Output(Observation):
+    task: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+
+
+class CodeRunner(Environment):
+    """Write a program whose output is the wanted one. Two tries."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self):
+        super().__init__()
+        self._state = State()
+        self._number = 0
+
+    def reset(self, seed=None, episode_id=None, **_):
+        self._state = State(episode_id=episode_id, step_count=0)
+        self._number = 2 + (seed or 0) % 5
+        return Output(task=f"Write a Python program that prints {self._number} squared.")
+
+    def step(self, action, **_):
+        self._state.step_count += 1
+        ran = subprocess.run([sys.executable, "-I", "-c", action.code], capture_output=True, text=True, timeout=20)
+        right = ran.stdout.strip() == str(self._number**2)
+        return Output(
+            stdout=ran.stdout,
+            stderr=ran.stderr.strip().splitlines()[-1] if ran.stderr else "",
+            exit_code=ran.returncode,
+            done=right or self._state.step_count == 2,
+            reward=1.0 if right else 0.0,
+        )
+
+    @property
+    def state(self):
+        return self._state
+
+
+KINDS = {"game": (GuessingGame, Guess, Hint), "code": (CodeRunner, Program, Output)}
+
+if __name__ == "__main__":
+    kind, port = sys.argv[1], int(sys.argv[2])
+    environment, action, observation = KINDS[kind]
+    app = create_app(environment, action, observation, env_name=f"python-{kind}", max_concurrent_envs=16)
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")

@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { environments } from "../../environments/index.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { readEntries } from "../../src/evaluation/log/read-log.ts";
+import { serveGrpc } from "../../src/server/grpc/serve-grpc.ts";
+import { localRunner } from "../../src/server/session/local-runner.ts";
+import { createSessionHost } from "../../src/server/session/session-host.ts";
+import { runInProcess } from "../cli/run-in-process.ts";
+import { type OpenEnvProgram, startPythonServer, startTemplateServer } from "./openenv-program.ts";
+import { runPython } from "./python.ts";
+import { providePythonEnvironment } from "./python-environment.ts";
+
+let environment: string;
+let folder: string;
+beforeAll(async () => {
+  environment =
+    process.env.LYCEUM_OPENENV_VENV ||
+    (await providePythonEnvironment({ name: "openenv", requirements: "openenv-requirements.txt", download: "120 MB" }));
+  folder = await mkdtemp(join(tmpdir(), "lyceum-remote-interop-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("a grpcio client generated from the .proto files calls every rpc", async () => {
+  const runner = await localRunner([{ name: "debate", definition: environments.create("debate") }]);
+  await using host = createSessionHost(runner);
+  const model: Policy = {
+    specificationVersion: "v1",
+    name: "model",
+    accepts: ["text"],
+    act: async () => ({
+      action: { message: textMessage("assistant", "Hello."), finish: "stop" },
+      tokens: {
+        extendsPrevious: false,
+        newPromptIds: [1, 2],
+        promptLength: 2,
+        completionIds: [3],
+        logprobs: [-0.5],
+        weightsVersion: 0,
+      },
+    }),
+  };
+  await using server = await serveGrpc({ host, policies: { model }, token: "interop-token" });
+  const result = await runPython<Record<string, never>>({
+    environment,
+    script: "grpc_client",
+    request: {
+      protos: join(import.meta.dirname, "../../src/server/grpc/proto"),
+      address: `127.0.0.1:${server.port}`,
+      token: "interop-token",
+    },
+  });
+  expect(result).toMatchObject({
+    health: "SERVING",
+    watched: "SERVING",
+    ready: true,
+    environments: [{ environment_id: "debate", spec: { id: "debate", agents: expect.any(Array) } }],
+    tasks: [{ split: "train" }, { index: "1" }, { index: "2" }],
+    repeated: true,
+    state: { step_count: 1 },
+    batch: ["response", "response", "error"],
+    batch_error: "server.unknown-session",
+    stream: ["response", "response"],
+    errors: { closed: ["NOT_FOUND", true], token: ["UNAUTHENTICATED", true], index: ["OUT_OF_RANGE", true] },
+    models: [{ model_id: "model", accepts: ["text"] }],
+    generate: { tokens: { completion_ids: [3], logprobs: [-0.5] } },
+    generated: ["response", "error"],
+    streamed: ["text", "response"],
+  });
+  expect(result.reset).toMatchObject({ observations: { "debater-1": {} }, split: "train", index: "1" });
+  expect(host.activeSessions).toBe(0);
+});
+
+describe("OpenEnv servers in Python, as environments of lyceum eval", () => {
+  /** Evaluates the server with answers by turn, and returns the rewards of the episodes. */
+  async function rewards(
+    { url }: OpenEnvProgram,
+    {
+      answers,
+      options,
+      name,
+    }: { readonly answers: readonly string[]; readonly options: readonly string[]; readonly name: string },
+  ): Promise<(number | null)[]> {
+    await writeFile(join(folder, `${name}.json`), JSON.stringify(answers));
+    const set = options.flatMap((option) => ["-s", option]);
+    const words = ["eval", "-e", url, ...set, "-m", `scripted:${name}.json`, "-n", "5", "-o", name];
+    const { code, stderr } = await runInProcess(words, { folder });
+    // The template's server has room for one session, so that episodes wait for each other.
+    const expected = name === "echo" ? /^$|is at capacity|at capacity: 1\/1/ : /^$/;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(expected) });
+    const entries = [...(await readEntries(join(folder, name))).values()];
+    const inOrder = entries.toSorted((first, second) => first.task.index - second.task.index);
+    return inOrder.map(({ agents }) => agents.agent!.reward);
+  }
+
+  test("the echo server of openenv init", async () => {
+    await using server = await startTemplateServer(folder, environment);
+    const answers = ["Hello", "Hello, world"];
+    const found = await rewards(server, { answers, options: ["maxTurns=2", "rewardRange=[0,2]"], name: "echo" });
+    // A tenth for each letter, at most 1 a turn. The third decimals are those of Python's sum.
+    expect(found).toEqual(Array(5).fill(1.5));
+  });
+
+  test("a game: the seed is the task", async () => {
+    await using server = await startPythonServer("game", environment);
+    const answers = ['{"guess": 2}', 'I say ```json\n{"guess": 10}\n```', '{"guess": 5}', '{"guess": 9}'];
+    const found = await rewards(server, { answers, options: ["maxTurns=4"], name: "game" });
+    // random.Random(seed).randint(1, 10) of seeds 0 to 4 in Python: 7, 3, 1, 4, 4.
+    expect(found).toEqual([0, 0, 0, 0, 0]);
+    const winners = ['{"guess": 3}', '{"guess": 7}', '{"guess": 4}', '{"guess": 1}'];
+    expect(await rewards(server, { answers: winners, options: ["maxTurns=4"], name: "wins" })).toEqual([
+      0.75, 1, 0.25, 0.5, 0.5,
+    ]);
+  });
+
+  test("a code runner", async () => {
+    await using server = await startPythonServer("code", environment);
+    const answers = ["print(", "print(16)"];
+    const found = await rewards(server, { answers, options: ["maxTurns=2"], name: "code" });
+    // The tasks are the squares of 2 to 6.
+    expect(found).toEqual([0, 0, 1, 0, 0]);
+  });
+});
