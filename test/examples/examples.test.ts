@@ -37,8 +37,8 @@ training: { steps: 2, batchSize: 4 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The demo and random-player.ts have their own tests. my-algorithm.ts is an algorithm and stateful-tools.ts an
- * environment. Their configs are run below.
+ * The demo and random-player.ts have their own tests. my-algorithm.ts is an algorithm, stateful-tools.ts an environment
+ * and shop-agent.ts an agent with its environment. Their configs are run below.
  */
 const programs: Readonly<Record<string, Program>> = {
   "custom-environment.ts": {
@@ -146,7 +146,7 @@ const programs: Readonly<Record<string, Program>> = {
 
 it("every program of the folder is run here", () => {
   const files = globSync(join(repository, "examples/*.ts")).map((path) => basename(path));
-  const others = ["demo.ts", "my-algorithm.ts", "random-player.ts", "stateful-tools.ts"];
+  const others = ["demo.ts", "my-algorithm.ts", "random-player.ts", "shop-agent.ts", "stateful-tools.ts"];
   expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 
@@ -198,7 +198,7 @@ describe("the configs", () => {
 
   it("are all run here", () => {
     const files = globSync(join(repository, "examples/*.yaml")).map((path) => basename(path));
-    const others = ["my-algorithm.yaml", "stateful-tools.yaml"];
+    const others = ["my-algorithm.yaml", "shop-agent.yaml", "stateful-tools.yaml"];
     expect(files.toSorted()).toEqual([...Object.keys(configs), ...others].toSorted());
   });
 
@@ -232,24 +232,27 @@ describe("the configs", () => {
     expect(wrong.stderr).toContain("leastReward");
   });
 
-  it("stateful-tools.yaml trains by SFT, then by GRPO, in its own environment", async () => {
+  it.each([
+    ["stateful-tools", "shop", 30],
+    ["shop-agent", "shop-orders", 60],
+  ])("%s.yaml trains by SFT, then by GRPO, in its own environment", async (name, environment, lines) => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const path = join(repository, "examples/stateful-tools.ts");
-    expect((await readFile(path, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(30);
+    const path = join(repository, `examples/${name}.ts`);
+    expect((await readFile(path, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(lines);
     const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: "cpu", threads: 1 };
     const { code, stdout, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
       folder,
       arguments: [
-        ...["train", "-c", join(repository, "examples/stateful-tools.yaml"), "-o", ...output(folder), "--override"],
+        ...["train", "-c", join(repository, `examples/${name}.yaml`), "-o", ...output(folder), "--override"],
         ...[`model=${JSON.stringify(small)}`, "evaluation.limit=2", "stages.0.training.steps=2"],
         ...["stages.1.training.steps=1", "stages.1.training.batchSize=1", "stages.1.algorithm.groupSize=2"],
       ],
     });
     expect(stderr).toBe("");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^run: sft on shop, .*\n(.*\n)*step 2\/2 /m);
-    expect(stdout).toMatch(/^run: grpo on shop, .*\n(.*\n)*step 1\/1 /m);
+    expect(stdout).toMatch(new RegExp(`^run: sft on ${environment}, .*\\n(.*\\n)*step 2/2 `, "m"));
+    expect(stdout).toMatch(new RegExp(`^run: grpo on ${environment}, .*\\n(.*\\n)*step 1/1 `, "m"));
   });
 
   it.each(Object.entries(configs))("%s trains", async (file, set) => {

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -166,6 +167,15 @@ describe("a command", () => {
     const { action, calls } = await policy.act(request);
     expect(textOf(action.message)).toBe("four");
     expect(calls).toMatchObject([{ messages: [{ content: [{ text: "hello" }] }] }]);
+  });
+
+  test.skipIf(spawnSync("jq", ["--version"]).error !== undefined)("is the shell script of the examples", async () => {
+    const script = join(import.meta.dirname, "../../../examples/curl-agent.sh");
+    await using policy = await opened({ command: ["sh", script] }, scriptedPolicy(["three", "four"]));
+    const { action, calls } = await policy.act({ ...request, messages: [textMessage("user", 'Is "2\n" \\ 2?')] });
+    expect(textOf(action.message)).toBe("four");
+    expect(calls!.map(({ continues }) => continues)).toEqual([undefined, 0]);
+    expect(textOf(calls![0]!.messages[0]!)).toBe('Is "2\n" \\ 2?');
   });
 
   test("that fails after a model call earns the lowest reward, with its last output", async () => {
