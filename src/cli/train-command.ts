@@ -4,7 +4,7 @@ import { checkFrozenAgents } from "../../trainers/training/frozen-agents.ts";
 import { planStages } from "../../trainers/training/stages.ts";
 import { train } from "../../trainers/training/train.ts";
 import { LyceumError } from "../contract/errors/index.ts";
-import { watchHealth } from "../reports/health/index.ts";
+import { watchRun } from "../reports/health/index.ts";
 import { createTrackers } from "../reports/trackers/index.ts";
 import {
   recordedEvents,
@@ -97,7 +97,7 @@ async function runOne(
     progress,
     ...{ environment, environmentOptions, ...players, algorithms, backend, output, resume, signal },
   });
-  const watched = watchHealth(events, { settings: config.health, history: () => recordedEvents(output) });
+  const watched = watchRun(events, { settings: config.health, history: () => recordedEvents(output) });
   const recorded = recordRun(watched, {
     folder: output,
     config: recordedKeys(config, { from: dirname(options.configPath), to: output }),

@@ -6,4 +6,4 @@ export {
 } from "./health-settings.ts";
 export { type HealthState, initialHealthState } from "./health-state.ts";
 export { updateHealth } from "./run-health.ts";
-export { watchHealth } from "./watch-health.ts";
+export { watchHealth, watchRun } from "./watch-health.ts";

@@ -1,5 +1,5 @@
 import type { TrainingEvent } from "../../contract/training-event.ts";
-import { defaultHealthSettings, type HealthSettings, healthSettingsSchema } from "./health-settings.ts";
+import { type HealthSettings, healthSettingsSchema } from "./health-settings.ts";
 import { type HealthState, initialHealthState } from "./health-state.ts";
 import { updateHealth } from "./run-health.ts";
 
@@ -16,8 +16,18 @@ export async function* watchHealth(
     readonly history?: () => Promise<readonly TrainingEvent[]>;
   } = {},
 ): AsyncGenerator<TrainingEvent, void, undefined> {
-  const settings =
-    options.settings === undefined ? defaultHealthSettings : healthSettingsSchema.parse(options.settings);
+  yield* watchRun(events, { ...options, settings: healthSettingsSchema.parse(options.settings ?? {}) });
+}
+
+/** Like {@link watchHealth}, with the complete settings of a checked config. */
+export async function* watchRun(
+  events: AsyncIterable<TrainingEvent>,
+  options: {
+    readonly settings: HealthSettings;
+    readonly history?: () => Promise<readonly TrainingEvent[]>;
+  },
+): AsyncGenerator<TrainingEvent, void, undefined> {
+  const { settings } = options;
   let health = initialHealthState;
   for await (const event of events) {
     yield event;
