@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { environments } from "../../environments/index.ts";
 import { openCatalog } from "../../src/cli/catalog.ts";
 import { loadStages } from "../../src/cli/load-stages.ts";
 import { readPolicySettings } from "../../src/cli/policy-settings.ts";
@@ -13,6 +14,7 @@ import { checkConfig } from "../../trainers/config/training-config.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
+import { serveUnderTest } from "../server/client/server-under-test.ts";
 import { blocksOf } from "./code-blocks.ts";
 
 const blocks = await blocksOf("yaml");
@@ -64,11 +66,15 @@ function shortened({ rewards = [], training, ...rest }: Keys): object {
   };
 }
 
-/** Replaces the server, the adapter and the agent of a config by existing ones. */
-function served(config: object, baseUrl: string): object {
+/** Replaces the servers, the adapter and the agent of a config by existing ones. */
+function served(
+  config: object,
+  { baseUrl, guessing }: { readonly baseUrl: string; readonly guessing: string },
+): object {
   const text = JSON.stringify(config)
     .replaceAll(/"(?:openai|anthropic):([^"]+)"/g, `"${baseUrl}#$1"`)
     .replaceAll("http://127.0.0.1:8000/v1", baseUrl)
+    .replaceAll("grpc://127.0.0.1:50051/guessing", guessing)
     .replaceAll("runs/grpo/model", adapter)
     .replaceAll("./agent.ts", join(adapter, "agent.ts"));
   return JSON.parse(text) as object;
@@ -105,7 +111,9 @@ describe("the configs of the documents", () => {
     const { environment, ...rest } = base;
     const practised = "environments" in block ? {} : { environment };
     await using server = await chatServer(() => completion(verdict));
-    const config = served({ ...practised, ...rest, ...shortened(block) }, server.baseUrl);
+    await using games = await serveUnderTest(environments.create("number-guessing"), { protocol: "grpc" });
+    const { baseUrl } = server;
+    const config = served({ ...practised, ...rest, ...shortened(block) }, { baseUrl, guessing: games.url });
     await using run = await trainOneStep({ config, hub, backend });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(await readdir(run.folder)).toEqual(expect.arrayContaining(["metrics.jsonl", "model", "report.html"]));

@@ -1,4 +1,5 @@
 import type { EnvironmentDefinition, EnvironmentSpec } from "../../contract/environment.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
 import type { TaskEntry, Taskset } from "../../contract/taskset.ts";
 import { loadTasks } from "../../core/environment/task-source.ts";
 import { checkTaskIndex } from "../../core/taskset/task-entry.ts";
@@ -22,7 +23,8 @@ const pageLength = 256;
  * its own there. A server that stops and restarts delays calls by up to `reconnectMs`.
  *
  * Throws `environment.unavailable` if the server cannot be reached within `connectMs`, `server.unauthorized` for a
- * wrong token, and `config.invalid` for a wrong address or option.
+ * wrong token, and `config.invalid` for a wrong address or option and for an
+ * environment that rewards whole groups.
  */
 export async function remoteEnvironment(
   url: string,
@@ -41,6 +43,7 @@ export async function remoteEnvironment(
     reconnectMs: Math.min(settings.connectMs, settings.reconnectMs),
   });
   const described = await repeated(() => server.describe({ signal }), { attempts: first, signal });
+  if (described.scoresGroups === true) throw groupRewards(described.name, shown);
   const spec = specOf(described.spec, options);
   const splits = new Map(described.splits.map((split) => [split.name, split]));
   const pool = new SessionPool(server, described.name);
@@ -77,6 +80,15 @@ async function repeated<T>(
       await attempts.wait(error, signal);
     }
   }
+}
+
+function groupRewards(environment: string, shown: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The environment "${environment}" on ${shown} rewards whole groups of episodes, which a client cannot ask for.`,
+    hint: "Use it as a local environment.",
+    data: { environment, address: shown },
+  });
 }
 
 function specOf(spec: EnvironmentSpec, options: RemoteOptions): EnvironmentSpec {

@@ -9,6 +9,8 @@ export interface ServedEnvironment {
   readonly spec: EnvironmentSpec;
   readonly splits: readonly ServedSplit[];
   readonly version?: string;
+  /** True if the environment also rewards whole groups of episodes (`scoreGroup`), which a session does not. */
+  readonly scoresGroups?: boolean;
 }
 
 /** A split of a served environment. */

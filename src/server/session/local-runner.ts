@@ -46,7 +46,8 @@ async function describe({ name, definition, version }: NamedDefinition): Promise
       async (split): Promise<ServedSplit> => ({ name: split, length: (await definition.tasks(split)).length }),
     ),
   );
-  return { name, spec: definition.spec, splits, version };
+  const scoresGroups = definition.scoreGroup !== undefined;
+  return { name, spec: definition.spec, splits, version, ...(scoresGroups ? { scoresGroups } : {}) };
 }
 
 function unknownEnvironment(name: string, known: readonly string[]): LyceumError {

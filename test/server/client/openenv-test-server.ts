@@ -21,7 +21,7 @@ export async function openEnvTestServer(
   { port = 0, token }: { readonly port?: number; readonly token?: string } = {},
 ): Promise<OpenEnvTestServer> {
   const [environment] = host.runner.environments;
-  const { name, spec, splits } = environment!;
+  const { name, spec, splits, scoresGroups } = environment!;
   const allowed = ({ headers }: IncomingMessage): boolean =>
     token === undefined || headers.authorization === `Bearer ${token}`;
   const answer = async (path: string, body: string): Promise<Json | undefined> => {
@@ -29,7 +29,7 @@ export async function openEnvTestServer(
       return {
         name,
         description: spec.description ?? "",
-        lyceum: JSON.parse(JSON.stringify({ spec, splits })) as Json,
+        lyceum: JSON.parse(JSON.stringify({ spec, splits, scoresGroups })) as Json,
       };
     }
     if (path !== `/${name}/task_range`) return undefined;

@@ -44,6 +44,11 @@ async function episodes(environment: EnvironmentDefinition): Promise<readonly Ep
 }
 
 describe.each(protocols)("over %s", (protocol) => {
+  test("an environment that rewards whole groups is refused", async () => {
+    const local = { ...environments.create("math"), scoreGroup: async () => ({}) };
+    await expect(serve(local, protocol)).rejects.toMatchObject({ code: "config.invalid" });
+  });
+
   test.each(cases)("%s passes the conformance suite and plays as the local one", async (id, options) => {
     const local = environments.create(id, options);
     const { host, remote } = await serve(local, protocol);

@@ -69,6 +69,7 @@ const spec = z.object({
 export const servedSchema: z.ZodType = z.object({
   spec,
   splits: z.array(z.object({ name: z.string(), length: z.union([z.number(), z.literal("unbounded")]) })),
+  scoresGroups: z.boolean().optional(),
 });
 
 /** The tasks of a Lyceum server. */

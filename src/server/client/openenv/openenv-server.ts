@@ -67,7 +67,10 @@ export function openEnvServer({ base, shown }: RemoteAddress, settings: RemoteSe
       if (!served.success) throw answerError(shown, "/metadata has no valid spec and splits.", served.error);
       isLyceum = true;
       dialect = lyceumDialect;
-      return { name: nameOf(metadata), ...(served.data as Pick<RemoteDescription, "spec" | "splits">) };
+      return {
+        name: nameOf(metadata),
+        ...(served.data as Pick<RemoteDescription, "spec" | "splits" | "scoresGroups">),
+      };
     },
     tasks: async ({ environment, split, start, stop, signal }) => {
       const indices = Array.from({ length: Math.max(0, stop - start) }, (_, offset) => start + offset);

@@ -14,7 +14,7 @@ import { fromWireTools, toWireTools } from "./observations.ts";
 
 /** Returns the description of an environment in its wire form. */
 export function toWireEnvironment(environment: ServedEnvironment): MessageInitShape<typeof EnvironmentInfoSchema> {
-  const { name, spec, splits, version } = environment;
+  const { name, spec, splits, version, scoresGroups } = environment;
   return {
     environmentId: name,
     spec: toWireSpec(spec),
@@ -23,12 +23,13 @@ export function toWireEnvironment(environment: ServedEnvironment): MessageInitSh
       length: split.length === "unbounded" ? undefined : BigInt(split.length),
     })),
     version,
+    scoresGroups,
   };
 }
 
 /** Returns the description of an environment. Undefined if the wire form has no spec. */
 export function fromWireEnvironment(info: EnvironmentInfo): ServedEnvironment | undefined {
-  const { environmentId: name, spec, splits, version } = info;
+  const { environmentId: name, spec, splits, version, scoresGroups } = info;
   if (spec === undefined) return undefined;
   return {
     name,
@@ -38,6 +39,7 @@ export function fromWireEnvironment(info: EnvironmentInfo): ServedEnvironment | 
       length: split.length === undefined ? "unbounded" : Number(split.length),
     })),
     ...withoutUndefined({ version }),
+    ...(scoresGroups ? { scoresGroups } : {}),
   };
 }
 
