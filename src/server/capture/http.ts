@@ -4,6 +4,7 @@ import type { StreamEvent } from "./dialects/dialect.ts";
 
 /** Reads a JSON body. Throws `server.invalid-request` if it is not JSON or longer than `maxBytes`. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  if (Number(request.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
   const pieces: Buffer[] = [];
   let length = 0;
   // The request stays open after an error, so that the client can read the answer.
