@@ -12,7 +12,10 @@ const suites = ["src/entry-points/testing.ts", "sandbox/testing/index.ts", "trai
 const suiteExamples = (await Promise.all(suites.map((path) => exportExamples(join(repository, path)))))
   .flat()
   .filter(({ name }) => name.endsWith("Conformance"));
-const examples = [...rootExamples, ...suiteExamples];
+const serverExamples = (await exportExamples(join(repository, "src/entry-points/server.ts"))).filter(
+  ({ code }) => code !== undefined,
+);
+const examples = [...rootExamples, ...suiteExamples, ...serverExamples];
 let folder: string;
 
 /** The example with an assertion for each line `EXPRESSION; // => VALUE`. */
@@ -35,12 +38,13 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe("the examples of the root's exports and the conformance suites", () => {
+describe("the examples of the root's exports, the conformance suites and the server", () => {
   it("are in every doc comment, and use the export", () => {
     const used = ({ name, code = "" }: (typeof examples)[number]): boolean =>
-      new RegExp(`import .*\\b${name}\\b.* from "lyceum(?:/(?:sandbox/|trainers/)?testing)?";`).test(code);
+      new RegExp(`import .*\\b${name}\\b.* from "lyceum(?:/(?:(?:sandbox/|trainers/)?testing|server))?";`).test(code);
     expect(rootExamples.length).toBeGreaterThan(50);
     expect(suiteExamples.length).toBe(10);
+    expect(serverExamples.map(({ name }) => name)).toEqual(expect.arrayContaining(["agentProgram", "captureServer"]));
     expect(examples.filter((example) => !used(example)).map(({ name }) => name)).toEqual([]);
   });
 

@@ -5,11 +5,13 @@ import { textMessage } from "../../../src/contract/message.ts";
 import type { ActResult, ModelCall, Policy } from "../../../src/contract/policy.ts";
 import { replayPolicy } from "../../../src/core/policy/replay-policy.ts";
 import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
+import type { JointNode } from "../../../src/core/rollout/joint-action.ts";
+import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { lastTurnSequences, tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { callingPolicy, type PlannedCall } from "./calling-policy.ts";
 import { characterRenderer } from "./character-renderer.ts";
-import { countingEnvironment, oneTask } from "./scripted-environment.ts";
+import { countingEnvironment, numbers, oneTask } from "./scripted-environment.ts";
 import { seededSampler } from "./seeded-sampler.ts";
 
 const sampling = { temperature: 0.5, maxTokens: 5 };
@@ -133,6 +135,33 @@ describe("the sequences of model calls", () => {
     expect(cutOff("stop")).toEqual([undefined]);
     expect(cutOff("length")).toEqual([true]);
   });
+});
+
+test("in a tree of joint actions, a completion has the sequences of its own model calls", async () => {
+  const sampler = seededSampler(3);
+  const model = samplerPolicy({ name: "model", sampler: () => sampler, renderer: characterRenderer() });
+  const policies = callingPolicy(model, () => [
+    { continues: null, text: "a" },
+    { continues: 0, text: "b" },
+    { continues: 0, text: "c" },
+  ]);
+  const shape = { groupSize: 2, mode: "align", turns: "tree" } as const;
+  const environment = countingEnvironment(2);
+  const [tree] = await Array.fromAsync(
+    jointRollout({ environment, tasks: numbers(1), policies, shape, seed: 1, sampling }),
+  );
+  const nodesOf = (node: JointNode): JointNode[] => [
+    node,
+    ...node.jointActions.flatMap(({ child }) => (child === undefined ? [] : nodesOf(child))),
+  ];
+  const candidates = nodesOf(tree!.root!).flatMap(({ agents }) => agents.agent!);
+  expect(candidates).toHaveLength(6);
+  expect(candidates.map(({ sequences }) => sequences.length)).toEqual([2, 2, 2, 2, 2, 2]);
+  const trained = candidates.flatMap(({ sequences }) =>
+    sequences.flatMap(({ ids, mask }) => ids.filter((_, index) => mask[index] === 1)),
+  );
+  const sampled = sampler.batches.flatMap(({ samples }) => samples.flatMap(({ ids }) => ids));
+  expect(trained.toSorted()).toEqual(sampled.toSorted());
 });
 
 test("a turn stores the messages that a call adds, and its tools once", async () => {

@@ -15,7 +15,9 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import type { AgentCall } from "../../../src/server/capture/agent-call.ts";
 import { type AgentProgramOptions, agentProgram } from "../../../src/server/capture/agent-program.ts";
+import { policyConformance } from "../../../src/testing/policy-conformance.ts";
 import { countingEnvironment, numbers, oneTask } from "../../core/rollout/scripted-environment.ts";
+import { describeCases } from "../../testing/describe-cases.ts";
 import { randomBytesPolicy } from "./random-sampler.ts";
 
 let folder: string;
@@ -50,6 +52,14 @@ async function reviewer(call: AgentCall): Promise<string> {
   await ask(call, [user(`other ${question}`)]);
   return second;
 }
+
+describeCases(
+  "an agent program",
+  policyConformance(async () => {
+    const policy = await opened({ function: reviewer }, randomBytesPolicy().policy);
+    return { policy, request, [Symbol.asyncDispose]: () => policy[Symbol.asyncDispose]() };
+  }),
+);
 
 async function opened(options: AgentProgramOptions, model: Policy): Promise<Policy & AsyncDisposable> {
   const policy = await agentProgram(options).open(model);
