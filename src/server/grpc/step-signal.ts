@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
-import type { Socket } from "node:net";
+import type { Http2ServerRequest, Http2Session } from "node:http2";
 import {
   type ContextKey,
   type ContextValues,
@@ -9,14 +8,14 @@ import {
   type HandlerContext,
 } from "@connectrpc/connect";
 
-const socketKey: ContextKey<Socket | undefined> = createContextKey<Socket | undefined>(undefined, {
+const connectionKey: ContextKey<Http2Session | undefined> = createContextKey<Http2Session | undefined>(undefined, {
   description: "the connection of a call",
 });
 
 /** Returns the values of a call that {@link stepSignal} needs. */
 export function connectionValues(request: IncomingMessage | Http2ServerRequest): ContextValues {
-  const socket = "stream" in request ? request.stream.session?.socket : request.socket;
-  return createContextValues().set(socketKey, socket as Socket | undefined);
+  const connection = "stream" in request ? request.stream.session : undefined;
+  return createContextValues().set(connectionKey, connection);
 }
 
 /**
@@ -26,8 +25,10 @@ export function connectionValues(request: IncomingMessage | Http2ServerRequest):
 export function stepSignal({ signal, values }: HandlerContext, stepId: string | undefined): AbortSignal {
   if (stepId === undefined) return signal;
   const controller = new AbortController();
+  const connection = values.get(connectionKey);
   const onAbort = (): void => {
-    if (values.get(socketKey)?.destroyed !== true) controller.abort(signal.reason);
+    const isLost = connection !== undefined && (connection.closed || connection.destroyed);
+    if (!isLost) controller.abort(signal.reason);
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });

@@ -243,11 +243,12 @@ test("over grpc, a step whose answer was lost is not made twice", async () => {
   const goOn = Promise.withResolvers<void>();
   const definition = counter({
     deterministic: false,
-    onStep: async (turn) => {
+    onStep: async (turn, signal) => {
       steps += 1;
       if (turn !== 1) return;
       started.resolve();
       await goOn.promise;
+      signal?.throwIfAborted();
     },
   });
   const server = await serve(definition, "grpc");
