@@ -72,7 +72,11 @@ export function agentProgram(options: AgentProgramOptions): AgentProgram {
     specificationVersion: "v1",
     name,
     ...(demonstrate === undefined ? {} : { demonstrate }),
-    open: async (model) => programPolicy({ name, model, run, timeoutMs, maxModelCalls, server: await captureServer() }),
+    open: async (model) => {
+      // A session for each running program. The rollout limits their number.
+      const server = await captureServer({ maxSessions: Number.POSITIVE_INFINITY });
+      return programPolicy({ name, model, run, timeoutMs, maxModelCalls, server });
+    },
   };
 }
 

@@ -6,6 +6,8 @@ import { ProgramError } from "./program-error.ts";
 const answerCharacters = 8 * 2 ** 20;
 const errorCharacters = 8_192;
 const isWindows = process.platform === "win32";
+/** The running programs. A process group of its own would outlive this process. */
+const running = new Set<ChildProcess>();
 
 /** The options of {@link runProcess}. */
 export interface ProcessOptions {
@@ -35,6 +37,8 @@ export async function runProcess({ command, env, cwd, input, signal }: ProcessOp
     detached: !isWindows,
     stdio: ["pipe", "pipe", "pipe"],
   });
+  if (running.size === 0) process.once("exit", killRunning);
+  running.add(child);
   const onAbort = (): void => killGroup(child);
   signal.addEventListener("abort", onAbort, { once: true });
   let output = "";
@@ -58,12 +62,19 @@ export async function runProcess({ command, env, cwd, input, signal }: ProcessOp
     });
   } finally {
     signal.removeEventListener("abort", onAbort);
+    running.delete(child);
+    if (running.size === 0) process.off("exit", killRunning);
   }
   signal.throwIfAborted();
   if (output.length > answerCharacters) throw new ProgramError(`wrote more than ${answerCharacters} characters`);
   if (child.exitCode === 0) return output.replace(/\r?\n$/, "");
   const how = child.exitCode === null ? `was ended by ${child.signalCode}` : `ended with code ${child.exitCode}`;
   throw new ProgramError(how, { stderr: errors });
+}
+
+/** Kills all running programs. Called when this process ends. */
+export function killRunning(): void {
+  for (const child of running) killGroup(child);
 }
 
 function killGroup({ pid }: ChildProcess): void {

@@ -15,6 +15,7 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import type { AgentCall } from "../../../src/server/capture/agent-call.ts";
 import { type AgentProgramOptions, agentProgram } from "../../../src/server/capture/agent-program.ts";
+import { killRunning } from "../../../src/server/capture/program-process.ts";
 import { policyConformance } from "../../../src/testing/policy-conformance.ts";
 import { countingEnvironment, numbers, oneTask } from "../../core/rollout/scripted-environment.ts";
 import { describeCases } from "../../testing/describe-cases.ts";
@@ -250,6 +251,16 @@ describe("a command", () => {
     const before = existsSync(beat) ? (await readFile(beat)).length : 0;
     await sleep(200);
     expect(existsSync(beat) ? (await readFile(beat)).length : 0).toBe(before);
+  });
+
+  test("is killed when this process ends", async () => {
+    const listeners = process.listenerCount("exit");
+    await using policy = await opened(sh("sleep 60"), scriptedPolicy(["a"]));
+    const acting = policy.act(request);
+    expect(process.listenerCount("exit")).toBe(listeners + 1);
+    killRunning();
+    await expect(acting).rejects.toMatchObject({ message: expect.stringContaining("was ended by SIGKILL") });
+    expect(process.listenerCount("exit")).toBe(listeners);
   });
 
   test("runs in its folder with its own variables, and need not read its input", async () => {
