@@ -7,6 +7,9 @@ import { createCaptureRoutes } from "./capture-routes.ts";
 import type { CaptureSession, CaptureSessionOptions } from "./capture-session.ts";
 import { SessionTable } from "./session-table.ts";
 
+/** The time in milliseconds that an unused connection stays open. */
+const keepAliveMs = 120_000;
+
 /** The options of {@link captureServer}. */
 export interface CaptureServerOptions {
   /** A free port by default. */
@@ -68,6 +71,8 @@ export async function captureServer(options: CaptureServerOptions = {}): Promise
   const sessions = new SessionTable(options);
   const handle = createCaptureRoutes(sessions, options);
   const server = createServer((request: IncomingMessage, response: ServerResponse) => void handle(request, response));
+  // An agent often works for longer than Node's five seconds between two calls of its open connection.
+  server.keepAliveTimeout = keepAliveMs;
   server.listen(port, host);
   await once(server, "listening").catch((cause: unknown) => {
     throw cannotListen({ host, port, cause });

@@ -14,8 +14,9 @@ export interface ConversationKeys {
 
 /**
  * Computes the keys of a conversation and its tools. Two messages are equal if role, text, reasoning, images and tool
- * calls are. The ids of tool calls count by the order in which they appear, because some clients rename them. Throws
- * `server.invalid-request` for arguments that are nested too deeply.
+ * calls are. White space around an assistant's text does not count, because some clients remove it. The ids of tool
+ * calls count by the order in which they appear, because some clients rename them. Throws `server.invalid-request` for
+ * arguments that are nested too deeply.
  */
 export function conversationKeys(messages: readonly Message[], tools: readonly ToolSpec[] = []): ConversationKeys {
   const places = new Map<string, number>();
@@ -32,8 +33,10 @@ function identity(message: Message, places: Map<string, number>): string {
     places.set(id, places.size);
     return [name, plainJson(values)];
   });
+  const [text, reasoning] = [textOf(message), reasoningOf(message)];
+  const said = role === "assistant" ? [text.trim(), reasoning.trim()] : [text, reasoning];
   const answered = toolCallId === undefined ? null : (places.get(toolCallId) ?? toolCallId);
-  return JSON.stringify([role, textOf(message), reasoningOf(message), images, calls, answered]);
+  return JSON.stringify([role, said, images, calls, answered]);
 }
 
 function plainJson(value: unknown): string {

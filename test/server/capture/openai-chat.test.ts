@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { captureServer } from "../../../src/server/capture/index.ts";
 import { randomBytesPolicy } from "./random-sampler.ts";
+import { callsOf, scriptedBytes } from "./scripted-bytes.ts";
 
 interface ChatBody {
   readonly choices: readonly [{ readonly message: { readonly content: string }; readonly finish_reason: string }];
@@ -34,6 +35,24 @@ test("a second turn extends the sampled ids of the first", async () => {
     prompt_tokens: one!.promptIds!.length,
     completion_tokens: one!.tokens!.completionIds.length,
   });
+});
+
+test("white space around an answer and the spelling of its arguments may change", async () => {
+  const { policy } = scriptedBytes([callsOf("  I look. \n", ["look", { b: 1, a: 2 }]), "Seen.", "Seen."]);
+  await using server = await captureServer();
+  await using session = server.open({ policy });
+  const messages = [{ role: "user", content: " hi " }];
+  await chat(server.url, session.id, { messages });
+  const call = { id: "mine", type: "function", function: { name: "look", arguments: '{ "a": 2, "b": 1 }' } };
+  const answer = { role: "assistant", content: "I look.", tool_calls: [call] };
+  const result = { role: "tool", tool_call_id: "mine", content: "a sword" };
+  await chat(server.url, session.id, { messages: [...messages, answer, result] });
+  const [one, two] = session.calls();
+  expect(two).toMatchObject({ continues: 0, tokens: { extendsPrevious: true } });
+  const ids = [...one!.promptIds!, ...one!.tokens!.completionIds];
+  expect(two!.promptIds!.slice(0, ids.length)).toEqual(ids);
+  await chat(server.url, session.id, { messages: [{ role: "user", content: "hi" }, answer, result] });
+  expect(session.calls()[2]!.continues).toBeUndefined();
 });
 
 test("an altered answer begins a new branch", async () => {
