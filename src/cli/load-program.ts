@@ -1,10 +1,8 @@
-import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { AgentProgram } from "../contract/agent-program.ts";
-import { LyceumError } from "../contract/errors/index.ts";
 import type { ProgramSpecification } from "../core/policy/program-specification.ts";
 import type { AgentFunction } from "../server/capture/agent-program.ts";
+import { importFromUser } from "./user-module.ts";
 
 /**
  * Creates the agent program that a config or a policy file specifies. The path of a module starts from `folder`: that of a
@@ -19,38 +17,20 @@ export async function loadProgram(specification: ProgramSpecification, folder = 
   return agentProgram({ ...(await importAgent(resolve(folder, module))), name: basename(module), ...limits });
 }
 
-async function importAgent(
-  path: string,
-): Promise<{ readonly function: AgentFunction } & Pick<AgentProgram, "demonstrate">> {
-  if (!existsSync(path)) {
-    throw new LyceumError({
-      code: "data.not-found",
-      message: `There is no agent module ${path}.`,
-      hint: "Give the path of the module. In a config for training it is relative to the config file, else to the current folder.",
-      data: { path },
-    });
-  }
-  const module = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: `The agent module ${path} cannot be imported: ${cause instanceof Error ? cause.message : String(cause)}`,
-      hint: "Check that the module loads: run node with its path. Use --debug to print the stack.",
-      data: { path },
-      cause,
-    });
-  })) as { readonly agent?: unknown; readonly default?: unknown; readonly demonstrate?: unknown };
-  const agent = module.agent ?? module.default;
-  const { demonstrate } = module;
-  if (typeof agent !== "function" || (demonstrate !== undefined && typeof demonstrate !== "function")) {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: `${path} exports no agent: its exports are ${Object.keys(module).join(", ") || "none"}.`,
-      hint: "Export a function: export async function agent({ baseURL, apiKey, model, messages }) { ... }. If there is an export demonstrate, it is a function too.",
-      data: { path },
-    });
-  }
-  return {
-    function: agent as AgentFunction,
-    ...(demonstrate === undefined ? {} : { demonstrate: demonstrate as NonNullable<AgentProgram["demonstrate"]> }),
-  };
+function importAgent(path: string): Promise<Pick<AgentProgram, "demonstrate"> & { readonly function: AgentFunction }> {
+  return importFromUser({
+    path,
+    what: "agent",
+    hints: {
+      missing:
+        "Give the path of the module. In a config for training it is relative to the config file, else to the current folder.",
+      lacking:
+        "Export a function: export async function agent({ baseURL, apiKey, model, messages }) { ... }. If there is an export demonstrate, it is a function too.",
+    },
+    find: ({ agent, default: other, demonstrate }) => {
+      const found = agent ?? other;
+      if (typeof found !== "function" || !["undefined", "function"].includes(typeof demonstrate)) return undefined;
+      return { function: found as AgentFunction, demonstrate: demonstrate as AgentProgram["demonstrate"] };
+    },
+  });
 }

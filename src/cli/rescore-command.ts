@@ -1,5 +1,3 @@
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { OpenNamedPolicy } from "../core/environment/registry.ts";
@@ -24,6 +22,7 @@ import { createPolicyOpener } from "./policy-opener.ts";
 import { recordedEnvironment, refuseOptions, restrictPolicies } from "./recorded-environment.ts";
 import { recordedMixture } from "./recorded-mixture.ts";
 import { softwareVersions } from "./software-versions.ts";
+import { importFromUser } from "./user-module.ts";
 
 /** Runs `lyceum rescore`: scores the episodes of a run again with its environment, another one, or a rubric. */
 export async function rescoreCommand(
@@ -141,19 +140,18 @@ async function gradingByRubric(before: EvaluationManifest, path: string, args: R
   if (args.env !== undefined || args.set.length > 0 || args.judge !== undefined) {
     throw invalid("--rubric excludes --env, --set and --judge.", "Use one of them.");
   }
-  const module = (await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
-    throw invalid(
-      `The rubric ${path} cannot be imported: ${(cause as Error).message}`,
-      "Name a module, such as ./rubric.ts.",
-    );
-  })) as { readonly rubric?: Rubric<RecordedAnswer> };
-  const { rubric } = module;
-  if (typeof rubric?.score !== "function") {
-    throw invalid(
-      `The module ${path} exports no rubric.`,
-      "Export one: export const rubric = rubric<RecordedAnswer>([...]).",
-    );
-  }
+  const rubric = await importFromUser({
+    path,
+    what: "rubric",
+    hints: {
+      missing: "Name a module, such as ./rubric.ts.",
+      lacking: "Export one: export const rubric = rubric<RecordedAnswer>([...]).",
+    },
+    find: ({ rubric: found }) =>
+      typeof (found as Partial<Rubric<RecordedAnswer>> | undefined)?.score === "function"
+        ? (found as Rubric<RecordedAnswer>)
+        : undefined,
+  });
   const [low, high] = rubric.range;
   return {
     manifest: {
