@@ -19,7 +19,7 @@ import type {
   StepMetrics,
   TrainingBackend,
 } from "../../trainers/backend/training-backend.ts";
-import { negativeEntropy } from "../../trainers/testing/reference-losses/entropy.ts";
+import { negativeEntropy } from "./negative-entropy.ts";
 import { tokenLossOf } from "../../trainers/testing/reference-losses/token-loss-of.ts";
 import { valueLoss } from "../../trainers/testing/reference-losses/value-loss.ts";
 
