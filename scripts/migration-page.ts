@@ -3,8 +3,8 @@ import { mrlmEnvironmentKeys } from "../src/cli/migrate/mrlm-environment-keys.ts
 import { mrlmKeys } from "../src/cli/migrate/mrlm-keys.ts";
 import { oldEnvironmentNames, oldFlags } from "../src/cli/migrate/old-flags.ts";
 import type { OldKey } from "../src/cli/migrate/old-key.ts";
-import { comlrlNames, mrlmNames, type PythonName } from "./python-names.ts";
 import { trainerSections } from "../src/cli/migrate/trainer-sections.ts";
+import { comlrlNames, mrlmNames, type PythonName } from "./python-names.ts";
 
 /** Returns the lines of docs/migrate.md, from the tables that `lyceum migrate` and the overrides use. */
 export function migrationPage(): string[] {

@@ -19,9 +19,9 @@ import type {
   StepMetrics,
   TrainingBackend,
 } from "../../trainers/backend/training-backend.ts";
-import { negativeEntropy } from "./negative-entropy.ts";
 import { tokenLossOf } from "../../trainers/testing/reference-losses/token-loss-of.ts";
 import { valueLoss } from "../../trainers/testing/reference-losses/value-loss.ts";
+import { negativeEntropy } from "./negative-entropy.ts";
 
 /**
  * A small training backend that needs no engine: a softmax over the byte vocabulary for each pair of preceding tokens,

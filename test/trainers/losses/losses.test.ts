@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { negativeEntropy } from "../negative-entropy.ts";
 import type { TokenInput } from "../../../trainers/testing/reference-losses/token-loss.ts";
 import { type TokenLossTerm, tokenLossOf } from "../../../trainers/testing/reference-losses/token-loss-of.ts";
+import { negativeEntropy } from "../negative-entropy.ts";
 
 const terms: readonly TokenLossTerm[] = [
   { type: "crossEntropy" },
