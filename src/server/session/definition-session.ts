@@ -22,10 +22,21 @@ export async function definitionSession(definition: EnvironmentDefinition): Prom
   let closed: Promise<void> | undefined;
   let queue: Promise<unknown> = Promise.resolve();
 
-  /** Runs calls one after another. A failed call does not stop the next one. */
-  const inOrder = <T>(call: () => Promise<T>): Promise<T> => {
-    if (closed !== undefined) return Promise.reject(closedError());
-    const result = queue.then(call);
+  /** Runs calls one after another. A failed call does not stop the next one, and an aborted one does not begin. */
+  const inOrder = <T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const checkOpen = (): void => {
+      signal?.throwIfAborted();
+      if (closed !== undefined) throw closedSessionError();
+    };
+    const result = queue.then(async () => {
+      checkOpen();
+      try {
+        return await call();
+      } catch (error) {
+        checkOpen();
+        throw error;
+      }
+    });
     queue = result.catch(() => {});
     return result;
   };
@@ -40,12 +51,13 @@ export async function definitionSession(definition: EnvironmentDefinition): Prom
         if (episode?.broken === true) {
           await environment.close().catch(() => {});
           environment = await definition.create();
+          if (closed !== undefined) await environment.close();
         }
         episode = undefined;
         const started = await startEpisode({ definition, environment, options });
         episode = { id: started.episodeId, agents: Object.keys(started.observations), steps: 0 };
         return started;
-      }),
+      }, options.signal),
     step: (options) =>
       inOrder(async () => {
         const running = checkedEpisode(episode, options);
@@ -60,7 +72,7 @@ export async function definitionSession(definition: EnvironmentDefinition): Prom
         running.steps += 1;
         running.last = stepId === undefined ? undefined : { stepId, result };
         return result;
-      }),
+      }, options.signal),
     state: () => inOrder(async () => stateOf(environment, episode)),
     close,
     [Symbol.asyncDispose]: close,
@@ -126,7 +138,8 @@ function invalid(message: string, hint: string): LyceumError {
   return new LyceumError({ code: "server.invalid-request", message, hint });
 }
 
-function closedError(): LyceumError {
+/** The error of a call after the session was closed. */
+export function closedSessionError(): LyceumError {
   return new LyceumError({
     code: "server.unknown-session",
     message: "The session is closed.",

@@ -34,7 +34,10 @@ export interface ServedTask {
  */
 export interface EnvironmentRunner extends AsyncDisposable {
   readonly environments: readonly ServedEnvironment[];
-  /** Creates an environment instance. Throws `config.unknown-name` for an unknown environment. */
+  /**
+   * Creates an environment instance. Throws `config.unknown-name` for an unknown environment, and `server.closed` after
+   * `close`.
+   */
   open(options: { readonly environment: string; readonly signal?: AbortSignal }): Promise<EnvironmentSession>;
   /** Returns the tasks from `start` up to but not including `stop`. Throws `data.out-of-range`. */
   tasks(options: {
@@ -46,5 +49,6 @@ export interface EnvironmentRunner extends AsyncDisposable {
   }): Promise<readonly ServedTask[]>;
   /** Returns figures of the runner for the server's metrics, such as the number of workers. */
   statistics?(): Readonly<Record<string, Json>>;
+  /** Closes all sessions. A second call has no effect. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { definitionSession } from "./definition-session.ts";
 import type { EnvironmentRunner, ServedEnvironment, ServedSplit } from "./environment-runner.ts";
+import type { EnvironmentSession } from "./session.ts";
 
 /** An environment with the name under which it is served. */
 export interface NamedDefinition {
@@ -22,9 +23,27 @@ export async function localRunner(named: readonly NamedDefinition[]): Promise<En
     if (definition === undefined) throw unknownEnvironment(environment, [...definitions.keys()]);
     return definition;
   };
+  const sessions = new Set<EnvironmentSession>();
+  let closed: Promise<void> | undefined;
+  const open: EnvironmentRunner["open"] = async ({ environment, signal }) => {
+    signal?.throwIfAborted();
+    if (closed !== undefined) throw closedRunnerError();
+    const session = await definitionSession(definitionOf(environment));
+    const close = (): Promise<void> => {
+      sessions.delete(opened);
+      return session.close();
+    };
+    const opened = { ...session, close, [Symbol.asyncDispose]: close };
+    sessions.add(opened);
+    return opened;
+  };
+  const close = (): Promise<void> => {
+    closed ??= Promise.allSettled([...sessions].map((session) => session.close())).then(() => {});
+    return closed;
+  };
   return {
     environments,
-    open: async ({ environment }) => definitionSession(definitionOf(environment)),
+    open,
     tasks: async ({ environment, split, start, stop, signal }) => {
       const taskset = await definitionOf(environment).tasks(split, { signal });
       const indices = Array.from({ length: Math.max(0, stop - start) }, (_, offset) => start + offset);
@@ -35,8 +54,8 @@ export async function localRunner(named: readonly NamedDefinition[]): Promise<En
         }),
       );
     },
-    close: async () => {},
-    [Symbol.asyncDispose]: async () => {},
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -56,5 +75,14 @@ function unknownEnvironment(name: string, known: readonly string[]): LyceumError
     message: `This server has no environment "${name}".`,
     hint: `It serves: ${known.join(", ")}.`,
     data: { name, known: [...known] },
+  });
+}
+
+/** The error of a call after the runner was closed. */
+export function closedRunnerError(): LyceumError {
+  return new LyceumError({
+    code: "server.closed",
+    message: "The environments of this server are closed.",
+    hint: "Connect to another server, or wait until this one has restarted.",
   });
 }

@@ -79,6 +79,10 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
       running += 1;
       try {
         return await call();
+      } catch (error) {
+        // The session's worker has ended.
+        if (LyceumError.isInstance(error) && error.code === "server.unknown-session") await close().catch(() => {});
+        throw error;
       } finally {
         running -= 1;
         lastCall = performance.now();

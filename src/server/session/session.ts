@@ -54,7 +54,8 @@ export interface SessionState {
 
 /**
  * One environment instance that a server runs for one client. Calls run one after another in the order in which they
- * arrive. A call after `close` throws `server.unknown-session`.
+ * arrive. A call that fails after its signal aborted rejects with the signal's reason, and one that fails after `close`
+ * with `server.unknown-session`.
  */
 export interface EnvironmentSession extends AsyncDisposable {
   /** Starts an episode, also if the one before has not ended. Throws `data.out-of-range` for an unknown task. */

@@ -1,0 +1,87 @@
+import { availableParallelism } from "node:os";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { machineMemory } from "../../core/machine-memory.ts";
+import type { EnvironmentRunner } from "./environment-runner.ts";
+import { startEnvironmentWorker } from "./environment-worker.ts";
+import { workerPool } from "./worker-pool.ts";
+import { workerSession } from "./worker-session.ts";
+
+/** The options of {@link workerRunner}. */
+export interface WorkerRunnerOptions {
+  /**
+   * The module that opens the environments, such as `new URL("./environments.ts", import.meta.url)`. It exports
+   * `openEnvironments`, as {@link EnvironmentModule} describes.
+   */
+  readonly module: URL;
+  /** The argument of `openEnvironments`. Each worker gets a copy, so it must be plain data. */
+  readonly data?: unknown;
+  /** The number of worker threads. The number of processors by default. */
+  readonly workers?: number;
+  /**
+   * The timeout of one call of an environment in milliseconds. 240,000 by default. A call that does not end after it
+   * throws `timeout`, and its session is closed. If the call blocks its thread, the thread is replaced.
+   */
+  readonly callMs?: number;
+  /**
+   * The limit of a worker's heap in megabytes. A worker that exceeds it is replaced. By default the workers share three
+   * quarters of the memory, with at most 4,096 MB each. Typed arrays are outside the heap.
+   */
+  readonly heapMb?: number;
+  /** The maximum time for closing the environments in milliseconds. 5,000 by default. */
+  readonly closeMs?: number;
+  /** Called when a worker ends or does not start. A warning of the process by default. */
+  readonly onLoss?: (message: string) => void;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs environments in worker threads, so that a slow or failing environment affects only the sessions of its own
+ * thread. A session runs in the thread with the fewest sessions. If a thread ends, its sessions throw
+ * `server.unknown-session`, and another thread replaces it. Actions, observations, rewards and states are copied between
+ * threads, so they must be plain data. Throws the error of a module that cannot be opened.
+ */
+export async function workerRunner(options: WorkerRunnerOptions): Promise<EnvironmentRunner> {
+  const { module, data, workers = availableParallelism(), callMs = 240_000, closeMs = 5_000, signal } = options;
+  if (!Number.isInteger(workers) || workers < 1) throw workersError(workers);
+  const { heapMb = defaultHeapMb(workers), onLoss = warn } = options;
+  let environments: EnvironmentRunner["environments"] = [];
+  const pool = await workerPool({
+    ...{ workers, waitMs: callMs, closeMs, onLoss, signal },
+    start: async (stop) => {
+      const worker = await startEnvironmentWorker({ module: module.href, data, callMs, heapMb, signal: stop });
+      environments = worker.environments;
+      return worker;
+    },
+  });
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= pool.close();
+    return closed;
+  };
+  return {
+    environments,
+    open: async ({ environment, signal }) => workerSession({ worker: await pool.acquire(signal), environment, signal }),
+    tasks: async ({ signal, ...range }) => (await pool.acquire(signal)).call("tasks", range, { signal }),
+    statistics: () => ({ workers, readyWorkers: pool.ready, replacedWorkers: pool.replaced }),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function defaultHeapMb(workers: number): number {
+  return Math.max(128, Math.min(4_096, Math.floor((0.75 * machineMemory()) / workers / 2 ** 20)));
+}
+
+function warn(message: string): void {
+  process.emitWarning(message, { type: "EnvironmentWorker" });
+}
+
+function workersError(workers: number): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The number of workers must be a positive whole number, got ${workers}.`,
+    hint: "Use about as many workers as processors.",
+    data: { workers },
+  });
+}

@@ -1,0 +1,5 @@
+import { localRunner } from "../../../src/server/session/local-runner.ts";
+import { runnerEnvironments } from "./runner-environments.ts";
+import { describeRunner } from "./runner-suite.ts";
+
+describeRunner("localRunner", () => localRunner(runnerEnvironments()));
