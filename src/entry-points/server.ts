@@ -15,6 +15,7 @@ export type { RemoteTask } from "../server/client/remote-instance.ts";
 export type { RemoteOptions } from "../server/client/remote-options.ts";
 export { type GrpcServices, grpcHandler } from "../server/grpc/grpc-handler.ts";
 export { type GrpcServer, type GrpcServerOptions, serveGrpc } from "../server/grpc/serve-grpc.ts";
+export type { EnvironmentModule, OpenedEnvironments } from "../server/session/environment-module.ts";
 export type {
   EnvironmentRunner,
   ServedEnvironment,
@@ -36,3 +37,4 @@ export {
   type SessionHost,
   type SessionLimits,
 } from "../server/session/session-host.ts";
+export { type WorkerRunnerOptions, workerRunner } from "../server/session/worker-runner.ts";

@@ -40,6 +40,19 @@ export interface WorkerRunnerOptions {
  * thread. A session runs in the thread with the fewest sessions. If a thread ends, its sessions throw
  * `server.unknown-session`, and another thread replaces it. Actions, observations, rewards and states are copied between
  * threads, so they must be plain data. Throws the error of a module that cannot be opened.
+ *
+ * @example
+ * import { isMainThread } from "node:worker_threads";
+ * import { numberGuessingEnvironment } from "lyceum/environments";
+ * import { workerRunner } from "lyceum/server";
+ * export const openEnvironments = async () => ({
+ *   environments: [{ name: "guess", definition: numberGuessingEnvironment() }],
+ * });
+ * if (isMainThread) {
+ *   await using runner = await workerRunner({ module: new URL(import.meta.url), workers: 2 });
+ *   await using session = await runner.open({ environment: "guess" });
+ *   await session.reset({ seed: 1 });
+ * }
  */
 export async function workerRunner(options: WorkerRunnerOptions): Promise<EnvironmentRunner> {
   const { module, data, workers = availableParallelism(), callMs = 240_000, closeMs = 5_000, signal } = options;
