@@ -7,7 +7,7 @@ import { execute } from "./execute.ts";
 import { pythonOf } from "./python-environment.ts";
 
 /** The time in milliseconds that a server may take to start. */
-const startMs = 120_000;
+const startMs = 300_000;
 
 /** A running OpenEnv server in Python. */
 export interface OpenEnvProgram extends AsyncDisposable {
@@ -15,7 +15,7 @@ export interface OpenEnvProgram extends AsyncDisposable {
 }
 
 /** Starts an environment of python/openenv_server.py. */
-export async function startPythonServer(kind: "game" | "code", environment: string): Promise<OpenEnvProgram> {
+export async function startPythonServer(kind: "game" | "code" | "tools", environment: string): Promise<OpenEnvProgram> {
   const port = await freePort();
   const script = join(import.meta.dirname, "python", "openenv_server.py");
   return started({ environment, port, words: [script, kind, String(port)], folder: import.meta.dirname });
@@ -40,7 +40,8 @@ async function started(options: {
   const child = spawn(pythonOf(environment), words, {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],
-    env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1" },
+    // Compiled files go to the environment, not next to the scripts.
+    env: { ...process.env, PYTHONDONTWRITEBYTECODE: "", PYTHONPYCACHEPREFIX: join(environment, "pycache") },
   });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -3,9 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { environments } from "../../environments/index.ts";
-import { textMessage } from "../../src/contract/message.ts";
+import { type Message, textMessage } from "../../src/contract/message.ts";
 import type { Policy } from "../../src/contract/policy.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { readEntries } from "../../src/evaluation/log/read-log.ts";
+import { remoteEnvironment } from "../../src/server/client/remote-environment.ts";
 import { serveGrpc } from "../../src/server/grpc/serve-grpc.ts";
 import { localRunner } from "../../src/server/session/local-runner.ts";
 import { createSessionHost } from "../../src/server/session/session-host.ts";
@@ -114,6 +117,26 @@ describe("OpenEnv servers in Python, as environments of lyceum eval", () => {
     expect(await rewards(server, { answers: winners, options: ["maxTurns=4"], name: "wins" })).toEqual([
       0.75, 1, 0.25, 0.5, 0.5,
     ]);
+  });
+
+  test("tools over MCP", async () => {
+    await using server = await startPythonServer("tools", environment);
+    const remote = await remoteEnvironment(server.url, { maxTurns: 3 });
+    expect(remote.spec.tools).toMatchObject([{ name: "add", description: "Adds two whole numbers." }]);
+    const task = await (await remote.tasks("train")).get(0);
+    const call = (a: number): Message => ({
+      role: "assistant",
+      content: [],
+      toolCalls: [{ id: "1", name: "add", arguments: { a, b: 2 } }],
+    });
+    const episode = await rolloutEpisode({
+      environment: remote,
+      task,
+      policies: scriptedPolicy([call(3), call(40)]),
+      seed: 1,
+    });
+    expect(episode).toMatchObject({ status: "completed", turns: 2, agents: { agent: { reward: { value: 1 } } } });
+    expect(JSON.stringify(episode.agents.agent!.nodes)).toContain("5");
   });
 
   test("a code runner", async () => {

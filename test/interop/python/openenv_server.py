@@ -1,11 +1,14 @@
-"""Serves a small environment written on OpenEnv's own classes: `openenv_server.py game|code PORT`."""
+"""Serves a small environment written on OpenEnv's own classes: `openenv_server.py game|code|tools PORT`."""
 
 import random
 import subprocess
 import sys
 
 import uvicorn
+from fastmcp import FastMCP
 from openenv.core.env_server import Action, Environment, Observation, State, create_app
+from openenv.core.env_server.mcp_environment import MCPEnvironment
+from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservation
 from pydantic import Field
 
 
@@ -87,7 +90,45 @@ class CodeRunner(Environment):
         return self._state
 
 
-KINDS = {"game": (GuessingGame, Guess, Hint), "code": (CodeRunner, Program, Output)}
+class Calculator(MCPEnvironment):
+    """Add numbers by the tool `add`. The first sum of 42 ends the episode with a reward of 1."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self):
+        server = FastMCP("calculator")
+
+        @server.tool()
+        def add(a: int, b: int) -> int:
+            """Adds two whole numbers."""
+            return a + b
+
+        super().__init__(server)
+        self._state = State()
+
+    def reset(self, seed=None, episode_id=None, **_):
+        self._state = State(episode_id=episode_id, step_count=0)
+        return Hint(text="Make 42 by the tool.")
+
+    def _step_impl(self, action, **_):
+        return Hint(text="Call the tool.")
+
+    async def step_async(self, action, timeout_s=None, **rest):
+        observation = await super().step_async(action, timeout_s=timeout_s, **rest)
+        self._state.step_count += 1
+        right = "42" in str(getattr(observation, "result", ""))
+        return observation.model_copy(update={"done": right, "reward": 1.0 if right else 0.0})
+
+    @property
+    def state(self):
+        return self._state
+
+
+KINDS = {
+    "game": (GuessingGame, Guess, Hint),
+    "code": (CodeRunner, Program, Output),
+    "tools": (Calculator, CallToolAction, CallToolObservation),
+}
 
 if __name__ == "__main__":
     kind, port = sys.argv[1], int(sys.argv[2])
