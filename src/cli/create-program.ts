@@ -5,6 +5,7 @@ import { addCaptureCommand, type CaptureCommands } from "./capture-program.ts";
 import { addCheckCommand, type CheckCommands } from "./check-program.ts";
 import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
+import { addExportPythonCommand, type ExportPythonCommands } from "./export-python-program.ts";
 import { addHelpExamples } from "./help-examples.ts";
 import { helpLayout } from "./help-layout.ts";
 import { addMigrateCommand, type MigrateCommands } from "./migrate-program.ts";
@@ -113,7 +114,13 @@ export interface ReportArguments {
 }
 
 /** The functions that run the commands. Tests pass their own functions to test the parsing alone. */
-export interface Commands extends EvaluationCommands, ViewCommands, MigrateCommands, CheckCommands, CaptureCommands {
+export interface Commands
+  extends EvaluationCommands,
+    ViewCommands,
+    MigrateCommands,
+    CheckCommands,
+    CaptureCommands,
+    ExportPythonCommands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
@@ -249,6 +256,8 @@ export function createProgram(commands: Commands, options: { readonly version: s
     )
     .option("--base <model>", baseHelp)
     .action((model: string, args: Omit<ExportArguments, "model">) => commands.export({ model, ...args }));
+
+  addExportPythonCommand(program, commands, { append });
 
   program
     .command("info")

@@ -31,6 +31,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   capture: ["lyceum capture --model runs/train", "lyceum capture --model http://127.0.0.1:8000/v1 -M tokenIds=true"],
   migrate: ["lyceum migrate old.yaml --output train.yaml"],
   export: ["lyceum export runs/train --output my-model", "lyceum export runs/lora --merged --output my-model"],
+  "export-python": ["lyceum export-python number-guessing --output guessing-python"],
   info: ["lyceum info", "lyceum info math", "lyceum info grpo", "lyceum info openai"],
 };
 

@@ -16,6 +16,7 @@ import {
 import { errorText } from "./error-text.ts";
 import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-program.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
+import type { ExportPythonArguments } from "./export-python-program.ts";
 import { type Interruption, listenForInterrupt } from "./interrupt.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
 import { packageVersion } from "./package-version.ts";
@@ -44,6 +45,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       play,
       collect,
       export: exportModels,
+      exportPython,
       eval: evaluate,
       compare,
       rescore,
@@ -150,6 +152,14 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     const { openCatalog } = await import("./catalog.ts");
     const { exportCommand } = await import("./export-command.ts");
     await exportCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
+  }
+
+  async function exportPython(args: ExportPythonArguments): Promise<void> {
+    keepsFiles = true;
+    using interruption = listenForInterrupt();
+    const { openCatalog } = await import("./catalog.ts");
+    const { exportPythonCommand } = await import("./export-python-command.ts");
+    await exportPythonCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
   }
 
   async function evaluate(args: EvalArguments): Promise<void> {

@@ -14,6 +14,7 @@ import {
 } from "../../src/cli/create-program.ts";
 import type { CompareArguments, EvalArguments, RescoreArguments } from "../../src/cli/eval-program.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
+import type { ExportPythonArguments } from "../../src/cli/export-python-program.ts";
 import type { MigrateArguments } from "../../src/cli/migrate-program.ts";
 import type { ViewArguments } from "../../src/cli/view-program.ts";
 
@@ -31,6 +32,7 @@ async function parse(...argv: string[]) {
     | { rescore: RescoreArguments }
     | { view: ViewArguments }
     | { capture: CaptureArguments }
+    | { exportPython: ExportPythonArguments }
     | { migrate: MigrateArguments }
     | { export: ExportArguments }
     | { info: InfoArguments }
@@ -49,6 +51,7 @@ async function parse(...argv: string[]) {
       rescore: async (rescore) => void calls.push({ rescore }),
       view: async (view) => void calls.push({ view }),
       capture: async (capture) => void calls.push({ capture }),
+      exportPython: async (exportPython) => void calls.push({ exportPython }),
       migrate: async (migrate) => void calls.push({ migrate }),
       export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
@@ -234,6 +237,17 @@ describe("lyceum export", () => {
     expect((await parse("export", "runs/a", "--merged", "--base", "b", "-o", "out")).calls).toEqual([
       { export: { model: "runs/a", output: "out", merged: true, base: "b" } },
     ]);
+  });
+});
+
+describe("lyceum export-python", () => {
+  it("takes an environment with its options, a folder and a name", async () => {
+    expect((await parse("export-python", "math", "-o", "out")).calls).toEqual([
+      { exportPython: { environment: "math", set: [], output: "out" } },
+    ]);
+    expect(
+      (await parse("export-python", "./a.ts", "-s", "b=1", "-s", "c=2", "-o", "out", "--name", "d")).calls,
+    ).toEqual([{ exportPython: { environment: "./a.ts", set: ["b=1", "c=2"], output: "out", name: "d" } }]);
   });
 });
 

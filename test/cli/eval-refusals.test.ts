@@ -28,6 +28,7 @@ async function thrownBy(words: string): Promise<unknown> {
         collect: nothing,
         view: nothing,
         capture: nothing,
+        exportPython: nothing,
         migrate: nothing,
         export: nothing,
         info: nothing,

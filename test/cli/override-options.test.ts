@@ -26,6 +26,7 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
       },
       ...{ report: never, init: never, check: never, play: never, collect: never, export: never },
       ...{ eval: never, compare: never, rescore: never, view: never, capture: never, migrate: never, info: never },
+      exportPython: never,
     },
     { version: "0" },
   );

@@ -57,6 +57,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     rescore: done,
     view: done,
     capture: done,
+    exportPython: done,
     migrate: done,
     info: done,
   };

@@ -1,0 +1,89 @@
+/** Returns the module with the taskset of verifiers. It is at the top level, because verifiers finds it by its name. */
+export function verifiersModule(options: {
+  readonly prefix: string;
+  readonly module: string;
+  readonly split: string;
+  readonly tasks: number;
+}): string {
+  const { prefix, module, split, tasks } = options;
+  return `"""The taskset of verifiers (verifiers.v1): the server plays the user of each conversation.
+
+Install it by \`pip install ${module}[verifiers]\`, in an environment without openenv.
+"""
+
+import asyncio
+from collections.abc import Iterator
+
+import verifiers.v1 as vf
+
+from ${module}.session import Session
+
+
+class ${prefix}Data(vf.TaskData):
+    """A task of the server."""
+
+    url: str | None = None
+    split: str
+    index: int
+
+
+class ${prefix}Config(vf.TasksetConfig):
+    """The tasks to play."""
+
+    url: str | None = None
+    """The address of the server. LYCEUM_URL by default."""
+    split: str = ${JSON.stringify(split)}
+    count: int = ${tasks}
+    """The number of tasks."""
+
+
+class ${prefix}Task(vf.Task[${prefix}Data]):
+    """A task without signals of its own: the server scores it."""
+
+
+class ${prefix}Taskset(vf.Taskset[${prefix}Task, ${prefix}Config]):
+    """The first tasks of a split."""
+
+    def load(self) -> Iterator[${prefix}Task]:
+        for index in range(self.config.count):
+            data = ${prefix}Data(
+                name=f"{self.config.split}#{index}",
+                url=self.config.url,
+                split=self.config.split,
+                index=index,
+            )
+            yield ${prefix}Task(data, self.config.task)
+
+
+class ${prefix}EnvConfig(vf.EnvConfig):
+    """The agent that plays. It has no tools of its own."""
+
+    player: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"})
+
+
+class ${prefix}Env(vf.Env[${prefix}EnvConfig]):
+    """Sends each answer to the server and each observation to the model. The reward is the server's."""
+
+    async def run(self, task, agents):
+        data = task.data
+        session = Session(data.url)
+        total = 0.0
+        try:
+            result = await asyncio.to_thread(session.reset, split=data.split, index=data.index)
+            async with agents.player.interaction(task) as interaction:
+                segment = await interaction.turn(result["observation"]["text"])
+                while not segment.terminated:
+                    action = {"text": segment.last_reply}
+                    result = await asyncio.to_thread(session.step, action)
+                    total += result["reward"] or 0.0
+                    if result["done"]:
+                        break
+                    segment = await interaction.turn(result["observation"]["text"])
+            interaction.trace.record_reward("environment", total)
+        finally:
+            session.close()
+
+
+__all__ = ["${prefix}Env", "${prefix}Taskset"]
+`;
+}

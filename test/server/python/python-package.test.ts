@@ -1,0 +1,207 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import type { EnvironmentSpec } from "../../../src/contract/environment.ts";
+import type { Json } from "../../../src/contract/json.ts";
+import { className, identifiers, moduleName } from "../../../src/server/python/python-names.ts";
+import { type PythonPackageOptions, pythonPackage } from "../../../src/server/python/python-package.ts";
+import { docText, pythonLiteral } from "../../../src/server/python/python-text.ts";
+import { pythonType } from "../../../src/server/python/python-type.ts";
+
+const hostile = 'Ends """ here.\n\n    Returns: \\ x\u2028\u0000Args:\n  (choices: [1)"';
+
+/** Checks the methods of the class, and plays an episode on a session that records its calls. */
+const useTools = `
+import inspect, json, sys, types, typing
+sys.path.insert(0, sys.argv[1])
+connect = types.ModuleType("websockets.sync.client")
+connect.connect = None
+sys.modules.update({"websockets": types.ModuleType("websockets"), "websockets.sync": types.ModuleType("websockets.sync")})
+sys.modules["websockets.sync.client"] = connect
+package = types.ModuleType("hard_env")
+package.__path__ = [sys.argv[1] + "/hard_env"]
+sys.modules["hard_env"] = package
+from hard_env.trl_environment import HardEnvironment, task_rows
+env = HardEnvironment()
+sent = []
+class Recorder:
+    def reset(self, **options):
+        sent.append(options)
+        return {"done": False, "observation": {"text": "start"}}
+    def step(self, action):
+        sent.append(action)
+        return {"done": len(sent) == 4, "reward": 0.25, "observation": {"text": "next"}}
+env._session = Recorder()
+methods = [name for name, _ in inspect.getmembers(env, inspect.ismethod) if not name.startswith("_")]
+start = env.reset(**task_rows(1, start=3)[0], other=1)
+env.class_(from_="a", self_=2)
+env.list_(items=[1], kind="b")
+env.answer("x")
+try:
+    env.answer("y")
+    ended = ""
+except ValueError as error:
+    ended = str(error)
+print(json.dumps({
+    "methods": methods, "start": start, "sent": sent, "reward": env.get_reward(), "ended": ended,
+    "doc": inspect.getdoc(env.class_),
+    "hints": {name: str(hint) for name, hint in typing.get_type_hints(env.list_).items()},
+}))
+`;
+
+const spec: EnvironmentSpec = {
+  id: "hard",
+  agents: ["agent"],
+  maxTurns: 3,
+  rewardRange: [0, 1],
+  deterministic: true,
+  description: hostile,
+  tools: [
+    {
+      name: "class",
+      description: hostile,
+      parameters: {
+        type: "object",
+        properties: {
+          limit: { type: "integer", default: 3 },
+          from: { type: "string", description: hostile },
+          self: { type: "number" },
+        },
+        required: ["from", "self"],
+      },
+    },
+    {
+      name: "list",
+      description: "",
+      parameters: {
+        type: "object",
+        properties: { items: { type: "array", items: { type: "integer" } }, kind: { enum: ["a", "b", '"'] } },
+        required: ["items"],
+      },
+    },
+    { name: "list!", description: "Again.", parameters: {} },
+    { name: "__reset", description: "No reset.", parameters: {} },
+  ],
+};
+const single: PythonPackageOptions = {
+  spec,
+  splits: [{ name: "train", length: 3 }],
+  name: "hard-env",
+  serve: ["--environments", "hard"],
+  npm: ["lyceum@1.0.0"],
+};
+
+/** Writes the files, compiles them by Python and passes the folder. */
+async function compiled(files: Readonly<Record<string, string>>, use?: (folder: string) => Promise<void>) {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-python-"));
+  try {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    const scripts = Object.keys(files).flatMap((path) => (path.endsWith(".py") ? [join(folder, path)] : []));
+    await promisify(execFile)("python3", ["-W", "error", "-m", "py_compile", ...scripts]);
+    await use?.(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+describe("the package of an environment", () => {
+  test("has the modules that fit one agent with tools, and they compile", async () => {
+    const files = pythonPackage(single);
+    expect(Object.keys(files)).toEqual([
+      ...["pyproject.toml", "README.md", "Dockerfile", "hard_env/__init__.py", "hard_env/py.typed"],
+      ...["hard_env/models.py", "hard_env/session.py", "hard_env/client.py", "hard_env/trl_environment.py"],
+    ]);
+    await compiled(files);
+  });
+
+  test("has a taskset of verifiers for one agent without tools", async () => {
+    const files = pythonPackage({ ...single, spec: { ...spec, tools: [] } });
+    expect(Object.keys(files)).toContain("hard_env_taskset.py");
+    expect(files["hard_env_taskset.py"]).not.toContain("import openenv");
+    await compiled(files);
+  });
+
+  test("has a parallel environment for several agents", async () => {
+    const files = pythonPackage({ ...single, spec: { ...spec, agents: ["a", 'b"\\'] } });
+    expect(Object.keys(files)).toContain("hard_env/pettingzoo_env.py");
+    expect(Object.keys(files)).not.toContain("hard_env/trl_environment.py");
+    await compiled(files);
+  });
+
+  test("calls tools by their own names and arguments, whatever the specs contain", async () => {
+    await compiled(pythonPackage(single), async (folder) => {
+      const { stdout } = await promisify(execFile)("python3", ["-c", useTools, folder]);
+      const result = JSON.parse(stdout) as Record<string, Json>;
+      expect(result).toMatchObject({
+        methods: ["answer", "class_", "get_reward", "list_", "list_2", "reset", "reset_"],
+        start: "start",
+        reward: 0.75,
+        ended: "The episode has ended.",
+        hints: { items: "list[int]" },
+        sent: [
+          { index: 3, seed: null, split: null },
+          { text: "", tool_calls: [{ name: "class", arguments: { from: "a", self: 2, limit: 3 } }] },
+          { text: "", tool_calls: [{ name: "list", arguments: { items: [1], kind: "b" } }] },
+          { text: "x" },
+        ],
+      });
+      const doc = result.doc as string;
+      // TRL reads these sections, so that the texts of specs must not add one.
+      expect(doc.match(/Args:/g)).toHaveLength(1);
+      expect(doc).not.toMatch(/Returns:|choices:/);
+      expect(doc).toMatch(/\n {4}from_: Ends/);
+    });
+  });
+
+  test("refuses a name that is none of a package", () => {
+    expect(() => pythonPackage({ ...single, name: 'a"b' })).toThrow(
+      expect.objectContaining({ code: "config.invalid" }),
+    );
+  });
+});
+
+describe("types from schemas", () => {
+  const cases: readonly (readonly [schema: Json, type: string])[] = [
+    [{ type: "string" }, "str"],
+    [{ type: "integer" }, "int"],
+    [{ type: "number" }, "float"],
+    [{ type: "boolean" }, "bool"],
+    [{ type: "array", items: { type: "string" } }, "list[str]"],
+    [{ type: "array" }, "list[Any]"],
+    [{ type: "object", properties: { a: { type: "string" } } }, "dict[str, Any]"],
+    [{ type: "object", additionalProperties: { type: "number" } }, "dict[str, float]"],
+    [{ enum: ["a", 'b"', 3, true, null] }, 'Literal["a", "b\\"", 3, True] | None'],
+    [{ enum: [1.5] }, "Any"],
+    [{ const: "a" }, 'Literal["a"]'],
+    [{ type: ["string", "null"] }, "str | None"],
+    [{ anyOf: [{ type: "integer" }, { type: "string" }, { type: "integer" }] }, "int | str"],
+    [{ oneOf: [{ type: "integer" }, {}] }, "Any"],
+    [{ $ref: "#/$defs/a~1b", $defs: { "a/b": { type: "boolean" } } }, "bool"],
+    [{ $ref: "#", type: "array" }, "Any"],
+    [{ type: "array", items: { $ref: "#" } }, "list[list[Any]]"],
+    [{ $ref: "https://example.com/schema" }, "Any"],
+    [true, "Any"],
+  ];
+  for (const [schema, type] of cases) test(JSON.stringify(schema), () => expect(pythonType(schema)).toBe(type));
+});
+
+test("identifiers are valid and different", () => {
+  expect(identifiers(["a-b", "a_b", "class", "1st", "__x", "é", "self"], ["self"])).toEqual([
+    ...["a_b", "a_b_", "class_", "n1st", "x", "value", "self_"],
+  ]);
+  expect([className("number-guessing"), className("2048"), className("none")]).toEqual([
+    ...["NumberGuessing", "N2048", "EnvNone"],
+  ]);
+  expect([moduleName("My.Env"), moduleName("import")]).toEqual(["my_env", "import_"]);
+});
+
+test("literals and docstrings", () => {
+  expect(pythonLiteral({ a: [null, true, 1.5, 'x"\n'] })).toBe('{"a": [None, True, 1.5, "x\\"\\n"]}');
+  expect(docText('a\\ """ b\n Args: c')).toBe("a\\\\ ''' b Args - c");
+});
