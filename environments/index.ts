@@ -5,6 +5,7 @@ import { codeEntry } from "./code/code.ts";
 import { conversationsEntry } from "./conversations/conversations.ts";
 import { debateEntry } from "./debate/debate.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
+import { harborEntry } from "./harbor/harbor.ts";
 import { kuhnPokerEntry } from "./kuhn-poker/kuhn-poker.ts";
 import { mathEntry } from "./math/math.ts";
 import { mathProblemsEntry } from "./math-problems/math-problems.ts";
@@ -35,6 +36,9 @@ export type { DebateOptions } from "./debate/debate-options.ts";
 export type { DebateResources } from "./debate/debate-resources.ts";
 export type { DebateTopic } from "./debate/debate-topic.ts";
 export { type Gsm8kOptions, gsm8kEntry, gsm8kEnvironment } from "./gsm8k/gsm8k.ts";
+export { type HarborOptions, harborEntry, harborEnvironment } from "./harbor/harbor.ts";
+export type { HarborTask } from "./harbor/harbor-task.ts";
+export type { HarborConfig } from "./harbor/task-config.ts";
 export {
   type KuhnPokerOptions,
   type KuhnPokerTask,
@@ -99,6 +103,7 @@ export const environments: EnvironmentRegistry = createEnvironmentRegistry([
   wordGuessingEntry,
   ticTacToeEntry,
   toolsEntry,
+  harborEntry,
   kuhnPokerEntry,
   writingEntry,
   conversationsEntry,

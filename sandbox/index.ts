@@ -1,4 +1,14 @@
 export { type CreateSandboxOptions, createSandbox, type SandboxChoice } from "./create-sandbox.ts";
+export type { ImageBuild } from "./docker/workspace/build-image.ts";
+export { openWorkspaces, type Workspaces } from "./docker/workspace/open-workspaces.ts";
+export type { Command, CommandResult } from "./docker/workspace/run-command.ts";
+export { folderEntries, type TarEntry } from "./docker/workspace/tar.ts";
+export {
+  TooManyChanges,
+  type Workspace,
+  type WorkspaceLimits,
+  type WorkspaceOptions,
+} from "./docker/workspace/workspace.ts";
 export type {
   CallCase,
   CapturedOutput,

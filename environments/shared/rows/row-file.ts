@@ -41,7 +41,11 @@ export function anySplitOfOneFile<Task>(
   definition: EnvironmentDefinition<Task>,
   path: string | undefined,
 ): EnvironmentDefinition<Task> {
-  if (!isOneFile(path)) return definition;
+  return isOneFile(path) ? anySplit(definition) : definition;
+}
+
+/** Returns a definition that accepts any split name. An unknown split, such as `test`, then means its first one. */
+export function anySplit<Task>(definition: EnvironmentDefinition<Task>): EnvironmentDefinition<Task> {
   const { splits, tasks } = definition;
   return {
     ...definition,

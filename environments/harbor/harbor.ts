@@ -1,0 +1,121 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { openWorkspaces, type Workspaces } from "../../sandbox/index.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { type Message, textMessage } from "../../src/contract/message.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { sharedResource } from "../../src/core/environment/shared-resource.ts";
+import { callMessage } from "../../src/core/tools/call-message.ts";
+import { toolProtocols } from "../../src/core/tools/tool-message.ts";
+import { anySplit } from "../shared/rows/row-file.ts";
+import { HarborEpisode } from "./harbor-episode.ts";
+import { type HarborTask, readHarborTasks } from "./harbor-task.ts";
+import { harborTools } from "./harbor-tools.ts";
+
+const description = "Harbor task folders: an agent with a shell in a container, judged by the task's own tests.";
+
+const instruction =
+  "You work in a container, with the tools bash, write_file and read_file. Do the task. When it is done, answer without " +
+  "a call: tests then check the files that you leave. Processes in the background are stopped.";
+
+const schema = z.strictObject({
+  path: z.string().min(1).optional().describe("A task folder, or a folder that contains task folders."),
+  maxTurns: z.int().min(1).max(1_000).default(30).describe("The maximum number of messages of the agent."),
+  commandSeconds: z.number().min(0.1).max(3_600).default(120).describe("The timeout of one command, in seconds."),
+  outputCharacters: z
+    .int()
+    .min(100)
+    .max(200_000)
+    .default(8_000)
+    .describe("The maximum length of a command's output. The rest is cut off."),
+  network: z
+    .boolean()
+    .default(true)
+    .describe("Whether tasks that ask for the network get it. false turns it off for all tasks."),
+  minimumReward: z.number().default(0).describe("The lowest reward of the tasks. Lower ones count as this."),
+  maximumReward: z.number().default(1).describe("The highest reward of the tasks. Higher ones count as this."),
+  protocol: z
+    .enum(toolProtocols)
+    .default("native")
+    .describe(
+      "The format of tool calls: tags in the text (tagged), or the format of the model's chat template (native).",
+    ),
+});
+
+/** The options of the Harbor environment. The schema describes each one. */
+export type HarborOptions = z.output<typeof schema>;
+
+/**
+ * Creates the environment of Harbor task folders. An agent gets a task's instruction and works with a shell in a
+ * container of the task's image. When it answers without a call, and at the end of its turns or its time, the task's
+ * tests run in a new container on the files that it left, and the reward is what they write. What the agent does wrong
+ * earns the lowest reward. If the engine fails, the episode is unscored. Throws `config.invalid` for invalid options.
+ * `tasks` rejects with `data.not-found` and `data.malformed`.
+ */
+export function harborEnvironment(options: Partial<HarborOptions> = {}): EnvironmentDefinition<HarborTask> {
+  const parsed = parseEnvironmentOptions("harbor", schema, options);
+  const { path, maxTurns, commandSeconds, network, protocol } = parsed;
+  const rewardRange = [parsed.minimumReward, parsed.maximumReward] as const;
+  const settings = { root: resolve(path ?? "."), commandSeconds, network, rewardRange };
+  const workspaces = sharedResource<Workspaces>(() => openWorkspaces());
+  const environment = defineEnvironment<HarborTask, undefined, HarborEpisode>({
+    id: "harbor",
+    description,
+    splits: ["train"],
+    tasks: () => (path === undefined ? Promise.reject(noPath()) : readHarborTasks(path)),
+    maxTurns,
+    rewardRange,
+    deterministic: false,
+    open: async () => new HarborEpisode(await workspaces(), settings),
+    reset: async ({ task, opened, signal }) => {
+      await opened.begin(task, signal);
+      return [textMessage("system", instruction), textMessage("user", task.instruction)];
+    },
+    tools: [harborTools],
+    toolProtocol: protocol,
+    toolLimits: { callMs: 1000 * commandSeconds + 60_000, resultCharacters: parsed.outputCharacters },
+    afterCalls: ({ turnsLeft }) => (turnsLeft === 1 ? "One message is left." : undefined),
+    step: async ({ opened, signal }) => {
+      const { reward, output } = await opened.verify(signal);
+      return { reward, info: { tests: output } };
+    },
+    demonstrate: (task) => demonstration(task, maxTurns),
+  });
+  return anySplit(environment);
+}
+
+/** Returns the messages that run a task's solution, or undefined if it has none or they are too many. */
+function demonstration({ solution, config }: HarborTask, maxTurns: number): readonly (string | Message)[] | undefined {
+  if (solution === undefined || maxTurns < 2) return undefined;
+  const script = solution["solve.sh"]!;
+  const exports = Object.entries(config.solutionEnvironment).map(
+    ([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`,
+  );
+  const isAlone = Object.keys(solution).length === 1 && !/\$0|BASH_SOURCE|\/solution/.test(script);
+  if (isAlone) return [callMessage(["bash", { command: exports.join("") + script }]), "Done."];
+  const files = Object.entries(solution).map(
+    ([path, content]) => ["write_file", { path: `/solution/${path}`, content }] as const,
+  );
+  const messages = files.map((call) => callMessage(call));
+  if (messages.length + 2 > maxTurns) return undefined;
+  return [...messages, callMessage(["bash", { command: `${exports.join("")}bash /solution/solve.sh` }]), "Done."];
+}
+
+function noPath(): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: 'The environment "harbor" has no built-in tasks.',
+    hint: "Give the path of a task folder, or of a folder of them, such as path: tasks.",
+  });
+}
+
+/** The registry entry of the Harbor environment. */
+export const harborEntry: EnvironmentEntry = {
+  id: "harbor",
+  description,
+  options: schema,
+  neverFromLog: ["path"],
+  create: (options) => harborEnvironment(options),
+};

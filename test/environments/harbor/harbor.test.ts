@@ -1,0 +1,206 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import Docker from "dockerode";
+import { describe, expect, test } from "vitest";
+import { harborEnvironment } from "../../../environments/index.ts";
+import { ownerLabel } from "../../../sandbox/docker/container.ts";
+import { removeOrphans } from "../../../sandbox/docker/orphans.ts";
+import { currentOwner } from "../../../sandbox/docker/owner.ts";
+import type { Episode } from "../../../src/contract/episode.ts";
+import type { Message } from "../../../src/contract/message.ts";
+import type { Reward } from "../../../src/contract/reward.ts";
+import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { EnvironmentPool } from "../../../src/core/rollout/environment-pool.ts";
+import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
+import { callMessage } from "../../../src/core/tools/call-message.ts";
+import { checkEnvironment } from "../../../src/entry-points/testing.ts";
+import { missing, plainTest, writeTask } from "./harbor-tasks.ts";
+
+const docker = new Docker();
+
+async function left(): Promise<{ containers: number; images: number }> {
+  const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`] };
+  const containers = await docker.listContainers({ all: true, filters });
+  const images = await docker.listImages({ filters });
+  return { containers: containers.length, images: images.length };
+}
+
+type Files = Parameters<typeof writeTask>[0];
+type Options = Parameters<typeof harborEnvironment>[0];
+
+/** Plays commands, one a message, and then an answer. */
+async function play(
+  commands: readonly (string | Message)[],
+  files: Files = {},
+  options: Options = {},
+): Promise<Episode> {
+  const environment = harborEnvironment({ path: writeTask(files), ...options });
+  const messages = commands.map((command) =>
+    typeof command === "string" ? callMessage(["bash", { command }]) : command,
+  );
+  const task = await (await environment.tasks("test")).get(0);
+  await using pool = new EnvironmentPool(environment);
+  const policies = scriptedPolicy([...messages, "Done."]);
+  return rolloutEpisode({ environment: pool, task, policies, seed: 1 });
+}
+
+async function rewardOf(...parameters: Parameters<typeof play>): Promise<Reward> {
+  return (await play(...parameters)).agents.agent!.reward;
+}
+
+const judge = "printf '#!/bin/sh\\necho 1 > /logs/verifier/reward.txt'";
+
+/** Ways to a reward without the answer, as commands of the agent. */
+const attacks: Readonly<Record<string, string>> = {
+  "a background process": "(while :; do mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; done) & true",
+  "a replaced shell": `${judge} > /tmp/b; chmod 755 /tmp/b; mv /tmp/b /bin/bash`,
+  "a replaced program": "printf '#!/bin/sh\\necho 42' > /tmp/c; chmod 755 /tmp/c; mv /tmp/c /bin/cat",
+  "a link for the folder": "mkdir -p /logs /app/v; ln -s /app/v /logs/verifier; echo 1 > /app/v/reward.json",
+  "a link for the logs": "mkdir -p /app/v/verifier; ln -s /app/v /logs; echo 1 > /app/v/verifier/reward.json",
+  "a reward beforehand": "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.json",
+  "a start file": "echo 'echo 1 > /logs/verifier/reward.json' > /root/.bashrc; cp /root/.bashrc /root/.profile",
+  "a link for the tests": "ln -s /app /tests",
+};
+
+const solved = "echo 42 > /app/answer.txt";
+
+describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeout: 60_000 }, () => {
+  test("the solution earns the highest reward, an idle agent the lowest, and nothing is left behind", async () => {
+    const environment = harborEnvironment({ path: writeTask() });
+    const task = await (await environment.tasks("test")).get(0);
+    {
+      await using pool = new EnvironmentPool(environment);
+      const rewardBy = async (policies: Parameters<typeof rolloutEpisode>[0]["policies"]): Promise<Reward> =>
+        (await rolloutEpisode({ environment: pool, task, policies, seed: 1 })).agents.agent!.reward;
+      expect(await rewardBy(demonstrationPolicy({ environment }))).toMatchObject({
+        value: 1,
+        components: { reward: 1 },
+      });
+      expect(await rewardBy(scriptedPolicy(["I do not know."]))).toMatchObject({ status: "scored", value: 0 });
+      expect((await left()).images).toBe(1);
+    }
+    expect(await left()).toEqual({ containers: 0, images: 0 });
+  });
+
+  test("passes the conformance suite", async () => {
+    const { problems } = await checkEnvironment(harborEnvironment({ path: writeTask() }), { tasks: 1, episodes: 1 });
+    expect(problems).toEqual([]);
+  });
+
+  test("the tests see the agent's changes: new, changed and deleted files and folders", async () => {
+    const reward = await rewardOf(
+      ["mkdir -p /app/a/b /data; echo x > /app/a/b/c; rm /app/start.txt; ln -s c /app/a/b/l"],
+      {
+        "tests/test.sh": `#!/bin/bash
+[ "$(cat /app/a/b/l)" = x ] && [ ! -e /app/start.txt ] && [ -d /data ] && echo 1 > /logs/verifier/reward.txt`,
+      },
+    );
+    expect(reward).toMatchObject({ value: 1 });
+  });
+
+  test("reward.json has the components", async () => {
+    const files = {
+      "tests/test.sh": `#!/bin/bash\necho '{"reward": 0.5, "style": 0.25}' > /logs/verifier/reward.json`,
+    };
+    expect(await rewardOf([], files)).toMatchObject({ value: 0.5, components: { reward: 0.5, style: 0.25 } });
+  });
+
+  test("an agent cannot write its reward or change the tests", async () => {
+    const environment = harborEnvironment({ path: writeTask() });
+    const task = await (await environment.tasks("test")).get(0);
+    await using pool = new EnvironmentPool(environment);
+    const earned = await Promise.all(
+      Object.entries(attacks).map(async ([name, command]) => {
+        const policies = scriptedPolicy([callMessage(["bash", { command }]), "Done."]);
+        const episode = await rolloutEpisode({ environment: pool, task, policies, seed: 1 });
+        const { reward } = episode.agents.agent!;
+        return [name, reward.status === "scored" ? reward.value : reward.reason];
+      }),
+    );
+    expect(Object.fromEntries(earned)).toEqual(Object.fromEntries(Object.keys(attacks).map((name) => [name, 0])));
+  });
+
+  test.each([
+    ["a huge file", "head -c 100000000 /dev/zero > /logs/verifier/reward.txt"],
+    ["a link", "echo 1 > /tmp/one; ln -s /tmp/one /logs/verifier/reward.txt"],
+  ])("tests that write %s give the lowest reward, with a reason", async (_, command) => {
+    const reward = await rewardOf([], { "tests/test.sh": `#!/bin/bash\n${command}\n` });
+    expect(reward, JSON.stringify(reward)).toMatchObject({
+      status: "scored",
+      value: 0,
+      failure: { name: "VerifierFailure" },
+    });
+  });
+
+  test("the limits stop commands, tests and files, and count as the agent's failures", async () => {
+    const slow = await play(["sleep 60", solved], {}, { commandSeconds: 1 });
+    expect(slow.agents.agent!.reward).toMatchObject({ value: 1 });
+    expect(JSON.stringify(slow)).toContain("took too long");
+    const [endless, large, late] = [
+      await rewardOf([], { "tests/test.sh": "#!/bin/bash\nsleep 60", "task.toml": "[verifier]\ntimeout_sec = 1" }),
+      await rewardOf(["head -c 3000000 /dev/zero > /app/zeros", solved], {
+        "task.toml": '[environment]\nstorage = "1M"',
+      }),
+      await rewardOf(["sleep 60", solved], { "task.toml": "[agent]\ntimeout_sec = 1" }),
+    ];
+    expect(endless).toMatchObject({ value: 0, failure: { message: "The tests took longer than 1 s." } });
+    expect(large).toMatchObject({ value: 0, failure: { message: "The changed files are too large." } });
+    expect(late).toMatchObject({ status: "scored", value: 0 });
+  });
+
+  test("memory, processes and the network are limited", async () => {
+    const files = { "task.toml": "[environment]\nmemory_mb = 64" };
+    const hungry = "python3 -c 'x = bytearray(500_000_000)' && echo 42 > /app/answer.txt";
+    expect(await rewardOf([hungry], files)).toMatchObject({ value: 0 });
+    const online = `python3 -c 'import socket; print(len(socket.if_nameindex()))' > /app/answer.txt`;
+    const tests = plainTest.replace("42", "1");
+    expect(await rewardOf([online], { "tests/test.sh": tests })).toMatchObject({ value: 1 });
+  });
+
+  test("a build that fails leaves the episode unscored", async () => {
+    const episode = await play([], { "environment/Dockerfile": "FROM lyceum-shell\nRUN exit 3\n" });
+    expect(episode.agents.agent!.reward.status).toBe("unscored");
+    expect(await left()).toEqual({ containers: 0, images: 0 });
+  });
+
+  test.each(["build", "command"])("an episode that is aborted during its %s leaves nothing behind", async (what) => {
+    const environment = harborEnvironment({ path: writeTask() });
+    const task = await (await environment.tasks("test")).get(0);
+    const stop = new AbortController();
+    {
+      await using pool = new EnvironmentPool(environment);
+      const policies = scriptedPolicy(() => callMessage(["bash", { command: "sleep 60" }]));
+      const playing = rolloutEpisode({ environment: pool, task, policies, seed: 1, signal: stop.signal });
+      if (what === "command") {
+        const top = async (): Promise<string> => {
+          const [container] = await docker.listContainers({ filters: { label: [ownerLabel], status: ["running"] } });
+          return container === undefined ? "" : JSON.stringify(await docker.getContainer(container.Id).top());
+        };
+        await expect.poll(top, { timeout: 20_000 }).toContain("sleep 60");
+      } else {
+        await expect.poll(async () => (await left()).containers, { timeout: 20_000, interval: 10 }).toBe(1);
+      }
+      stop.abort();
+      await playing.catch(() => undefined);
+    }
+    expect(await left()).toEqual({ containers: 0, images: 0 });
+  });
+
+  test("what a killed process leaves behind is removed by the next one", async () => {
+    const program = join(import.meta.dirname, "killed-program.ts");
+    const child = spawn(process.execPath, [program, writeTask()], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const owned = async (): Promise<number> => {
+      const filters = { label: [ownerLabel] };
+      const all = [...(await docker.listContainers({ all: true, filters })), ...(await docker.listImages({ filters }))];
+      return all.filter(({ Labels }) => (JSON.parse(Labels[ownerLabel]!) as { pid: number }).pid === child.pid).length;
+    };
+    expect(await owned()).toBe(2);
+    await removeOrphans(docker);
+    expect(await owned()).toBe(0);
+  });
+});
