@@ -9,9 +9,10 @@ import { addExportPythonCommand, type ExportPythonCommands } from "./export-pyth
 import { addHelpExamples } from "./help-examples.ts";
 import { helpLayout } from "./help-layout.ts";
 import { addMigrateCommand, type MigrateCommands } from "./migrate-program.ts";
-import { addCollectAliases, addEnvironmentAlias, addServeRefusal, addTrainAliases } from "./old-flag-options.ts";
+import { addCollectAliases, addEnvironmentAlias, addTrainAliases } from "./old-flag-options.ts";
 import { addOverrideOptions } from "./override-options.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
+import { addServeCommand, type ServeCommands } from "./serve-program.ts";
 import { addViewCommand, type ViewCommands } from "./view-program.ts";
 
 const devices: readonly Device[] = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
@@ -120,7 +121,8 @@ export interface Commands
     MigrateCommands,
     CheckCommands,
     CaptureCommands,
-    ExportPythonCommands {
+    ExportPythonCommands,
+    ServeCommands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
@@ -239,7 +241,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
   addCaptureCommand(program, commands, shared);
   addViewCommand(program, commands, { positive });
   addMigrateCommand(program, commands);
-  addServeRefusal(program);
+  addServeCommand(program, commands, { positive, append });
 
   program
     .command("export")

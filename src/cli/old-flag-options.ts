@@ -51,20 +51,3 @@ export function addTrainAliases(command: Command): void {
     command.addOption(new Option(`${flag} <value...>`, note).argParser(refuse).hideHelp());
   }
 }
-
-/** Adds a `serve` command that throws an error with an alternative. */
-export function addServeRefusal(program: Command): void {
-  program
-    .command("serve", { hidden: true })
-    .description("not available: Lyceum does not serve environments")
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .helpOption(false)
-    .action(() => {
-      throw new LyceumError({
-        code: "config.invalid",
-        message: "Lyceum does not serve environments over a network.",
-        hint: "Name the environment in the command that uses it: lyceum eval --env math, lyceum collect --env math, or environment.id of a config for lyceum train.",
-      });
-    });
-}

@@ -21,6 +21,7 @@ import { type Interruption, listenForInterrupt } from "./interrupt.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
 import { packageVersion } from "./package-version.ts";
 import { resumeCommand } from "./resume-command.ts";
+import type { ServeArguments } from "./serve-program.ts";
 import type { ViewArguments } from "./view-program.ts";
 
 /**
@@ -51,6 +52,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       rescore,
       view,
       capture,
+      serve,
       migrate,
       info,
     },
@@ -195,6 +197,12 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     const { captureCommand } = await import("./capture-command.ts");
     const { signal } = interruption;
     await captureCommand(args, { catalog: await openCatalog(), output: stdout, environment: process.env, signal });
+  }
+
+  async function serve(args: ServeArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { serveCommand } = await import("./serve-command.ts");
+    await serveCommand(args, { output: stdout, environment: process.env, signal: interruption.signal });
   }
 
   async function migrate(args: MigrateArguments): Promise<void> {

@@ -15,6 +15,11 @@ export type { RemoteTask } from "../server/client/remote-instance.ts";
 export type { RemoteOptions } from "../server/client/remote-options.ts";
 export { type GrpcServices, grpcHandler } from "../server/grpc/grpc-handler.ts";
 export { type GrpcServer, type GrpcServerOptions, serveGrpc } from "../server/grpc/serve-grpc.ts";
+export {
+  type EnvironmentServer,
+  type EnvironmentServerOptions,
+  serveEnvironments,
+} from "../server/http/serve-environments.ts";
 export type { EnvironmentModule, OpenedEnvironments } from "../server/session/environment-module.ts";
 export type {
   EnvironmentRunner,

@@ -95,12 +95,6 @@ describe("mrlm train --resume CHECKPOINT", () => {
 });
 
 describe("flags without a counterpart", () => {
-  it("a server is refused with a clear error", async () => {
-    const { code, stderr } = await run("serve --environments code,math,debate --port 50051", await emptyFolder());
-    expect(code).toBe(2);
-    expect(stderr).toContain("does not serve environments over a network");
-  });
-
   it.each(
     oldFlags.filter(({ command, now }) => command === "train" && now === undefined),
   )("$flag is refused with the reason", async ({ flag, note }) => {

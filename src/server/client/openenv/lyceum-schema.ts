@@ -44,6 +44,16 @@ export const observationsSchema: z.ZodType = z.record(
   }),
 );
 
+/** The actions of agents, as a Lyceum client sends them. */
+export const actionsSchema: z.ZodType = z.record(
+  z.string(),
+  z.object({
+    message,
+    finish: z.enum(["stop", "length", "tool-calls", "error"]),
+    parseErrors: z.array(z.object({ message: z.string(), text: z.string() })).optional(),
+  }),
+);
+
 /** The result of a step for one agent, as a Lyceum server sends it. */
 export const agentStepSchema: z.ZodType = z.object({
   reward: reward.optional(),

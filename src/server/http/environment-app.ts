@@ -1,0 +1,66 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import {
+  addEnvironmentRoutes,
+  type EnvironmentEndpoint,
+  environmentEndpoint,
+  failedRequest,
+} from "../openenv/environment-routes.ts";
+import { openApiDocument } from "../openenv/openapi.ts";
+import { addTaskRoutes } from "../openenv/task-routes.ts";
+import type { SessionHost } from "../session/session-host.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+
+/** The HTTP routes of an environment server, and the endpoints behind its WebSockets. */
+export interface EnvironmentApp {
+  readonly app: Hono;
+  /** Returns the endpoint of an environment, or of the first one. Undefined for an unknown name. */
+  endpointOf(name: string | undefined): EnvironmentEndpoint | undefined;
+}
+
+/** Creates the routes of an environment server. Authorization is the server's. */
+export function environmentApp(options: {
+  readonly host: SessionHost;
+  readonly metrics: ServerMetrics;
+  readonly version: string;
+  readonly maxMessageBytes: number;
+}): EnvironmentApp {
+  const { host, metrics, version, maxMessageBytes } = options;
+  const { environments } = host.runner;
+  const endpoints = new Map(
+    environments.map((environment) => [environment.name, environmentEndpoint(host, environment)]),
+  );
+  const first = endpoints.values().next().value;
+  const names = [...endpoints.keys()];
+  const app = new Hono();
+  app.use(bodyLimit({ maxSize: maxMessageBytes }));
+  app.use(async (context, next) => {
+    const started = performance.now();
+    await next();
+    const failed = context.res.status >= 400;
+    metrics.answered({ kind: "http", ms: performance.now() - started, failed });
+  });
+  app.onError(failedRequest);
+  app.get("/health", (context) => context.json({ status: "healthy" }));
+  app.get("/ready", (context) =>
+    host.isOpen
+      ? context.json({ status: "ready", active_sessions: host.activeSessions, max_sessions: host.maxSessions })
+      : context.json({ status: "draining", active_sessions: host.activeSessions }, 503),
+  );
+  app.get("/metrics", async (context) => context.text(await metrics.text()));
+  app.get("/openapi.json", (context) => context.json(openApiDocument({ version, names })));
+  app.get("/list_environments", (context) => context.json(names));
+  for (const endpoint of endpoints.values()) {
+    const { environment } = endpoint;
+    const prefix = `/${encodeURIComponent(environment.name)}`;
+    if (endpoint === first) addEnvironmentRoutes(app, { endpoint, prefix: "" });
+    addEnvironmentRoutes(app, { endpoint, prefix });
+    for (const base of ["", prefix]) addTaskRoutes(app, { host, environment, prefix: base });
+    app.get(`${prefix}/health`, (context) => context.json({ status: "healthy" }));
+    app.get(`${prefix}/openapi.json`, (context) =>
+      context.json(openApiDocument({ version, names: [environment.name] })),
+    );
+    app.get(`${prefix}/list_environments`, (context) => context.json([environment.name]));
+  }
+  return { app, endpointOf: (name) => (name === undefined ? first : endpoints.get(name)) };
+}

@@ -1,0 +1,172 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { type WebSocket, WebSocketServer } from "ws";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { serveSocket } from "../openenv/socket.ts";
+import type { SessionHost } from "../session/session-host.ts";
+import { foreignRequest, isLoopback } from "./allowed-origin.ts";
+import { environmentApp } from "./environment-app.ts";
+import { watchConnections } from "./heartbeat.ts";
+import { serverMetrics } from "./server-metrics.ts";
+import { tokenCheck } from "./token.ts";
+
+/** The options of {@link serveEnvironments}. */
+export interface EnvironmentServerOptions {
+  /** The sessions to serve. The server does not close the host. */
+  readonly host: SessionHost;
+  /** The port. 0, the default, chooses a free one. */
+  readonly port?: number;
+  /** The address to listen on. `127.0.0.1` by default, which only programs on this machine reach. */
+  readonly hostname?: string;
+  /** The token that clients send as `Authorization: Bearer`. Without it, every client that reaches the port is served. */
+  readonly token?: string;
+  /** The certificate and its key in PEM. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** The maximum size of a message in bytes. 100 MB by default, as in OpenEnv's clients. */
+  readonly maxMessageBytes?: number;
+  /** The time in milliseconds between signs of life of a connection. 20 seconds by default. */
+  readonly heartbeatMs?: number;
+  /** The version that `/openapi.json` states. */
+  readonly version?: string;
+}
+
+/** A running server of environments. */
+export interface EnvironmentServer extends AsyncDisposable {
+  /** Such as `http://127.0.0.1:8000`. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends the server and its connections. A second call has no effect. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves environments by OpenEnv's protocol (version 0.10): a WebSocket for each episode at `/ws`, the HTTP routes, the
+ * Task API and tools by MCP, and `/health`, `/ready` and `/metrics`. The first environment is at the root, and each one
+ * is under its name. Throws `config.invalid` if the port is in use, and for an address that other machines reach
+ * without a token.
+ *
+ * @example
+ * import { numberGuessingEnvironment } from "lyceum/environments";
+ * import { createSessionHost, localRunner, remoteEnvironment, serveEnvironments } from "lyceum/server";
+ * const runner = await localRunner([{ name: "guess", definition: numberGuessingEnvironment() }]);
+ * await using host = createSessionHost(runner);
+ * await using server = await serveEnvironments({ host });
+ * const remote = await remoteEnvironment(server.url);
+ * remote.spec.id; // => "number-guessing"
+ */
+export async function serveEnvironments(options: EnvironmentServerOptions): Promise<EnvironmentServer> {
+  const { host, port = 0, hostname = "127.0.0.1", token, tls, maxMessageBytes = 100 * 1024 * 1024 } = options;
+  const local = isLoopback(hostname);
+  if (!local && token === undefined) throw needsToken(hostname);
+  const metrics = serverMetrics(host);
+  const { app, endpointOf } = environmentApp({ host, metrics, version: options.version ?? "0.0.0", maxMessageBytes });
+  const allowed = tokenCheck(token);
+  const handle = getRequestListener(app.fetch);
+
+  /** Returns the status of a refused request. Undefined if it is allowed. */
+  const refusal = (request: IncomingMessage): 401 | 403 | undefined => {
+    const path = request.url?.split("?")[0];
+    const foreign = local && token === undefined ? foreignRequest(request) : undefined;
+    if (foreign !== undefined) {
+      metrics.refused(foreign);
+      return 403;
+    }
+    if (path === "/health" || path === "/ready" || allowed(request.headers.authorization)) return undefined;
+    metrics.refused("token");
+    return 401;
+  };
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const status = refusal(request);
+    if (status === undefined) return void handle(request, response);
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ detail: refusalText[status] }));
+  };
+  const server: Server = tls === undefined ? createServer(onRequest) : createSecureServer({ ...tls }, onRequest);
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    const status = refusal(request);
+    if (status !== undefined) return refuseUpgrade(socket, status);
+    const target = socketTarget(request.url ?? "", endpointOf);
+    if (target === undefined) return refuseUpgrade(socket, 404);
+    sockets.handleUpgrade(request, socket, head, (client: WebSocket) => {
+      const { endpoint, kind, sessionId } = target;
+      serveSocket(client, {
+        ...{ host, kind, rpc: endpoint.rpc, keepsSession: sessionId !== undefined },
+        open: async (signal) => (sessionId === undefined ? endpoint.open(signal) : endpoint.find(sessionId)),
+        onAnswer: ({ type, ms, failed }) => metrics.answered({ kind: `ws-${type}`, ms, failed }),
+      });
+    });
+  });
+  const heartbeat = watchConnections(sockets, options.heartbeatMs ?? 20_000);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => reject(cannotListen({ hostname, port, cause })));
+    server.listen(port, hostname, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= new Promise((resolve) => {
+      clearInterval(heartbeat);
+      for (const client of sockets.clients) client.terminate();
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return closed;
+  };
+  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return {
+    url: `${tls === undefined ? "http" : "https"}://${name}:${address.port}`,
+    port: address.port,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+const refusalText = {
+  401: "The request has no valid token. Send it as Authorization: Bearer.",
+  403: "This server answers only programs on its own machine. Start it with a token to serve others.",
+} as const;
+
+function refuseUpgrade(socket: Duplex, status: 401 | 403 | 404): void {
+  const reason = { 401: "Unauthorized", 403: "Forbidden", 404: "Not Found" }[status];
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+/** Returns what a WebSocket connects to: `/ws` or `/mcp`, of the first environment or of a named one. */
+function socketTarget(url: string, endpointOf: ReturnType<typeof environmentApp>["endpointOf"]) {
+  const { pathname, searchParams } = new URL(url, "http://localhost");
+  const match = /^(?:\/([^/]+))?\/(ws|mcp)$/.exec(pathname);
+  const endpoint = match === null ? undefined : endpointOf(match[1] && decodeURIComponent(match[1]));
+  if (match === null || endpoint === undefined) return undefined;
+  const kind = match[2] === "ws" ? ("messages" as const) : ("rpc" as const);
+  return { endpoint, kind, sessionId: searchParams.get("session_id") ?? undefined };
+}
+
+/** The error for an address that other machines reach if there is no token. */
+export function needsToken(hostname: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `Other machines reach ${hostname}, so the server needs a token.`,
+    hint: "Give a long random text as the token, or listen on 127.0.0.1.",
+    data: { hostname },
+  });
+}
+
+function cannotListen(options: {
+  readonly hostname: string;
+  readonly port: number;
+  readonly cause: Error;
+}): LyceumError {
+  const { hostname, port, cause } = options;
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The server cannot listen on ${hostname}:${port}: ${cause.message}.`,
+    hint: "Choose another port, or stop the program that uses it.",
+    data: { hostname, port },
+    cause,
+  });
+}
