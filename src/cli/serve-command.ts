@@ -4,11 +4,11 @@ import { startTimer } from "../core/rollout/rollout-limits.ts";
 import { serveGrpc } from "../server/grpc/serve-grpc.ts";
 import { isLoopback } from "../server/http/allowed-origin.ts";
 import { needsToken, serveEnvironments } from "../server/http/serve-environments.ts";
-import { localRunner } from "../server/session/local-runner.ts";
 import { createSessionHost } from "../server/session/session-host.ts";
+import { workerRunner } from "../server/session/worker-runner.ts";
 import { packageVersion } from "./package-version.ts";
 import type { ServeArguments } from "./serve-program.ts";
-import { openEnvironments } from "./served-environments.ts";
+import type { ServedSelection } from "./served-environments.ts";
 
 /** The environment variable with the token. */
 const tokenVariable = "LYCEUM_SERVER_TOKEN";
@@ -31,9 +31,10 @@ export async function serveCommand(
   const token = args.token ?? (environment[tokenVariable] || undefined);
   const tls = await readTls(args);
   await using resources = new AsyncDisposableStack();
-  const opened = await openEnvironments(args);
-  resources.defer(() => opened.close());
-  const runner = await localRunner(opened.environments);
+  const { environments, set, workers, callTimeout } = args;
+  const data: ServedSelection = { environments, set };
+  const module = new URL(`./served-environments.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url);
+  const runner = await workerRunner({ module, data, workers, callMs: callTimeout * 1000 });
   const host = resources.use(createSessionHost(runner, { maxSessions, idleMs: idleTimeout * 1000 }));
   const server = resources.use(
     await serveEnvironments({ host, port, hostname, token, tls, version: packageVersion() }),

@@ -17,6 +17,10 @@ export interface ServeArguments {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly maxSessions: number;
+  /** The number of worker threads. The number of processors by default. */
+  readonly workers?: number;
+  /** The time for one call of an environment, in seconds. */
+  readonly callTimeout: number;
   /** In seconds. */
   readonly idleTimeout: number;
   /** In seconds. */
@@ -56,6 +60,12 @@ export function addServeCommand(
     .option("--tls-cert <file>", "the certificate, in PEM")
     .option("--tls-key <file>", "the key of the certificate, in PEM")
     .option("--max-sessions <n>", "the maximum number of sessions at a time", positive, 256)
+    .option(
+      "--workers <n>",
+      "the number of threads that run environments (default: the number of processors)",
+      positive,
+    )
+    .option("--call-timeout <seconds>", "the time for one reset or step; then its session is closed", positive, 240)
     .option("--idle-timeout <seconds>", "the time without a call after which a session is closed", positive, 900)
     .option(
       "--drain-timeout <seconds>",

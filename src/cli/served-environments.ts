@@ -1,4 +1,5 @@
 import { LyceumError } from "../contract/errors/index.ts";
+import type { OpenedEnvironments } from "../server/session/environment-module.ts";
 import type { NamedDefinition } from "../server/session/local-runner.ts";
 import { openCatalog } from "./catalog.ts";
 import { namedEnvironment } from "./named-environment.ts";
@@ -12,17 +13,11 @@ export interface ServedSelection {
   readonly set: readonly string[];
 }
 
-/** The environments that a worker has opened, and the policies of their options. */
-export interface OpenEnvironments {
-  readonly environments: readonly NamedDefinition[];
-  close(): Promise<void>;
-}
-
 /**
  * Opens the environments of a server in this thread. The name in addresses is the id of the environment. Throws the
  * errors of `namedEnvironment`, and `config.invalid` for two environments of one name and for an option of none.
  */
-export async function openEnvironments({ environments: ids, set }: ServedSelection): Promise<OpenEnvironments> {
+export async function openEnvironments({ environments: ids, set }: ServedSelection): Promise<OpenedEnvironments> {
   const catalog = await openCatalog();
   const stop = new AbortController();
   const opener = createPolicyOpener({ catalog, signal: stop.signal });

@@ -33,11 +33,8 @@ async function parse(...argv: string[]) {
     | { rescore: RescoreArguments }
     | { view: ViewArguments }
     | { capture: CaptureArguments }
-<<<<<<< HEAD
     | { exportPython: ExportPythonArguments }
-=======
     | { serve: ServeArguments }
->>>>>>> f967622a (lyceum serve: environments by OpenEnv's protocol, gRPC, tokens, TLS, limits and a graceful end)
     | { migrate: MigrateArguments }
     | { export: ExportArguments }
     | { info: InfoArguments }
@@ -56,11 +53,8 @@ async function parse(...argv: string[]) {
       rescore: async (rescore) => void calls.push({ rescore }),
       view: async (view) => void calls.push({ view }),
       capture: async (capture) => void calls.push({ capture }),
-<<<<<<< HEAD
       exportPython: async (exportPython) => void calls.push({ exportPython }),
-=======
       serve: async (serve) => void calls.push({ serve }),
->>>>>>> f967622a (lyceum serve: environments by OpenEnv's protocol, gRPC, tokens, TLS, limits and a graceful end)
       migrate: async (migrate) => void calls.push({ migrate }),
       export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
@@ -279,17 +273,19 @@ describe("lyceum capture", () => {
 
 describe("lyceum serve", () => {
   it("takes environments by commas, and has defaults", async () => {
-    const defaults = { set: [], host: "127.0.0.1", maxSessions: 256, idleTimeout: 900, drainTimeout: 30 };
+    const defaults = {
+      ...{ set: [], host: "127.0.0.1", maxSessions: 256, callTimeout: 240, idleTimeout: 900, drainTimeout: 30 },
+    };
     expect((await parse("serve", "-e", "math, ./mine.ts,")).calls).toEqual([
       { serve: { ...defaults, environments: ["math", "./mine.ts"] } },
     ]);
     const all =
-      "serve --environments a --set x=1 --port 8000 --host ::1 --token t --tls-cert c --tls-key k --max-sessions 5 --idle-timeout 6 --drain-timeout 7 --grpc-port 8001";
+      "serve --environments a --set x=1 --port 8000 --host ::1 --token t --tls-cert c --tls-key k --max-sessions 5 --workers 3 --call-timeout 8 --idle-timeout 6 --drain-timeout 7 --grpc-port 8001";
     expect((await parse(...all.split(" "))).calls).toEqual([
       {
         serve: {
           ...{ environments: ["a"], set: ["x=1"], port: 8000, host: "::1", token: "t", tlsCert: "c", tlsKey: "k" },
-          ...{ maxSessions: 5, idleTimeout: 6, drainTimeout: 7, grpcPort: 8001 },
+          ...{ maxSessions: 5, workers: 3, callTimeout: 8, idleTimeout: 6, drainTimeout: 7, grpcPort: 8001 },
         },
       },
     ]);

@@ -28,11 +28,8 @@ async function thrownBy(words: string): Promise<unknown> {
         collect: nothing,
         view: nothing,
         capture: nothing,
-<<<<<<< HEAD
         exportPython: nothing,
-=======
         serve: nothing,
->>>>>>> f967622a (lyceum serve: environments by OpenEnv's protocol, gRPC, tokens, TLS, limits and a graceful end)
         migrate: nothing,
         export: nothing,
         info: nothing,

@@ -25,21 +25,8 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
         told = args;
       },
       ...{ report: never, init: never, check: never, play: never, collect: never, export: never },
-<<<<<<< HEAD
       ...{ eval: never, compare: never, rescore: never, view: never, capture: never, migrate: never, info: never },
-      exportPython: never,
-=======
-      ...{
-        eval: never,
-        compare: never,
-        rescore: never,
-        view: never,
-        capture: never,
-        serve: never,
-        migrate: never,
-        info: never,
-      },
->>>>>>> f967622a (lyceum serve: environments by OpenEnv's protocol, gRPC, tokens, TLS, limits and a graceful end)
+      ...{ exportPython: never, serve: never },
     },
     { version: "0" },
   );

@@ -57,11 +57,8 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     rescore: done,
     view: done,
     capture: done,
-<<<<<<< HEAD
     exportPython: done,
-=======
     serve: done,
->>>>>>> f967622a (lyceum serve: environments by OpenEnv's protocol, gRPC, tokens, TLS, limits and a graceful end)
     migrate: done,
     info: done,
   };

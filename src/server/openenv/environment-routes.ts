@@ -62,13 +62,13 @@ export function addEnvironmentRoutes(
   { endpoint, prefix }: { readonly endpoint: EnvironmentEndpoint; readonly prefix: string },
 ): void {
   const { environment } = endpoint;
-  const { name, spec, splits, version } = environment;
+  const { name, spec, splits, scoresGroups, version } = environment;
   app.get(`${prefix}/metadata`, (context) =>
     context.json({
       name,
       description: spec.description ?? `The environment ${name}.`,
       version: version ?? null,
-      lyceum: { spec, splits },
+      lyceum: { spec, splits, scoresGroups },
     }),
   );
   app.get(`${prefix}/schema`, (context) => {

@@ -1,8 +1,9 @@
 import { isMainThread } from "node:worker_threads";
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 
 /** The environment of a fault: a step with the text `go` commits it. */
-function fault(id: string, commit: () => unknown) {
+function fault(id: string, commit: () => unknown): EnvironmentDefinition {
   return defineEnvironment({
     id,
     tasks: ["only"],
@@ -12,11 +13,11 @@ function fault(id: string, commit: () => unknown) {
       if (text === "go") await commit();
       return { reward: 0, reply: "Again?" };
     },
-  });
+  }) as EnvironmentDefinition;
 }
 
 /** Environments that fail in ways that no error reports. Only a worker thread survives them. */
-export const faults = [
+export const faults: readonly EnvironmentDefinition[] = [
   fault("ends", () => {
     if (!isMainThread) process.exit(3);
   }),
