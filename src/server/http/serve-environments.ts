@@ -138,12 +138,21 @@ function refuseUpgrade(socket: Duplex, status: 401 | 403 | 404): void {
 
 /** Returns what a WebSocket connects to: `/ws` or `/mcp`, of the first environment or of a named one. */
 function socketTarget(url: string, endpointOf: ReturnType<typeof environmentApp>["endpointOf"]) {
-  const { pathname, searchParams } = new URL(url, "http://localhost");
-  const match = /^(?:\/([^/]+))?\/(ws|mcp)$/.exec(pathname);
-  const endpoint = match === null ? undefined : endpointOf(match[1] && decodeURIComponent(match[1]));
+  const [path = "", query] = url.split("?");
+  const match = /^(?:\/([^/]+))?\/(ws|mcp)$/.exec(path);
+  const endpoint = match === null ? undefined : endpointOf(match[1] && decoded(match[1]));
   if (match === null || endpoint === undefined) return undefined;
   const kind = match[2] === "ws" ? ("messages" as const) : ("rpc" as const);
-  return { endpoint, kind, sessionId: searchParams.get("session_id") ?? undefined };
+  return { endpoint, kind, sessionId: new URLSearchParams(query).get("session_id") ?? undefined };
+}
+
+/** Decodes a part of a path. A wrong one stays as it is, and then names no environment. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** The error for an address that other machines reach if there is no token. */
