@@ -16,6 +16,7 @@ const notQuick = [
   "capture",
   "gsm8k-extraction",
   "math-verify",
+  "openenv-clients",
   "real-checkpoint",
   "remote-environments",
   "served-model",
