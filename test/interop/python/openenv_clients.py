@@ -44,7 +44,7 @@ def validate(url: str) -> dict:
     """Runs `openenv validate --url` and returns its report."""
     program = Path(sys.executable).with_name("openenv")
     ran = subprocess.run(
-        [sys.executable, str(program), "validate", "--url", url, "--json"], capture_output=True, text=True, timeout=120
+        [sys.executable, str(program), "validate", "--url", url, "--json"], capture_output=True, text=True, timeout=600
     )
     if not ran.stdout.strip():
         raise RuntimeError(ran.stderr)
