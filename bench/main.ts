@@ -15,6 +15,7 @@ import { promptTokens } from "./prompt-tokens.ts";
 import { benchmarks as rollout } from "./rollout.ts";
 import { ruinedVerdicts } from "./ruined-verdicts.ts";
 import { sandbox } from "./sandbox.ts";
+import { serve } from "./serve.ts";
 import { staleness } from "./staleness.ts";
 import { view } from "./view.ts";
 import { viewRuns } from "./view-runs.ts";
@@ -29,6 +30,7 @@ const benchmarks = [
   environmentSteps,
   evaluation,
   capture,
+  serve,
   sandbox,
   falsePasses,
   ruinedVerdicts,
