@@ -8,7 +8,7 @@ import { defineEnvironment } from "../../src/core/environment/define-environment
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { sharedResource } from "../../src/core/environment/shared-resource.ts";
 import { callMessage } from "../../src/core/tools/call-message.ts";
-import { toolProtocols } from "../../src/core/tools/tool-message.ts";
+import { type ToolProtocol, toolProtocols } from "../../src/core/tools/tool-message.ts";
 import { anySplit } from "../shared/rows/row-file.ts";
 import { HarborEpisode } from "./harbor-episode.ts";
 import { type HarborTask, readHarborTasks } from "./harbor-task.ts";
@@ -45,7 +45,16 @@ const schema = z.strictObject({
 });
 
 /** The options of the Harbor environment. The schema describes each one. */
-export type HarborOptions = z.output<typeof schema>;
+export interface HarborOptions {
+  readonly path?: string | undefined;
+  readonly maxTurns: number;
+  readonly commandSeconds: number;
+  readonly outputCharacters: number;
+  readonly network: boolean;
+  readonly minimumReward: number;
+  readonly maximumReward: number;
+  readonly protocol: ToolProtocol;
+}
 
 /**
  * Creates the environment of Harbor task folders. An agent gets a task's instruction and works with a shell in a
