@@ -44,7 +44,9 @@ describe("the examples of the root's exports, the conformance suites and the ser
       new RegExp(`import .*\\b${name}\\b.* from "lyceum(?:/(?:(?:sandbox/|trainers/)?testing|server))?";`).test(code);
     expect(rootExamples.length).toBeGreaterThan(50);
     expect(suiteExamples.length).toBe(10);
-    expect(serverExamples.map(({ name }) => name)).toEqual(expect.arrayContaining(["agentProgram", "captureServer"]));
+    expect(serverExamples.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["agentProgram", "captureServer", "workerRunner"]),
+    );
     expect(examples.filter((example) => !used(example)).map(({ name }) => name)).toEqual([]);
   });
 
