@@ -96,7 +96,7 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
       const { endpoint, kind, sessionId } = target;
       serveSocket(client, {
         ...{ host, kind, rpc: endpoint.rpc, keepsSession: sessionId !== undefined },
-        open: async (signal) => (sessionId === undefined ? endpoint.open(signal) : endpoint.find(sessionId)),
+        open: async (signal) => (sessionId === undefined ? endpoint.open(signal) : endpoint.attach(sessionId, signal)),
         onAnswer: ({ type, ms, failed }) => metrics.answered({ kind: `ws-${type}`, ms, failed }),
       });
     });

@@ -19,6 +19,11 @@ export interface EnvironmentEndpoint {
   open(signal?: AbortSignal): Promise<OpenEnvSession>;
   /** Returns a session that MCP's `openenv/session/create` has opened. Throws `server.unknown-session`. */
   find(id: string): OpenEnvSession;
+  /**
+   * Attaches a WebSocket to such a session and returns it. One socket at a time: the answers of two would mix. Throws
+   * `server.invalid-request` for a second one.
+   */
+  attach(id: string, signal: AbortSignal): OpenEnvSession;
   /** The context of MCP's requests, with the session of the connection, if there is one. */
   rpc(own?: OpenEnvSession): RpcContext;
 }
@@ -27,10 +32,13 @@ export interface EnvironmentEndpoint {
 export function environmentEndpoint(host: SessionHost, environment: ServedEnvironment): EnvironmentEndpoint {
   const { name, spec } = environment;
   const adapted = new WeakMap<object, OpenEnvSession>();
+  const attached = new Set<string>();
   const open: EnvironmentEndpoint["open"] = async (signal) =>
     openEnvSession(await host.open({ environment: name, signal }), spec.tools);
   const find: EnvironmentEndpoint["find"] = (id) => {
     const hosted = host.get(id);
+    // A session of another environment is unknown here, as on a server of this environment alone.
+    if (hosted.environment !== name) throw otherSession();
     const known = adapted.get(hosted) ?? openEnvSession(hosted, spec.tools);
     adapted.set(hosted, known);
     return known;
@@ -39,6 +47,13 @@ export function environmentEndpoint(host: SessionHost, environment: ServedEnviro
     environment,
     open,
     find,
+    attach: (id, signal) => {
+      const session = find(id);
+      if (attached.has(id)) throw attachedSession();
+      attached.add(id);
+      signal.addEventListener("abort", () => attached.delete(id), { once: true });
+      return session;
+    },
     rpc: (own) => ({
       session: (id) => {
         if (id !== undefined) return find(id);
@@ -151,5 +166,21 @@ function noSession(): LyceumError {
     code: "server.invalid-request",
     message: "The request names no session.",
     hint: "Open one by openenv/session/create, and send its session_id in the parameters.",
+  });
+}
+
+function otherSession(): LyceumError {
+  return new LyceumError({
+    code: "server.unknown-session",
+    message: "There is no such session of this environment.",
+    hint: "Open another session.",
+  });
+}
+
+function attachedSession(): LyceumError {
+  return new LyceumError({
+    code: "server.invalid-request",
+    message: "Another connection uses this session.",
+    hint: "Close it first, or open another session.",
   });
 }

@@ -257,11 +257,26 @@ describe("tools", () => {
     {
       await using client = await RawClient.connect(`${served.server.url}/ws?session_id=${session_id}`);
       expect((await client.send(message("state"))).data.step_count).toBe(1);
+      await using second = await RawClient.connect(`${served.server.url}/ws?session_id=${session_id}`);
+      expect((await second.answer(0)).data.message).toContain("Another connection uses this session");
+    }
+    {
+      await using again = await RawClient.connect(`${served.server.url}/ws?session_id=${session_id}`);
+      expect((await again.send(message("state"))).type).toBe("state");
     }
     expect((await get(`${served.server.url}/state?session_id=${session_id}`)).body.step_count).toBe(1);
     await rpc("openenv/session/close", { session_id });
     expect((await get(`${served.server.url}/state?session_id=${session_id}`)).status).toBe(404);
     expect((await rpc("dance")).error.code).toBe(-32_601);
+  });
+
+  it("a session is unknown to other environments of the server", async () => {
+    const both = [...environments, { name: "answers", definition: answers as never }];
+    await using served = await serve({ environments: both });
+    const create = { jsonrpc: "2.0", id: 1, method: "openenv/session/create", params: {} };
+    const { session_id } = (await post(`${served.server.url}/counter/mcp`, create)).body.result;
+    expect((await get(`${served.server.url}/counter/state?session_id=${session_id}`)).status).toBe(200);
+    expect((await get(`${served.server.url}/answers/state?session_id=${session_id}`)).status).toBe(404);
   });
 
   it("a WebSocket at /mcp has a session of its own", async () => {
