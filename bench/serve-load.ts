@@ -13,7 +13,7 @@ export interface Load {
 
 /**
  * Plays steps on many WebSockets of an OpenEnv server at once, each session one after another, and measures them. It
- * reads and writes frames itself and parses no JSON, so that the client costs little beside the server.
+ * reads and writes frames itself and parses no JSON, so that the client costs little compared with the server.
  */
 export async function loadServer(options: {
   readonly port: number;

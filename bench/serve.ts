@@ -13,7 +13,7 @@ const seconds = 5;
 const askedRatio = 5;
 
 /**
- * Measures `lyceum serve` beside OpenEnv's own server (Python, uvicorn, one process) with an environment that returns
+ * Compares the environment server with OpenEnv's own (Python, uvicorn, one process), with an environment that returns
  * its text: steps in a second and the time of a step, at 1 to 256 sessions. Each server has a process of its own, and
  * both are measured one after the other at each number of sessions, under the same client in this process. The baseline
  * of a figure is that of OpenEnv's server, that of the ratio what is asked. Throws if a step has an error.

@@ -127,6 +127,10 @@ export const mrlmNames: readonly PythonName[] = [
   { name: "PreferenceDataset", now: "`environment.id: preferences`", note: "JSONL of { prompt, chosen, rejected }" },
   { name: "TrajectoryDataset", now: "`environment.id: conversations`", note: "JSONL as `lyceum collect` writes it" },
   { name: "collect_from_environment", now: "`lyceum collect`" },
-  { name: "EnvironmentServer, RemoteEnvironment", note: "environments run in the training or evaluation process" },
+  {
+    name: "EnvironmentServer, RemoteEnvironment",
+    now: "serveEnvironments, remoteEnvironment",
+    note: "docs/serving.md and docs/remote-environments.md",
+  },
   { name: "distributed helpers", note: "training runs in one process on one device" },
 ];

@@ -64,8 +64,12 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
     now: "rewards",
     convert: (value) => ({ set: { rewards: [{ type: "clamp", minimum: -Number(value), maximum: Number(value) }] } }),
   },
-  { old: "remote", idle: [false], note: "environments run in the training process, never over a network" },
-  { old: "server_address", note: "environments run in the training process, never over a network" },
+  {
+    old: "remote",
+    idle: [false],
+    note: "environment.url uses an environment on a server (docs/remote-environments.md)",
+  },
+  { old: "server_address", note: "environment.url uses an environment on a server (docs/remote-environments.md)" },
   {
     old: "custom_class",
     note: "a Python class cannot be loaded: write the environment in TypeScript (docs/environments.md)",

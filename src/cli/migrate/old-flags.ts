@@ -54,11 +54,9 @@ export const oldFlags: readonly OldFlag[] = [
     note: "one conversation per line, for any file name",
   },
   { command: "collect", flag: "--filter-reward", now: "--min-reward" },
-  {
-    command: "serve",
-    flag: "--environments, --port, --host",
-    note: "environments run in the training or evaluation process",
-  },
+  { command: "serve", flag: "--environments", now: "--environments" },
+  { command: "serve", flag: "--port", now: "--port", note: "OpenEnv's protocol; --grpc-port is for gRPC" },
+  { command: "serve", flag: "--host", now: "--host", note: "addresses other than loopback need a token" },
 ];
 
 /** The environments of MRLM that have another name here. */

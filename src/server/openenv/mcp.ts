@@ -73,7 +73,7 @@ export async function answerRpc(message: unknown, context: RpcContext): Promise<
   }
 }
 
-/** The result of a tool in MCP's form, with OpenEnv's fields beside it. */
+/** The result of a tool in MCP's form and in OpenEnv's. */
 function toolResult({ tool_name, result, error }: Readonly<Record<string, unknown>>): unknown {
   const failed = error !== null && error !== undefined;
   const text = failed ? (error as { readonly message: string }).message : String(result ?? "");

@@ -33,7 +33,7 @@ export interface OpenEnvSession {
   reset(data: unknown, options?: { readonly signal?: AbortSignal }): Promise<ObservationBody>;
   /** Takes the data of a step message: an action, or OpenEnv's `list_tools` and `call_tool`. */
   step(data: unknown, options?: { readonly signal?: AbortSignal }): Promise<ObservationBody>;
-  /** Returns OpenEnv's state, with the environment's own fields beside it. */
+  /** Returns OpenEnv's state and the environment's own. */
   state(): Promise<Readonly<Record<string, unknown>>>;
 }
 

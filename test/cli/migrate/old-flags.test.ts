@@ -110,7 +110,7 @@ it("every old flag with a counterpart is accepted", async () => {
   for (const { command, flag, now } of oldFlags) {
     if (now === undefined) continue;
     const [name] = flag.split(" ") as [string];
-    const required = { train: "", eval: "-m x -e y", collect: "-e y -o z", serve: "" }[command];
+    const required = { train: "", eval: "-m x -e y", collect: "-e y -o z", serve: "-e y" }[command];
     const words = [command, ...required.split(" "), name, "1", "--no-such-flag"].filter((word) => word !== "");
     const { stderr } = await run(words.join(" "), folder);
     expect([name, stderr]).toEqual([name, expect.stringContaining("unknown option '--no-such-flag'")]);
