@@ -31,10 +31,10 @@ export interface WorkerPool {
   /** The number of workers that were replaced. */
   readonly replaced: number;
   /**
-   * Returns the worker with the fewest sessions. Prefers those that are not blocked. Waits if all workers are being
-   * replaced, and throws `server.capacity` after the maximum time.
+   * Makes a call with the worker that has the fewest sessions. Prefers those that are not blocked. Waits if all workers
+   * are being replaced, and throws `server.capacity` after the maximum time.
    */
-  acquire(signal?: AbortSignal): Promise<EnvironmentWorker>;
+  withWorker<T>(call: (worker: EnvironmentWorker) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Closes the environments of all workers and ends the threads. */
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool
     get replaced() {
       return replaced;
     },
-    acquire: async (signal) => {
+    withWorker: async (call, signal) => {
       const late = AbortSignal.timeout(waitMs);
       const stop = AbortSignal.any([late, closing.signal, ...(signal === undefined ? [] : [signal])]);
       while (ready.size === 0 || stop.aborted) {
@@ -95,7 +95,8 @@ export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool
           throw late.aborted ? noWorkerError() : error;
         });
       }
-      return least(ready);
+      // At once, so that a session counts before the next worker is chosen.
+      return call(least(ready));
     },
     close: async () => {
       closing.abort(closedRunnerError());

@@ -74,8 +74,9 @@ export async function workerRunner(options: WorkerRunnerOptions): Promise<Enviro
   };
   return {
     environments,
-    open: async ({ environment, signal }) => workerSession({ worker: await pool.acquire(signal), environment, signal }),
-    tasks: async ({ signal, ...range }) => (await pool.acquire(signal)).call("tasks", range, { signal }),
+    open: ({ environment, signal }) =>
+      pool.withWorker((worker) => workerSession({ worker, environment, signal }), signal),
+    tasks: ({ signal, ...range }) => pool.withWorker((worker) => worker.call("tasks", range, { signal }), signal),
     statistics: () => ({ workers, readyWorkers: pool.ready, replacedWorkers: pool.replaced }),
     close,
     [Symbol.asyncDispose]: close,

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { EnvironmentRunner } from "../../../src/server/session/environment-runner.ts";
 import type { EnvironmentSession } from "../../../src/server/session/session.ts";
@@ -69,6 +70,14 @@ describe("a worker that ends", () => {
     expect(await again.beside.step({ actions: act("1") })).toMatchObject({ done: false });
   });
 
+  it("has its share of the sessions that are opened at once", async () => {
+    const { runner } = await openRunner();
+    const sessions = await Promise.all(Array.from({ length: 8 }, () => start(runner, "ends")));
+    await expect(sessions[0]!.step({ actions: act("go") })).rejects.toMatchObject({ code: "server.unknown-session" });
+    const states = await Promise.allSettled(sessions.map((session) => session.state()));
+    expect(states.filter(({ status }) => status === "rejected")).toHaveLength(4);
+  });
+
   it("gives its sessions back to the host", async () => {
     const { runner } = await openRunner();
     const host = createSessionHost(runner, { maxSessions: 1 });
@@ -132,7 +141,7 @@ describe("a blocked worker", () => {
     const loops = await start(runner, "loops");
     const step = loops.step({ actions: act("go") });
     step.catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await setTimeout(2_000);
     const others = await Promise.all(Array.from({ length: 4 }, () => start(runner, "echo")));
     for (const session of others) expect(await session.step({ actions: act("x") })).toMatchObject({ done: false });
   });
@@ -142,6 +151,7 @@ describe("a blocked worker", () => {
     const loops = await start(runner, "loops");
     const step = loops.step({ actions: act("go") });
     step.catch(() => {});
+    await setTimeout(500);
     await runner.close();
     await expect(step).rejects.toMatchObject({ code: "server.unknown-session" });
   });
@@ -182,7 +192,9 @@ describe("a start", () => {
     const reason = new Error("stopped");
     const stop = new AbortController();
     const started = workerRunner({ module: never, workers: 2, signal: stop.signal });
-    setTimeout(() => stop.abort(reason), 100);
-    await expect(started).rejects.toBe(reason);
+    const refused = expect(started).rejects.toBe(reason);
+    await setTimeout(100);
+    stop.abort(reason);
+    await refused;
   });
 });
