@@ -8,7 +8,7 @@ import { removeImage } from "../orphans.ts";
 import { currentOwner } from "../owner.ts";
 import { folderEntries, tarArchive } from "./tar.ts";
 
-/** The options of {@link buildImage}. */
+/** The options for building an image. */
 export interface ImageBuild {
   /** The folder with the Dockerfile. */
   readonly context: string;
