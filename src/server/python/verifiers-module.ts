@@ -56,9 +56,11 @@ class ${prefix}Taskset(vf.Taskset[${prefix}Task, ${prefix}Config]):
 
 
 class ${prefix}EnvConfig(vf.EnvConfig):
-    """The agent that plays. It has no tools of its own."""
+    """The agent that plays. It has no tools of its own, and runs on this machine."""
 
-    player: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"})
+    player: vf.AgentConfig = vf.AgentConfig(
+        harness={"id": "null"}, runtime=vf.SubprocessConfig()
+    )
 
 
 class ${prefix}Env(vf.Env[${prefix}EnvConfig]):
