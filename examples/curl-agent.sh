@@ -1,7 +1,7 @@
 #!/bin/sh
 # An agent as a shell script: it lets the model write a draft and then answer. It needs curl and jq.
 #
-#   npx lyceum eval math --set tasks=arithmetic --model MODEL -M 'program.command=["sh", "examples/curl-agent.sh"]'
+#   npx lyceum eval --env math --set tasks=arithmetic --model MODEL -M 'program.command=["sh", "examples/curl-agent.sh"]'
 set -eu
 
 ask() {

@@ -100,13 +100,13 @@ describe("namedInfo", () => {
   });
 
   it("says whether a provider's package is installed and its key is set", async () => {
-    vi.stubEnv("OPENAI_API_KEY", "");
-    const absent = await namedInfo("openai", catalog);
-    expect(absent.description).toContain("npm install @ai-sdk/openai");
-    expect(absent.description).toContain("OPENAI_API_KEY, which is not set");
-    vi.stubEnv("OPENAI_API_KEY", "secret-key");
-    const there = JSON.stringify(await namedInfo("openai", catalog));
-    expect(there).toContain("OPENAI_API_KEY, which is set");
+    vi.stubEnv("MISTRAL_API_KEY", "");
+    const absent = await namedInfo("mistral", catalog);
+    expect(absent.description).toContain("npm install @ai-sdk/mistral");
+    expect(absent.description).toContain("MISTRAL_API_KEY, which is not set");
+    vi.stubEnv("MISTRAL_API_KEY", "secret-key");
+    const there = JSON.stringify(await namedInfo("mistral", catalog));
+    expect(there).toContain("MISTRAL_API_KEY, which is set");
     expect(there).not.toContain("secret-key");
     vi.unstubAllEnvs();
   });

@@ -225,14 +225,14 @@ describe("a model of the AI SDK", () => {
   });
 
   test("without a key names the variable to set, before its package is loaded", async () => {
-    vi.stubEnv("OPENAI_API_KEY", "");
-    await expect(say("openai:gpt-5-mini")).rejects.toMatchObject({
+    vi.stubEnv("MISTRAL_API_KEY", "");
+    await expect(say("mistral:mistral-small-latest")).rejects.toMatchObject({
       code: "config.invalid",
-      message: expect.stringContaining("OPENAI_API_KEY"),
+      message: expect.stringContaining("MISTRAL_API_KEY"),
     });
-    vi.stubEnv("OPENAI_API_KEY", "k");
-    const refused = await say("openai:gpt-5-mini").catch((error: unknown) => error);
-    expect(refused).toMatchObject({ hint: "Run npm install @ai-sdk/openai." });
+    vi.stubEnv("MISTRAL_API_KEY", "k");
+    const refused = await say("mistral:mistral-small-latest").catch((error: unknown) => error);
+    expect(refused).toMatchObject({ hint: "Run npm install @ai-sdk/mistral." });
   });
 
   test("of a provider without a package shows its address", async () => {

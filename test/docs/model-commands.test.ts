@@ -55,6 +55,8 @@ beforeAll(async () => {
   await cp(join(folder, "one.ts"), join(folder, "environment.ts"));
   await cp(join(repository, "src/cli/template/train.yaml.template"), join(folder, "train.yaml"));
   await symlink(join(repository, "examples"), join(folder, "examples"));
+  const agent = (await codeBlocks("docs/agents.md")).find(({ file }) => file === "agent.ts")!;
+  await writeFile(join(folder, "agent.ts"), agent.code);
   const question = { turns: ["Why?"], category: "open", reference: ["So."] };
   await writeFile(join(folder, "questions.jsonl"), `${JSON.stringify(question)}\n`);
   const row = {

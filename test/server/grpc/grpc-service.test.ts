@@ -165,9 +165,11 @@ describe("EnvironmentService", () => {
     }
     const order: [string | undefined, string | undefined][] = [];
     for await (const { outcome } of client.streamStep(requests())) order.push([outcome!.stepId, outcome!.result.case]);
-    expect(order).toEqual([
-      ["none", "error"],
+    expect(order.slice(0, 2).sort()).toEqual([
       ["fast", "response"],
+      ["none", "error"],
+    ]);
+    expect(order.slice(2)).toEqual([
       ["slow-1", "response"],
       ["slow-2", "response"],
     ]);
