@@ -23,8 +23,9 @@ export async function startPythonServer(kind: "game" | "code" | "tools", environ
 
 /** Makes the echo environment of `openenv init` in a folder and starts it. */
 export async function startTemplateServer(folder: string, environment: string): Promise<OpenEnvProgram> {
-  const openenv = join(environment, "bin", "openenv");
-  await execute(openenv, ["init", "echo_env", "--output-dir", folder], { timeoutMs: 120_000 });
+  // The script of the command names the interpreter's path at its installation, before the environment was moved.
+  const init = ["-m", "openenv.cli", "init", "echo_env", "--output-dir", folder];
+  await execute(pythonOf(environment), init, { timeoutMs: 120_000 });
   const port = await freePort();
   const words = ["-m", "uvicorn", "server.app:app", "--host", "127.0.0.1", "--port", String(port)];
   return started({ environment, port, words, folder: join(folder, "echo_env") });
