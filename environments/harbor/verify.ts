@@ -55,9 +55,10 @@ export async function verify(options: {
   }
   await workspace.add("/", verifierFolders(verifier.user));
   await workspace.add("/tests", folderEntries(join(root, task.path, "tests")));
-  await workspace.run({ command: ["chmod", "755", "/tests/test.sh"], limitMs: 30_000, user: "0", signal });
+  // Full paths: the image's PATH can begin with a folder that the agent has written.
+  await workspace.run({ command: ["/bin/chmod", "755", "/tests/test.sh"], limitMs: 30_000, user: "0", signal });
   const { output, timedOut } = await workspace.run({
-    command: ["bash", "-c", "/tests/test.sh"],
+    command: ["/bin/bash", "-c", "/tests/test.sh"],
     limitMs: 1000 * verifier.seconds,
     environment: verifier.environment,
     user: verifier.user,

@@ -113,7 +113,7 @@ export class Workspace implements AsyncDisposable {
     const { copied, deleted } = fileChanges(Array.isArray(listed) ? listed : [], protectedFolders);
     if (copied.length + deleted.length > maxChangedPaths) throw new TooManyChanges("Too many changed files.");
     for (let start = 0; start < deleted.length; start += 100) {
-      const command = ["rm", "-rf", "--", ...deleted.slice(start, start + 100)];
+      const command = ["/bin/rm", "-rf", "--", ...deleted.slice(start, start + 100)];
       await to.run({ command, limitMs: 60_000, user: "0", signal });
     }
     let left = maxBytes;

@@ -122,6 +122,14 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
     expect(Object.fromEntries(earned)).toEqual(Object.fromEntries(Object.keys(attacks).map((name) => [name, 0])));
   });
 
+  test("an agent cannot replace the verifier's programs in a folder of the image's PATH", async () => {
+    const files = { "environment/Dockerfile": "FROM lyceum-shell\nENV PATH=/app/bin:/usr/bin:/bin\n" };
+    for (const program of ["bash", "chmod", "rm"]) {
+      const place = `mkdir -p /app/bin; ${judge} > /app/p; /bin/chmod 755 /app/p; /bin/mv /app/p /app/bin/${program}`;
+      expect(await rewardOf([place], files), program).toMatchObject({ status: "scored", value: 0 });
+    }
+  });
+
   test.each([
     ["a huge file", "head -c 100000000 /dev/zero > /logs/verifier/reward.txt"],
     ["a link", "echo 1 > /tmp/one; ln -s /tmp/one /logs/verifier/reward.txt"],
