@@ -10,7 +10,7 @@ export interface HarborSettings {
   readonly root: string;
   readonly commandSeconds: number;
   readonly rewardRange: readonly [minimum: number, maximum: number];
-  /** False if no task gets the network, whatever it asks for. */
+  /** False turns the network off for all tasks, also for those that ask for it. */
   readonly network: boolean;
 }
 

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { LyceumError } from "../contract/errors/index.ts";
+import { aborted } from "../core/concurrency/aborted.ts";
 import { withoutUndefined } from "../core/without-undefined.ts";
 import { captureServer } from "../server/capture/index.ts";
+import { isLoopback } from "../server/http/allowed-origin.ts";
 import type { CaptureArguments } from "./capture-program.ts";
 import type { Catalog } from "./catalog.ts";
 import { modelSettings } from "./model-arguments.ts";
@@ -37,14 +39,7 @@ export async function captureCommand(
   });
   output.write(`${policy.name} answers at ${server.url}/v1 (Ctrl-C ends)\n`);
   if (!given) output.write(`The admin key is ${adminKey}\n`);
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-function isLoopback(host: string): boolean {
-  return ["127.0.0.1", "::1", "localhost"].includes(host);
+  await aborted(signal);
 }
 
 function needsKey(host: string): LyceumError {

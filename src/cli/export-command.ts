@@ -1,12 +1,11 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ExportFormat } from "../../trainers/backend/training-backend.ts";
 import { exportModel } from "../../trainers/models/export-model.ts";
 import { openModels } from "../../trainers/models/open-models.ts";
-import { LyceumError } from "../contract/errors/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { Catalog } from "./catalog.ts";
 import type { ExportArguments } from "./create-program.ts";
+import { refuseFullFolder } from "./refuse-full-folder.ts";
 import { createSharedEngine } from "./shared-engine.ts";
 
 /**
@@ -24,7 +23,7 @@ export async function exportCommand(
 ): Promise<void> {
   const { model: path, output, merged, base, dtype } = args;
   const { catalog, signal } = options;
-  await refuseFull(output);
+  await refuseFullFolder(output);
   // Export does no computation that another device would speed up.
   await using engine = createSharedEngine({ catalog, engine: { device: "cpu" } });
   const models = await openModels(path, { backend: await engine.backend(), base, signal });
@@ -36,18 +35,4 @@ export async function exportCommand(
     const what = format === "peft" ? "a PEFT adapter" : "a Hugging Face folder";
     options.output.write(visibleText(`${folder}: ${what}\n`));
   }
-}
-
-/** Throws if the folder is not empty, because an existing model would be mixed with the new one. */
-async function refuseFull(folder: string): Promise<void> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) =>
-    error.code === "ENOENT" ? [] : [error.code],
-  );
-  if (names.length === 0) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `${folder} exists already, and an export needs a new folder.`,
-    hint: "Choose another folder, or move this one away.",
-    data: { folder },
-  });
 }

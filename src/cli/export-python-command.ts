@@ -1,6 +1,5 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { LyceumError } from "../contract/errors/index.ts";
 import type { ToolSpec } from "../contract/message.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
@@ -13,6 +12,7 @@ import { isModulePath } from "./module-path.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { packageVersion } from "./package-version.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
+import { refuseFullFolder } from "./refuse-full-folder.ts";
 
 /**
  * Runs `lyceum export-python`: writes a Python package for an environment to a new folder. Throws `config.invalid` if the
@@ -28,7 +28,7 @@ export async function exportPythonCommand(
 ): Promise<void> {
   const { environment: id, set, output: folder, name } = args;
   const { catalog, signal } = options;
-  await refuseFull(folder);
+  await refuseFullFolder(folder);
   await using opener = createPolicyOpener({ catalog, signal });
   const { environments } = catalog;
   const definition = await namedEnvironment({ id, set, environments, open: opener.open });
@@ -74,18 +74,4 @@ async function observedTools(
     for (const { tools = [] } of Object.values(observations)) for (const tool of tools) found.set(tool.name, tool);
   }
   return [...found.values()];
-}
-
-/** Throws if the folder is not empty, because old files would be mixed with new ones. */
-async function refuseFull(folder: string): Promise<void> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) =>
-    error.code === "ENOENT" ? [] : [error.code],
-  );
-  if (names.length === 0) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `${folder} exists already, and an export needs a new folder.`,
-    hint: "Choose another folder, or move this one away.",
-    data: { folder },
-  });
 }

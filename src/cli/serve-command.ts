@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { LyceumError } from "../contract/errors/index.ts";
+import { aborted } from "../core/concurrency/aborted.ts";
 import { startTimer } from "../core/rollout/rollout-limits.ts";
 import { serveGrpc } from "../server/grpc/serve-grpc.ts";
 import { isLoopback } from "../server/http/allowed-origin.ts";
@@ -75,13 +76,6 @@ async function readPem(path: string): Promise<string> {
       data: { path },
       cause,
     });
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
 

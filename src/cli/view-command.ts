@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError } from "../contract/errors/index.ts";
+import { aborted } from "../core/concurrency/aborted.ts";
 import { replaceFile } from "../core/files/replace-file.ts";
 import { loadTokenizer } from "../core/tokens/huggingface-tokenizer.ts";
 import type { Tokenizer } from "../core/tokens/tokenizer.ts";
@@ -42,10 +43,7 @@ export async function viewCommand(
   await using server = await serveView({ source, page, port });
   output.write(`${visibleText(folder)} is shown at ${server.url} (Ctrl-C ends)\n`);
   if (args.open) openBrowser(server.url);
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(signal);
 }
 
 async function writeExport(options: {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type ErrorCode, LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { type ErrorCode, toErrorData } from "../../contract/errors/index.ts";
+import { listen } from "../../core/network/listen.ts";
 import { parseFilter } from "./episode-filter.ts";
 import type { PageFiles } from "./page-files.ts";
 import type { ViewSource } from "./view-source.ts";
@@ -53,11 +53,7 @@ export async function serveView(options: {
     }
   };
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => reject(portError(port, cause)));
-    server.listen(port, loopback, resolve);
-  });
-  const { port: chosen } = server.address() as AddressInfo;
+  const { port: chosen } = await listen(server, { hostname: loopback, port });
   hosts = [`${loopback}:${chosen}`, `localhost:${chosen}`];
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -156,14 +152,4 @@ function statusOf(error: unknown): number {
   const { code } = toErrorData(error);
   const statuses: Partial<Record<ErrorCode, number>> = { "data.not-found": 404, "data.malformed": 422 };
   return statuses[code] ?? 500;
-}
-
-function portError(port: number, cause: NodeJS.ErrnoException): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `Port ${port} cannot be used: ${cause.code === "EADDRINUSE" ? "it is in use" : cause.message}.`,
-    hint: "Leave out --port for a free one.",
-    data: { port },
-    cause,
-  });
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
 import type { Policy } from "../../contract/policy.ts";
+import { sameSecret } from "../http/same-secret.ts";
 import { callTree, treeCounts } from "./call-tree.ts";
 import { unauthorized } from "./capture-error.ts";
 import { captureLevelOf } from "./capture-level.ts";
@@ -11,7 +12,7 @@ import type { RecordedSession } from "./capture-session.ts";
 import { parseBody, refuse, samplingOf, samplingShape } from "./dialects/read-request.ts";
 import { keyOf } from "./http.ts";
 import { type CaptureLevel, rolloutDocument, traceEntries } from "./rollout-document.ts";
-import { equalKeys, type SessionTable } from "./session-table.ts";
+import type { SessionTable } from "./session-table.ts";
 
 /** The answer of a route. */
 export interface RouteAnswer {
@@ -137,7 +138,7 @@ export function createAdminRoutes(
     if (route === "GET /health") return { body: { status: "ok", sessions: sessions.all().length } };
     if (route === "GET /v1/models") return { body: models(sessions.get(keyOf(request))?.options.policy ?? policy) };
     if (!/^\/sessions(\/|$)/.test(path)) throw noRoute(route);
-    if (adminKey === undefined || !equalKeys(keyOf(request), adminKey)) throw wrongAdminKey();
+    if (adminKey === undefined || !sameSecret(adminKey, keyOf(request))) throw wrongAdminKey();
     if (route === "POST /sessions") return create(await body());
     if (route === "GET /sessions") return { body: { sessions: sessions.all().map(summary) } };
     const [, id, part = ""] = /^\/sessions\/([^/]+)(?:\/(rollout|trace_entries))?$/.exec(path) ?? [];

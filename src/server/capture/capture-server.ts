@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { LyceumError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
+import { listen } from "../../core/network/listen.ts";
 import { createCaptureRoutes } from "./capture-routes.ts";
 import type { CaptureSession, CaptureSessionOptions } from "./capture-session.ts";
 import { SessionTable } from "./session-table.ts";
@@ -73,12 +72,7 @@ export async function captureServer(options: CaptureServerOptions = {}): Promise
   const server = createServer((request: IncomingMessage, response: ServerResponse) => void handle(request, response));
   // An agent often works for longer than Node's five seconds between two calls of its open connection.
   server.keepAliveTimeout = keepAliveMs;
-  server.listen(port, host);
-  await once(server, "listening").catch((cause: unknown) => {
-    throw cannotListen({ host, port, cause });
-  });
-  const address = server.address() as AddressInfo;
-  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  const address = await listen(server, { hostname: host, port });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= (async () => {
@@ -91,28 +85,10 @@ export async function captureServer(options: CaptureServerOptions = {}): Promise
     return closed;
   };
   return {
-    url: `http://${name}:${address.port}`,
+    url: `http://${address.authority}`,
     port: address.port,
     open: (session) => sessions.open(session),
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function cannotListen({
-  host,
-  port,
-  cause,
-}: {
-  readonly host: string;
-  readonly port: number;
-  readonly cause: unknown;
-}): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `The server cannot listen on ${host}:${port}: ${(cause as Error).message}.`,
-    hint: "Choose another port, or stop the program that uses it.",
-    data: { host, port },
-    cause,
-  });
 }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { type CaptureSessionOptions, RecordedSession } from "./capture-session.ts";
 
@@ -54,12 +54,6 @@ export class SessionTable {
     this.#closed = true;
     await Promise.all(this.all().map((session) => session.close()));
   }
-}
-
-/** Compares two keys in a time that does not depend on where they differ. */
-export function equalKeys(one: string, other: string): boolean {
-  const bytes = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(bytes(one), bytes(other));
 }
 
 function digest(id: string): string {

@@ -1,5 +1,5 @@
 import { createSecureServer, createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { listen } from "../../core/network/listen.ts";
 import { type GrpcServices, grpcHandler } from "./grpc-handler.ts";
 
 /** The options of {@link serveGrpc}. */
@@ -23,7 +23,7 @@ export interface GrpcServer extends AsyncDisposable {
 
 /**
  * Serves environments and policies by gRPC (`lyceum.v1.EnvironmentService`, `lyceum.v1.ModelService` and
- * `grpc.health.v1.Health`). Rejects if the port is in use.
+ * `grpc.health.v1.Health`). Throws `config.invalid` if the port is in use.
  */
 export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
   const { port = 0, hostname = "127.0.0.1", tls } = options;
@@ -36,11 +36,7 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
     session.on("error", () => {});
     session.once("close", () => sessions.delete(session));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, hostname, resolve);
-  });
-  const address = server.address() as AddressInfo;
+  const address = await listen(server, { hostname, port });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= new Promise((resolve) => {
@@ -49,9 +45,8 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
     });
     return closed;
   };
-  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return {
-    url: `${tls === undefined ? "grpc" : "grpcs"}://${host}:${address.port}`,
+    url: `${tls === undefined ? "grpc" : "grpcs"}://${address.authority}`,
     port: address.port,
     close,
     [Symbol.asyncDispose]: close,

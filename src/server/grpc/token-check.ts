@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { Interceptor } from "@connectrpc/connect";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { bearerToken, sameSecret } from "../http/same-secret.ts";
 
 /** The services and methods that need no token, so that probes can ask them. */
 const open: readonly string[] = [
@@ -11,19 +11,13 @@ const open: readonly string[] = [
 
 /** Refuses calls without `authorization: Bearer TOKEN`. The comparison takes the same time for every token. */
 export function tokenCheck(token: string): Interceptor {
-  const expected = digest(`Bearer ${token}`);
   return (next) => (request) => {
     const { pathname } = new URL(request.url);
     if (!open.some((path) => pathname.endsWith(path))) {
-      const given = request.header.get("authorization") ?? "";
-      if (!timingSafeEqual(digest(given), expected)) throw unauthorized();
+      if (!sameSecret(token, bearerToken(request.header.get("authorization")))) throw unauthorized();
     }
     return next(request);
   };
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 function unauthorized(): LyceumError {

@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { type WebSocket, WebSocketServer } from "ws";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { listen } from "../../core/network/listen.ts";
 import { serveSocket } from "../openenv/socket.ts";
 import type { SessionHost } from "../session/session-host.ts";
 import { foreignRequest, isLoopback } from "./allowed-origin.ts";
 import { environmentApp } from "./environment-app.ts";
 import { watchConnections } from "./heartbeat.ts";
+import { bearerToken, sameSecret } from "./same-secret.ts";
 import { serverMetrics } from "./server-metrics.ts";
-import { tokenCheck } from "./token.ts";
 
 /** The options of {@link serveEnvironments}. */
 export interface EnvironmentServerOptions {
@@ -63,7 +63,6 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
   if (!local && token === undefined) throw needsToken(hostname);
   const metrics = serverMetrics(host);
   const { app, endpointOf } = environmentApp({ host, metrics, version: options.version ?? "0.0.0", maxMessageBytes });
-  const allowed = tokenCheck(token);
   const handle = getRequestListener(app.fetch);
 
   /** Returns the status of a refused request. Undefined if it is allowed. */
@@ -74,7 +73,8 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
       metrics.refused(foreign);
       return 403;
     }
-    if (path === "/health" || path === "/ready" || allowed(request.headers.authorization)) return undefined;
+    if (path === "/health" || path === "/ready" || token === undefined) return undefined;
+    if (sameSecret(token, bearerToken(request.headers.authorization))) return undefined;
     metrics.refused("token");
     return 401;
   };
@@ -102,11 +102,7 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
     });
   });
   const heartbeat = watchConnections(sockets, options.heartbeatMs ?? 20_000);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(cannotListen({ hostname, port, cause })));
-    server.listen(port, hostname, resolve);
-  });
-  const address = server.address() as AddressInfo;
+  const address = await listen(server, { hostname, port });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= new Promise((resolve) => {
@@ -117,9 +113,8 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
     });
     return closed;
   };
-  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return {
-    url: `${tls === undefined ? "http" : "https"}://${name}:${address.port}`,
+    url: `${tls === undefined ? "http" : "https"}://${address.authority}`,
     port: address.port,
     close,
     [Symbol.asyncDispose]: close,
@@ -162,20 +157,5 @@ export function needsToken(hostname: string): LyceumError {
     message: `Other machines reach ${hostname}, so the server needs a token.`,
     hint: "Give a long random text as the token, or listen on 127.0.0.1.",
     data: { hostname },
-  });
-}
-
-function cannotListen(options: {
-  readonly hostname: string;
-  readonly port: number;
-  readonly cause: Error;
-}): LyceumError {
-  const { hostname, port, cause } = options;
-  return new LyceumError({
-    code: "config.invalid",
-    message: `The server cannot listen on ${hostname}:${port}: ${cause.message}.`,
-    hint: "Choose another port, or stop the program that uses it.",
-    data: { hostname, port },
-    cause,
   });
 }

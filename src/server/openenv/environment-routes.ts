@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { startTimer } from "../../core/rollout/rollout-limits.ts";
 import type { ServedEnvironment } from "../session/environment-runner.ts";
 import type { SessionHost } from "../session/session-host.ts";
 import { errorStatus, openEnvError } from "./error.ts";
@@ -98,12 +99,19 @@ export function addEnvironmentRoutes(
     ),
   );
   app.post(`${prefix}/step`, async (context) => {
-    const { action, timeout_s: _, ...start } = checked(stepSchema, await bodyOf(context), "request");
+    const { action, timeout_s: seconds, ...start } = checked(stepSchema, await bodyOf(context), "request");
     return context.json(
       await withSession(context, endpoint, async (session, signal) => {
         // Without a session, the request is a whole episode of one step.
         if (sessionId(context) === undefined) await session.reset(start, { signal });
-        return session.step(action, { signal });
+        if (seconds === undefined || seconds === null) return session.step(action, { signal });
+        const late = new AbortController();
+        const timer = startTimer(1000 * seconds, () => late.abort(tooLate(seconds)));
+        try {
+          return await session.step(action, { signal: AbortSignal.any([signal, late.signal]) });
+        } finally {
+          clearTimeout(timer);
+        }
       }),
     );
   });
@@ -182,5 +190,13 @@ function attachedSession(): LyceumError {
     code: "server.invalid-request",
     message: "Another connection uses this session.",
     hint: "Close it first, or open another session.",
+  });
+}
+
+function tooLate(seconds: number): LyceumError {
+  return new LyceumError({
+    code: "timeout",
+    message: `The step took longer than ${seconds} s.`,
+    hint: "Send a greater timeout_s, or none.",
   });
 }

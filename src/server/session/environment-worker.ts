@@ -22,7 +22,7 @@ export interface EnvironmentWorkerOptions {
 interface Pending {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** Rejects because the thread has ended, whatever the call waited for. */
+  /** Rejects the call because its thread has ended. */
   readonly lose: (error: LyceumError) => void;
 }
 

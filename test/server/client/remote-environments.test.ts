@@ -6,10 +6,10 @@ import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { remoteEnvironment } from "../../../src/server/client/remote-environment.ts";
 import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
+import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
 import { localRunner } from "../../../src/server/session/local-runner.ts";
 import { createSessionHost } from "../../../src/server/session/session-host.ts";
 import { checkEnvironment } from "../../../src/testing/check-environment.ts";
-import { openEnvTestServer } from "./openenv-test-server.ts";
 
 let resources = new AsyncDisposableStack();
 afterEach(async () => {
@@ -29,7 +29,7 @@ const cases = [
 async function serve(local: EnvironmentDefinition, protocol: (typeof protocols)[number]) {
   const runner = await localRunner([{ name: "served", definition: local }]);
   const host = resources.use(createSessionHost(runner));
-  const server = resources.use(protocol === "grpc" ? await serveGrpc({ host }) : await openEnvTestServer(host));
+  const server = resources.use(protocol === "grpc" ? await serveGrpc({ host }) : await serveEnvironments({ host }));
   return { host, remote: (await remoteEnvironment(server.url)) as EnvironmentDefinition };
 }
 

@@ -1,8 +1,8 @@
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
+import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
 import { localRunner } from "../../../src/server/session/local-runner.ts";
 import { createSessionHost, type SessionHost, type SessionLimits } from "../../../src/server/session/session-host.ts";
-import { openEnvTestServer } from "./openenv-test-server.ts";
 
 /** The protocols of remote environments. */
 export type Protocol = "openenv" | "grpc";
@@ -28,7 +28,7 @@ export async function serveUnderTest(
   let host = await newHost();
   let port = 0;
   const listen = () =>
-    protocol === "grpc" ? serveGrpc({ host, port, token }) : openEnvTestServer(host, { port, token });
+    protocol === "grpc" ? serveGrpc({ host, port, token }) : serveEnvironments({ host, port, token });
   let server = await listen();
   port = server.port;
   let isEnded = false;

@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 const steps: string[] = [];
-/** Repeats what it is told after a pause of that many milliseconds. Fails for "fail". Ends at "end". */
+/** Waits as many milliseconds as the text says, then repeats the text. Throws for "fail". Ends the episode for "end". */
 const echo = defineEnvironment({
   id: "echo",
   tasks: ["a", "b"],

@@ -305,6 +305,8 @@ describe("HTTP", () => {
     });
     expect((await post(`${url}/step`, { action: { txt: "yes" } })).status).toBe(422);
     expect((await post(`${url}/step`, "{")).status).toBe(422);
+    const late = await post(`${url}/step`, { action: { text: "wait" }, timeout_s: 0.05 });
+    expect(late).toMatchObject({ status: 504, body: { error: { code: "timeout" } } });
     expect(served.host.activeSessions).toBe(0);
   });
 
