@@ -18,7 +18,7 @@ import {
   trainStep,
 } from "./model-subject.ts";
 
-/** How steps, checkpoints and aborts change a model, and what they leave as it is. */
+/** The rules of optimizer steps, checkpoints and aborts. */
 export const stepRules: ModelRules = {
   "accumulates the gradients of several calls before a step": async ({ open, tolerance }) => {
     const data = exampleData(1);
