@@ -46,7 +46,7 @@ export async function agent({ baseURL, apiKey, model, messages, signal }: AgentC
   return text;
 }
 
-/** What an expert answers to a model call of the agent. */
+/** The answer of an expert to a model call of the agent. */
 export function demonstrate({ messages }: { readonly messages: readonly Message[] }): Message | string {
   const results = messages.filter(({ role }) => role === "tool").map(textOf);
   if (results.length === 2) return results[1]!;

@@ -4,7 +4,7 @@ import { canonicalJson } from "../../core/taskset/canonical-json.ts";
 import { reasoningOf } from "../../core/tokens/assistant-text.ts";
 import { nestedTooDeeply } from "./dialects/read-request.ts";
 
-/** The keys of the beginnings of a conversation. Equal beginnings have equal keys. */
+/** A key for each prefix of a conversation. Equal prefixes have equal keys. */
 export interface ConversationKeys {
   /** Returns the key of the first `count` messages. */
   upTo(count: number): string;

@@ -26,7 +26,7 @@ interface Pending {
   readonly lose: (error: LyceumError) => void;
 }
 
-/** A worker thread that runs environments, as the main thread sees it. Use {@link startEnvironmentWorker}. */
+/** The main thread's handle of a worker thread that runs environments. Use {@link startEnvironmentWorker}. */
 export class EnvironmentWorker {
   environments: readonly ServedEnvironment[] = [];
   /** The number of sessions that the thread runs. The sessions count themselves. */

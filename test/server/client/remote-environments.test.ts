@@ -33,7 +33,7 @@ async function serve(local: EnvironmentDefinition, protocol: (typeof protocols)[
   return { host, remote: (await remoteEnvironment(server.url)) as EnvironmentDefinition };
 }
 
-/** Plays a few tasks with answers that differ by turn, and leaves out what the machine's speed decides. */
+/** Plays a few tasks with answers that differ by turn. Drops the fields that depend on the machine's speed. */
 async function episodes(environment: EnvironmentDefinition): Promise<readonly Episode[]> {
   const tasks = await environment.tasks(`${environment.splits[0]!}[:4]`);
   const policies = scriptedPolicy(({ messages, seed }) => `My answer is ${40 + messages.length * 7 + (seed % 5)}.`);
