@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 
 /** What sessions of a server measured. */
 export interface Load {
@@ -14,13 +15,18 @@ export interface Load {
 /**
  * Plays steps on many WebSockets of an OpenEnv server at once, each session one after another, and measures them. It
  * reads and writes frames itself and parses no JSON, so that the client costs little compared with the server.
+ *
+ * By default each session sends its next step as soon as it has an answer. With `perSecond`, all sessions together send
+ * that many steps in a second, evenly spread. A step that starts late because the answer before came late is timed from
+ * the moment at which it was due.
  */
 export async function loadServer(options: {
   readonly port: number;
   readonly sessions: number;
   readonly seconds: number;
+  readonly perSecond?: number;
 }): Promise<Load> {
-  const { port, sessions, seconds } = options;
+  const { port, sessions, seconds, perSecond } = options;
   const clients: FrameClient[] = [];
   try {
     // One after another, in batches: a burst of thousands of connections measures the listen queue.
@@ -32,9 +38,14 @@ export async function loadServer(options: {
     const step = { type: "step", data: { text: "an answer of a model. ".repeat(10) } };
     const times: number[] = [];
     let errors = 0;
+    const interval = perSecond === undefined ? 0 : (sessions / perSecond) * 1_000;
     const playUntil = async (client: FrameClient, end: number, record: boolean): Promise<void> => {
+      let due = performance.now() + interval * (clients.indexOf(client) / sessions);
       while (performance.now() < end) {
-        const started = performance.now();
+        const early = due - performance.now();
+        if (early > 0) await pause(early);
+        const started = perSecond === undefined || early > 0 ? performance.now() : due;
+        due += interval;
         const isError = await client.request(step).catch(() => undefined);
         if (isError !== false) errors += 1;
         if (isError === undefined) return;

@@ -33,8 +33,11 @@ export type ToolActionFields =
       readonly arguments?: JsonObject | undefined;
     };
 
+/** Actions come from `JSON.parse`, so that each of their values is JSON. */
+const json = z.unknown() as unknown as z.ZodType<Json>;
+
 const toolCalls = z
-  .array(z.strictObject({ id: z.string().optional(), name: z.string(), arguments: z.json().optional() }))
+  .array(z.strictObject({ id: z.string().optional(), name: z.string(), arguments: json.optional() }))
   .meta({ description: "The calls of tools, in place of calls that are written in the text." });
 
 const agentAction = z.strictObject({ text: z.string(), tool_calls: toolCalls.optional() });
@@ -49,7 +52,7 @@ export const actionSchema: z.ZodType<ActionFields> = z
       .meta({ description: "The action of each agent, if several agents act. The text is then ignored." })
       .optional(),
     step_id: z.string().max(255).meta({ description: "Names the step, so that it can be repeated." }).optional(),
-    metadata: z.record(z.string(), z.json()).optional(),
+    metadata: z.record(z.string(), json).optional(),
   })
   .meta({ title: "LyceumAction" });
 
@@ -59,14 +62,15 @@ export const toolActionSchema: z.ZodType<ToolActionFields> = z.discriminatedUnio
   z.object({
     type: z.literal("call_tool"),
     tool_name: z.string(),
-    arguments: z.record(z.string(), z.json()).optional(),
+    arguments: z.record(z.string(), json).optional(),
   }),
 ]);
 
 /** Returns the contract's actions for the agents that must act. */
 export function actionsOf(data: ActionFields, acting: readonly AgentId[]): Readonly<Record<AgentId, Action>> {
-  const exact = actionsSchema.safeParse(data.metadata?.lyceum_actions);
-  if (exact.success) return exact.data as Readonly<Record<AgentId, Action>>;
+  const given = data.metadata?.lyceum_actions;
+  const exact = given === undefined ? undefined : actionsSchema.safeParse(given);
+  if (exact?.success === true) return exact.data as Readonly<Record<AgentId, Action>>;
   if (data.actions !== undefined) {
     return Object.fromEntries(Object.entries(data.actions).map(([agent, fields]) => [agent, actionOf(fields)]));
   }

@@ -74,8 +74,8 @@ export function openEnvSession(hosted: HostedSession, tools: readonly ToolSpec[]
   };
 
   const step: OpenEnvSession["step"] = async (data, { signal } = {}) => {
-    const toolAction = toolActionSchema.safeParse(data);
-    if (!toolAction.success) return act(checked(actionSchema, data, "action"), { signal });
+    const toolAction = isTyped(data) ? toolActionSchema.safeParse(data) : undefined;
+    if (toolAction?.success !== true) return act(checked(actionSchema, data, "action"), { signal });
     if (toolAction.data.type === "list_tools") {
       const listed = offered.map(({ name, description, parameters }) => ({
         ...{ name, description, input_schema: parameters },
@@ -96,6 +96,11 @@ export function openEnvSession(hosted: HostedSession, tools: readonly ToolSpec[]
     };
   };
   return { hosted, tools: () => offered, reset, step, state };
+}
+
+/** False for a plain action, which is the most frequent message. A failed parse costs more than this check. */
+function isTyped(data: unknown): boolean {
+  return typeof data === "object" && data !== null && "type" in data;
 }
 
 /** Parses the data of a request. Throws `server.invalid-request` with each wrong field. */

@@ -47,9 +47,10 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
     }
     return new Promise((resolve) => socket.send(text, () => resolve()));
   };
+  // This listener stays. If calls were the only ones to listen, each would create and drop the signal's table.
+  gone.signal.addEventListener("abort", () => queue.splice(0), { once: true });
   const end = async (): Promise<void> => {
     gone.abort();
-    queue.length = 0;
     const hosted: HostedSession | undefined = session?.hosted;
     if (!keepsSession) await hosted?.close().catch(() => {});
   };

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { fromErrorData, LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import { startTimer } from "../../core/rollout/rollout-limits.ts";
+import { CallTable } from "./call-table.ts";
 import type { ServedEnvironment } from "./environment-runner.ts";
 import { messageBatch } from "./message-batch.ts";
 import type { WorkerCalls, WorkerReply, WorkerRequest } from "./worker-messages.ts";
@@ -36,13 +37,13 @@ export class EnvironmentWorker {
   readonly #thread: Worker;
   readonly #callMs: number;
   readonly #beat = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new CallTable<Pending>();
   readonly #resolveEnded: (reason: string) => void;
   readonly #send = messageBatch<WorkerRequest>({
     post: (requests) => this.#thread.postMessage(requests),
     onFailure: ({ id }, error) => this.#pending.get(id)?.reject(error),
   });
-  #lastId = 0;
+  #lastSession = 0;
   #endReason: string | undefined;
 
   constructor({ module, data, callMs, heapMb }: EnvironmentWorkerOptions) {
@@ -65,8 +66,8 @@ export class EnvironmentWorker {
 
   /** A number that no other session of this worker has. */
   newSession(): number {
-    this.#lastId += 1;
-    return this.#lastId;
+    this.#lastSession += 1;
+    return this.#lastSession;
   }
 
   /** True if environment code has blocked the thread for a second or longer. */
@@ -93,8 +94,6 @@ export class EnvironmentWorker {
     const result = new Promise<unknown>((resolve, reject) => {
       signal?.throwIfAborted();
       if (this.#endReason !== undefined) throw endedError(this.#endReason);
-      this.#lastId += 1;
-      const id = this.#lastId;
       let late: LyceumError | undefined;
       const abort = (reason: unknown): void =>
         this.#send({ type: "abort", id, reason: toErrorData(reason, "aborted") });
@@ -118,7 +117,7 @@ export class EnvironmentWorker {
       };
       let timer = startTimer(ms, expire);
       signal?.addEventListener("abort", onAbort, { once: true });
-      this.#pending.set(id, {
+      const id = this.#pending.add({
         resolve: (value) => settle(() => resolve(value)),
         reject: (error) => settle(() => reject(signal?.aborted === true ? signal.reason : (late ?? error))),
         lose: (error) => settle(() => reject(signal?.aborted === true ? signal.reason : error)),
@@ -144,7 +143,7 @@ export class EnvironmentWorker {
   #stop(reason: string): void {
     if (this.#endReason !== undefined) return;
     this.#endReason = reason;
-    for (const pending of [...this.#pending.values()]) pending.lose(endedError(reason));
+    for (const pending of this.#pending.values()) pending.lose(endedError(reason));
     this.#resolveEnded(reason);
   }
 }
