@@ -101,7 +101,7 @@ export interface ExportArguments {
 
 /** The arguments of `lyceum info`. */
 export interface InfoArguments {
-  /** An environment, an algorithm or a provider. Without it, the command shows what is installed. */
+  /** An environment, an algorithm or a policy. Without it, the command shows what is installed. */
   readonly name?: string;
   readonly json: boolean;
   /** Show all keys of a config instead. JSON output always contains them. */
@@ -263,9 +263,9 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   program
     .command("info")
-    .summary("show what is installed, or the options of an environment, an algorithm or a provider")
-    .description("show versions, devices and names, or the options of an environment, an algorithm or a provider")
-    .argument("[name]", "an environment (also a file or an npm package), an algorithm or a provider of models")
+    .summary("show what is installed, or the options of an environment, an algorithm or a policy")
+    .description("show versions, devices and names, or the options of an environment, an algorithm or a policy")
+    .argument("[name]", "an environment (also a file or an npm package), an algorithm or a kind of policy")
     .option("--keys", "show the keys of a config that belong to no environment or algorithm", false)
     .option("--json", "as JSON", false)
     .action((name: string | undefined, args: Omit<InfoArguments, "name">) => commands.info({ ...args, name }));
@@ -293,7 +293,7 @@ function finite(value: string): number {
 const modelOptionHelp =
   "an option of the model, such as revision=main, templateVariables.enable_thinking=false or maxRetries=2; repeatable";
 /** The help text of `--model`. */
-const modelKinds = "a folder, hub id, run, checkpoint, provider:model, server's URL or policy file";
+const modelKinds = "a folder, hub id, run, checkpoint, provider:model, server's URL, policy file or module";
 const baseHelp = "the base model of an adapter (a folder or hub id), instead of the one that the adapter names";
 
 function appendFirst(value: string, values: readonly string[] | undefined): string[] {

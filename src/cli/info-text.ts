@@ -35,11 +35,11 @@ export function infoText(info: Info, options: TextOptions): string {
   const lists: [string, readonly string[]][] = [
     ["Environments", info.environments.map(({ id }) => id)],
     ["Algorithms", info.algorithms.map(({ id }) => id)],
-    ["Providers", info.providers],
+    ["Policies", info.policies.map(({ id }) => id)],
   ];
   for (const [label, names] of lists) lines.push(...labelled(label, names.join(", "), options.width));
   const more: [string, string][] = [
-    ["lyceum info math", "show an environment, an algorithm, a provider, or ./environment.ts"],
+    ["lyceum info math", "show an environment, an algorithm, a policy, or ./environment.ts"],
     ["lyceum info --keys", "show the keys of a config that belong to none of these"],
   ];
   lines.push([], ...more.map(([command, what]) => [span(command.padEnd(20), "cyan"), span(what, "dim")]));

@@ -5,10 +5,11 @@ import type { Device } from "../../trainers/config/model-config.ts";
 import { toErrorData } from "../contract/errors/index.ts";
 import { type ConfigKey, configReference } from "../core/config/index.ts";
 import type { EnvironmentEntry } from "../core/environment/registry.ts";
-import { knownProviders } from "../core/policy/ai-sdk/provider-model.ts";
 import type { Catalog } from "./catalog.ts";
 import { type DeviceInfo, deviceInfo } from "./device-info.ts";
 import { packageVersion } from "./package-version.ts";
+import { policySettingsSchema } from "./policy-file-schema.ts";
+import { type PolicyKind, policyKinds } from "./policy-kinds.ts";
 import { runConfigSchema } from "./run-config.ts";
 
 /** The output of `lyceum info --json`. */
@@ -21,8 +22,7 @@ export interface Info {
   readonly devices: readonly DeviceInfo[];
   readonly algorithms: readonly NamedReference[];
   readonly environments: readonly NamedReference[];
-  /** The providers of models that have a package for the AI SDK. */
-  readonly providers: readonly string[];
+  readonly policies: readonly PolicyReference[];
   /** The keys of a config file, without those of algorithms and environments. */
   readonly config: readonly ConfigKey[];
 }
@@ -43,6 +43,11 @@ export interface NamedReference {
   readonly keys: readonly ConfigKey[];
 }
 
+/** A kind of policy, its keys in a policy file, and how its name is written. */
+export interface PolicyReference extends NamedReference {
+  readonly usage: string;
+}
+
 /** Collects what is installed on this machine. Loads ONNX Runtime to ask it. */
 export async function collectInfo(catalog: Catalog): Promise<Info> {
   const { algorithms } = catalog;
@@ -61,7 +66,7 @@ export async function collectInfo(catalog: Catalog): Promise<Info> {
     devices: await deviceInfo("error" in onnxruntime ? [] : deviceNames(onnxruntime)),
     algorithms: algorithms.map(algorithmReference),
     environments: environments.map(environmentReference),
-    providers: knownProviders,
+    policies: policyKinds.list().map(policyReference),
     config: configKeys(catalog),
   };
 }
@@ -80,6 +85,13 @@ export function algorithmReference({ id, description, settings }: AlgorithmDefin
 /** Returns an environment and its options. */
 export function environmentReference({ id, description, options }: EnvironmentEntry): NamedReference {
   return { id, description, keys: configReference(options.strict()) };
+}
+
+/** Returns a kind of policy, its settings, and how its name is written. */
+export function policyReference(kind: PolicyKind): PolicyReference {
+  const { id, description, address } = kind;
+  const usage = address === undefined ? id : `${id}:${address}`;
+  return { id, description, usage, keys: configReference(policySettingsSchema(kind)) };
 }
 
 /** Returns the devices of a config that the runtime has a provider for. */

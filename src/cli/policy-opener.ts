@@ -8,8 +8,10 @@ import type { OpenNamedPolicy } from "../core/environment/registry.ts";
 import { teamPolicy } from "../core/policy/team-policy.ts";
 import { canonicalJson } from "../core/taskset/canonical-json.ts";
 import type { Catalog } from "./catalog.ts";
+import { engineDefinition } from "./engine-policy.ts";
 import { type NamedPolicyOptions, openNamedPolicy } from "./named-policy.ts";
-import { type PolicySettings, policyNameOf, specifiedSettings } from "./policy-settings.ts";
+import { findPolicy } from "./policy-kinds.ts";
+import { type PolicySettings, specifiedSettings } from "./policy-settings.ts";
 import { createSharedEngine, type SharedEngine } from "./shared-engine.ts";
 
 /** Opens the policies of a command. A policy that is used several times is opened once. Disposal closes all of them. */
@@ -42,10 +44,10 @@ export function createPolicyOpener(options: {
   const opened = new Map<string, Promise<OpenPolicy>>();
   const openOnce = async (settings: PolicySettings, playing: PlayingOptions): Promise<Policy> => {
     const open = (): Promise<OpenPolicy> => openNamedPolicy(settings, { ...playing, engine, signal });
-    // Demonstrations belong to one environment and have no open resources.
-    if (settings.model === "demonstration") return (await open()).policy;
+    const { kind } = await findPolicy(settings);
+    if (kind.forEnvironment) return resources.use(await open()).policy;
     // Only the embedded engine opens models by agent.
-    const agents = policyNameOf(settings).kind === "engine" ? playing.agents : undefined;
+    const agents = kind === engineDefinition ? playing.agents : undefined;
     const key = canonicalJson(
       JSON.parse(JSON.stringify({ settings, agents, completion: playing.completion ?? false })),
     );

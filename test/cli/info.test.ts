@@ -25,10 +25,11 @@ describe("collectInfo", () => {
     }
   });
 
-  it("lists every algorithm and environment with its keys, all of them described", () => {
+  it("lists every algorithm, environment and policy with its keys, all of them described", () => {
     expect(info.algorithms.map(({ id }) => id)).toEqual(expect.arrayContaining(["sft", "grpo"]));
     expect(info.environments.map(({ id }) => id)).toContain("math");
-    for (const { id, keys, description } of [...info.algorithms, ...info.environments]) {
+    expect(info.policies.map(({ id }) => id)).toEqual(expect.arrayContaining(["engine", "replay", "openai"]));
+    for (const { id, keys, description } of [...info.algorithms, ...info.environments, ...info.policies]) {
       expect(description, id).not.toBe("");
       for (const key of keys) expect(key.description, `${id}: ${key.key}`).toBeTruthy();
     }
@@ -48,8 +49,8 @@ describe("infoText", () => {
       const text = infoText(info, { width, color: false });
       for (const line of text.split("\n")) expect(displayWidth(line), line).toBeLessThanOrEqual(width);
       const words = new Set(text.split(/[\s,]+/));
-      const names = [...info.algorithms, ...info.environments].map(({ id }) => id);
-      for (const name of [...names, ...info.providers]) expect(words).toContain(name);
+      const names = [...info.algorithms, ...info.environments, ...info.policies].map(({ id }) => id);
+      for (const name of names) expect(words).toContain(name);
     }
   });
 
@@ -81,10 +82,11 @@ describe("configKeysText", () => {
 });
 
 describe("namedInfo", () => {
-  it("describes every environment, algorithm and provider with its keys", async () => {
+  it("describes every environment, algorithm and policy with its keys", async () => {
     const named = [
       ...info.environments.map(({ id, keys }) => ({ kind: "environment", id, keys })),
       ...info.algorithms.map(({ id, keys }) => ({ kind: "algorithm", id, keys })),
+      ...info.policies.map(({ id, keys }) => ({ kind: "policy", id, keys })),
     ];
     for (const { kind, id, keys } of named) {
       const found = await namedInfo(id, catalog);
@@ -96,7 +98,6 @@ describe("namedInfo", () => {
         for (const { key } of keys) expect(words, id).toContain(key);
       }
     }
-    for (const id of info.providers) expect(await namedInfo(id, catalog)).toMatchObject({ kind: "provider", id });
   });
 
   it("says whether a provider's package is installed and its key is set", async () => {

@@ -1,10 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { modelSettings } from "../../src/cli/model-arguments.ts";
 import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
-import { answerSettings, policyNameOf, readPolicySettings, recordedPolicy } from "../../src/cli/policy-settings.ts";
+import { answerSettings, readPolicySettings, recordedPolicy } from "../../src/cli/policy-settings.ts";
 import { limitsOf } from "../../src/cli/sampling-options.ts";
 import { toErrorData } from "../../src/contract/errors/index.ts";
 
@@ -29,7 +30,6 @@ test("a name is a model with options", async () => {
     extraBody: { top_k: 20, stop_token_ids: [1, 2] },
     maxRetries: 0,
   });
-  expect(policyNameOf(settings)).toEqual({ kind: "server", url: address, model: "llama3.2:1b" });
 });
 
 test("a policy file is YAML or JSON, and options replace its settings", async () => {
@@ -66,7 +66,7 @@ test.each([
     "agents: { aux: openai:gpt-5-mini }\nbase: b",
     [],
     /"base" is not an option of the model openai/,
-    /local models have it/,
+    /"base" is an option of engine: A local model/,
   ],
   ["agents: { aux: { model: a, baze: b } }", [], /served\.yaml, agents\.aux.*unknown key "baze"/, /"base"/],
   ["model: owner/name", ["maxRetries=2"], /"maxRetries" is not an option of the model owner\/name/, /baseUrl/],
@@ -84,6 +84,26 @@ test.each([
   );
   expect(refused.code).toBe("config.invalid");
   expect(refused.message).toMatch(message);
+  if (hint !== undefined) expect(refused.hint).toMatch(hint);
+});
+
+const halving = fileURLToPath(import.meta.resolve("../../examples/halving-player.ts"));
+
+test("a module's policy has its own options, with their defaults, and those of every policy", async () => {
+  expect(await readPolicySettings(halving)).toEqual({ model: halving, careless: 0 });
+  const file = await policyFile(`model: ${halving}\ncareless: 0.5\nsampling: { temperature: 0 }`);
+  const settings = { model: halving, careless: 0.5, sampling: { temperature: 0 } };
+  expect(await readPolicySettings(file)).toEqual(settings);
+  expect(recordedPolicy({ ...settings, timeoutMs: 5 })).toEqual(settings);
+});
+
+test.each([
+  ["careless=2", /--model-option careless=2: careless/, undefined],
+  ["carelss=0.5", /unknown key "carelss"/, /"careless"/],
+  ["maxRetries=2", /"maxRetries" is not an option of the model/, /careless.*of openai-compatible/],
+])("a module's policy refuses %s", async (option, message, hint) => {
+  const refused = toErrorData(await readPolicySettings(halving, [option]).catch((error: unknown) => error));
+  expect(refused).toMatchObject({ code: "config.invalid", message: expect.stringMatching(message) });
   if (hint !== undefined) expect(refused.hint).toMatch(hint);
 });
 

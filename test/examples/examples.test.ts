@@ -37,7 +37,7 @@ training: { steps: 2, batchSize: 4 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The demo and random-player.ts have their own tests. my-algorithm.ts is an algorithm, stateful-tools.ts an environment
+ * The demo, random-player.ts and halving-player.ts have their own tests. my-algorithm.ts is an algorithm, stateful-tools.ts an environment
  * and shop-agent.ts an agent with its environment. Their configs are run below.
  */
 const programs: Readonly<Record<string, Program>> = {
@@ -146,7 +146,9 @@ const programs: Readonly<Record<string, Program>> = {
 
 it("every program of the folder is run here", () => {
   const files = globSync(join(repository, "examples/*.ts")).map((path) => basename(path));
-  const others = ["demo.ts", "my-algorithm.ts", "random-player.ts", "shop-agent.ts", "stateful-tools.ts"];
+  const others = [
+    ...["demo.ts", "halving-player.ts", "my-algorithm.ts", "random-player.ts", "shop-agent.ts", "stateful-tools.ts"],
+  ];
   expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 

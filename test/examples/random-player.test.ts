@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { kuhnPokerEnvironment, ticTacToeEnvironment } from "../../environments/index.ts";
-import { scriptFile } from "../../src/cli/script-file.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { textOf } from "../../src/contract/message.ts";
+import { scriptFile } from "../../src/core/policy/script-file.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { repository } from "./run-program.ts";
 

@@ -11,7 +11,8 @@ export type LoadConfigOptions<Schema extends z.ZodType> = (
   | { readonly path: string }
   | { readonly text: string; readonly name?: string }
 ) & {
-  readonly schema: Schema;
+  /** The schema, or a function that chooses it by the unchecked config. */
+  readonly schema: Schema | ((config: unknown) => Promise<Schema>);
   /** Overrides `a.b=value`. They are applied in order before validation. */
   readonly overrides?: readonly string[];
   /** The command line option of the overrides, for errors. `--set` by default. */
@@ -33,7 +34,8 @@ export async function loadConfig<Schema extends z.ZodType>(
   const problems = [...(parsed.problems ?? []), ...overridden.problems];
   if (parsed.source === undefined || problems.length > 0) throw configError(name, problems);
   const placeOf = placesIn(parsed.source, { name, overrides: overridden.overrides });
-  return parseConfig({ schema, value: overridden.value, name, placeOf });
+  const { value } = overridden;
+  return parseConfig({ schema: typeof schema === "function" ? await schema(value) : schema, value, name, placeOf });
 }
 
 /**

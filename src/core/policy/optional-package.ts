@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { LyceumError } from "../../contract/errors/index.ts";
 
 /**
@@ -23,4 +25,14 @@ export async function importOptional(
 function isMissing(name: string, error: unknown): boolean {
   const { message } = error as Error;
   return /^(Cannot find package|Could not resolve) ["']/.test(message) && new RegExp(`["']${name}["']`).test(message);
+}
+
+/** Returns true if the current folder can import a package. */
+export function isInstalled(name: string): boolean {
+  try {
+    createRequire(join(process.cwd(), "importer.js")).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 }

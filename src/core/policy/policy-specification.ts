@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Json } from "../../contract/json.ts";
 
 /**
- * A policy in a config: a name for `parsePolicyName`, the path of a policy file, or the keys of such a file. The
+ * A policy in a config: a name for `--model`, the path of a policy file, or the keys of such a file. The
  * command line opens it. Other readers of a config get the opened policy.
  */
 export type PolicySpecification = string | Readonly<Record<string, Json>>;

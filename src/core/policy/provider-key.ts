@@ -4,23 +4,33 @@ import { LyceumError } from "../../contract/errors/index.ts";
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The usual variables of a provider's key, the most common first, by the name in `PROVIDER:MODEL`. Providers that need
- * something other than one key (a cloud account, a token of the platform) are not listed.
+ * The usual variables of a provider's key, the most common first, by the name in `PROVIDER:MODEL`. A provider that needs
+ * something other than one key (a cloud account, a token of the platform) has none.
  */
 const providerVariables: Readonly<Record<string, readonly string[]>> = {
   anthropic: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+  azure: [],
   cerebras: ["CEREBRAS_API_KEY"],
   cohere: ["COHERE_API_KEY"],
   deepinfra: ["DEEPINFRA_API_KEY"],
   deepseek: ["DEEPSEEK_API_KEY"],
   fireworks: ["FIREWORKS_API_KEY"],
+  gateway: [],
   google: ["GOOGLE_GENERATIVE_AI_API_KEY"],
+  "google-vertex": [],
+  "amazon-bedrock": [],
   groq: ["GROQ_API_KEY"],
+  huggingface: [],
   mistral: ["MISTRAL_API_KEY"],
   openai: ["OPENAI_API_KEY"],
   perplexity: ["PERPLEXITY_API_KEY"],
+  togetherai: [],
+  vercel: [],
   xai: ["XAI_API_KEY"],
 };
+
+/** The providers that the AI SDK's own packages support. Any other package `@ai-sdk/<name>` works as well. */
+export const knownProviders: readonly string[] = Object.keys(providerVariables);
 
 /** The same for servers, by host name. */
 const hostVariables: Readonly<Record<string, readonly string[]>> = {

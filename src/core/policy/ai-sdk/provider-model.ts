@@ -2,30 +2,8 @@ import { LyceumError } from "../../../contract/errors/index.ts";
 import { nearestName } from "../../../contract/errors/unknown-name.ts";
 import { addressOf } from "../hosted-model.ts";
 import { importOptional } from "../optional-package.ts";
+import { knownProviders } from "../provider-key.ts";
 import type { AiSdkModel } from "./language-model.ts";
-
-/** The providers that the AI SDK's own packages support. Any other package `@ai-sdk/<name>` works as well. */
-export const knownProviders: readonly string[] = [
-  "anthropic",
-  "azure",
-  "cerebras",
-  "cohere",
-  "deepinfra",
-  "deepseek",
-  "fireworks",
-  "gateway",
-  "google",
-  "google-vertex",
-  "amazon-bedrock",
-  "groq",
-  "huggingface",
-  "mistral",
-  "openai",
-  "perplexity",
-  "togetherai",
-  "vercel",
-  "xai",
-];
 
 /** The part of a provider's package that creates models. */
 interface Provider {

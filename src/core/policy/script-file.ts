@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { LyceumError, toErrorData } from "../contract/errors/index.ts";
-import type { Policy } from "../contract/policy.ts";
-import { type ScriptedAnswer, scriptedPolicy } from "../core/policy/scripted-policy.ts";
+import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import type { Policy } from "../../contract/policy.ts";
+import { type ScriptedAnswer, scriptedPolicy } from "./scripted-policy.ts";
 
 /**
  * Reads a policy from a file: JSON with a list of answers, one per turn, or a module whose default export is such a
