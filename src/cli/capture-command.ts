@@ -5,7 +5,7 @@ import { withoutUndefined } from "../core/without-undefined.ts";
 import { captureServer } from "../server/capture/index.ts";
 import { isLoopback } from "../server/http/allowed-origin.ts";
 import type { CaptureArguments } from "./capture-program.ts";
-import type { Catalog } from "./catalog.ts";
+import type { CommandContext } from "./commands.ts";
 import { modelSettings } from "./model-arguments.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 
@@ -16,15 +16,7 @@ const keyVariable = "LYCEUM_CAPTURE_ADMIN_KEY";
  * Runs `lyceum capture`: opens the model as `lyceum eval` does, and answers model calls until the signal aborts. Throws
  * `config.invalid` for an address that other machines reach if no admin key is given.
  */
-export async function captureCommand(
-  args: CaptureArguments,
-  options: {
-    readonly catalog: Pick<Catalog, "createBackend">;
-    readonly output: { write(text: string): unknown };
-    readonly environment: Readonly<Record<string, string | undefined>>;
-    readonly signal: AbortSignal;
-  },
-): Promise<void> {
+export async function captureCommand(args: CaptureArguments, options: CommandContext): Promise<void> {
   const { catalog, output, environment, signal } = options;
   const given = args.adminKey ?? environment[keyVariable];
   if (!given && !isLoopback(args.host)) throw needsKey(args.host);

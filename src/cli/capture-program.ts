@@ -1,7 +1,8 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Device } from "../../trainers/config/model-config.ts";
-import type { SharedOptions } from "./eval-program.ts";
-import { port } from "./view-program.ts";
+import type { Commands } from "./commands.ts";
+import { addModelOptions, modelKinds } from "./model-options.ts";
+import { finite, port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum capture`. */
 export interface CaptureArguments {
@@ -22,24 +23,14 @@ export interface CaptureArguments {
   readonly maxSessions: number;
 }
 
-/** The command that records the model calls of other programs. */
-export interface CaptureCommands {
-  capture(args: CaptureArguments): Promise<void>;
-}
-
 /** Adds `capture`. */
-export function addCaptureCommand(program: Command, commands: CaptureCommands, read: SharedOptions): void {
-  const { positive, finite, append, appendFirst, devices, modelKinds, modelOptionHelp, baseHelp } = read;
-  program
+export function addCaptureCommand(program: Command, commands: Pick<Commands, "capture">): void {
+  const capture = program
     .command("capture")
     .summary("answer the model calls of other programs and record their tokens")
     .description(
       "answer the model calls of programs that use OpenAI's or Anthropic's protocols, and record their tokens",
     )
-    .requiredOption("-m, --model <model>", `the model that answers: ${modelKinds}`, appendFirst)
-    .option("--base <model>", baseHelp)
-    .option("-M, --model-option <option=value>", modelOptionHelp, append, [])
-    .addOption(new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto"))
     .option("--port <n>", "the port to listen on (default: a free one)", port)
     .option("--host <address>", "the address to listen on; others than loopback need an admin key", "127.0.0.1")
     .option(
@@ -51,4 +42,5 @@ export function addCaptureCommand(program: Command, commands: CaptureCommands, r
     .option("--max-model-calls <n>", "the maximum number of calls of a session (default: unlimited)", positive)
     .option("--max-sessions <n>", "the maximum number of open sessions", positive, 4096)
     .action((args: CaptureArguments) => commands.capture(args));
+  addModelOptions(capture, { description: `the model that answers: ${modelKinds}`, required: true });
 }

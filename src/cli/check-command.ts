@@ -2,8 +2,8 @@ import { LyceumError } from "../contract/errors/index.ts";
 import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import { checkEnvironment, type EnvironmentProblem, type EnvironmentReport } from "../testing/check-environment.ts";
-import type { Catalog } from "./catalog.ts";
 import type { CheckArguments } from "./check-program.ts";
+import type { CommandContext } from "./commands.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 
@@ -12,14 +12,7 @@ import { createPolicyOpener } from "./policy-opener.ts";
  * example. With `all`, also prints the rules that pass. Throws `environment.contract` if a rule fails, and passes on
  * errors of opening the environment.
  */
-export async function checkCommand(
-  args: CheckArguments,
-  options: {
-    readonly catalog: Pick<Catalog, "environments" | "createBackend">;
-    readonly output: { write(text: string): unknown };
-    readonly signal: AbortSignal;
-  },
-): Promise<void> {
+export async function checkCommand(args: CheckArguments, options: Omit<CommandContext, "environment">): Promise<void> {
   const { catalog, output, signal } = options;
   const { tasks, episodes, seed, skip, callSeconds } = args;
   await using opener = createPolicyOpener({ catalog, signal });

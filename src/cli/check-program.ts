@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { SharedOptions } from "./eval-program.ts";
+import type { Commands } from "./commands.ts";
+import { append, positive, wholeNumber } from "./option-values.ts";
 
 /** The arguments of `lyceum check`. */
 export interface CheckArguments {
@@ -21,18 +22,8 @@ export interface CheckArguments {
   readonly all: boolean;
 }
 
-/** The command that checks an environment. */
-export interface CheckCommands {
-  check(args: CheckArguments): Promise<void>;
-}
-
 /** Adds `check`. */
-export function addCheckCommand(
-  program: Command,
-  commands: CheckCommands,
-  read: Pick<SharedOptions, "positive" | "wholeNumber" | "append">,
-): void {
-  const { positive, wholeNumber, append } = read;
+export function addCheckCommand(program: Command, commands: Pick<Commands, "check">): void {
   program
     .command("check")
     .summary("check an environment against all rules")

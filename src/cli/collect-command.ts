@@ -7,13 +7,12 @@ import { EpisodeWarnings } from "../core/rollout/episode-warnings.ts";
 import { rollout } from "../core/rollout/rollout.ts";
 import type { RolloutEvent } from "../core/rollout/rollout-event.ts";
 import { taskCount } from "../core/taskset/task-count.ts";
-import type { TerminalStream } from "../reports/training/live-block.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
-import type { Catalog } from "./catalog.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
 import { type CollectCounts, noCounts, openCollection, refuseExisting } from "./collect-progress.ts";
 import { showCollecting } from "./collect-view.ts";
+import type { CommandContext } from "./commands.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
@@ -31,7 +30,7 @@ const rounding = 1e-9;
  */
 export async function collectCommand(
   args: CollectArguments,
-  options: { readonly catalog: Catalog; readonly output: TerminalStream; readonly signal: AbortSignal },
+  options: Omit<CommandContext, "environment">,
 ): Promise<void> {
   const { catalog, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;

@@ -1,21 +1,22 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import type { ExportDtype } from "../../trainers/backend/training-backend.ts";
 import type { Device } from "../../trainers/config/model-config.ts";
-import { addCaptureCommand, type CaptureCommands } from "./capture-program.ts";
-import { addCheckCommand, type CheckCommands } from "./check-program.ts";
-import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
+import { addCaptureCommand } from "./capture-program.ts";
+import { addCheckCommand } from "./check-program.ts";
+import type { Commands } from "./commands.ts";
+import { addEvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
-import { addExportPythonCommand, type ExportPythonCommands } from "./export-python-program.ts";
+import { addExportPythonCommand } from "./export-python-program.ts";
 import { addHelpExamples } from "./help-examples.ts";
 import { helpLayout } from "./help-layout.ts";
-import { addMigrateCommand, type MigrateCommands } from "./migrate-program.ts";
+import { addMigrateCommand } from "./migrate-program.ts";
+import { addModelOptions, baseOption, modelKinds } from "./model-options.ts";
 import { addCollectAliases, addEnvironmentAlias, addTrainAliases } from "./old-flag-options.ts";
+import { append, finite, positive, wholeNumber } from "./option-values.ts";
 import { addOverrideOptions } from "./override-options.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
-import { addServeCommand, type ServeCommands } from "./serve-program.ts";
-import { addViewCommand, type ViewCommands } from "./view-program.ts";
-
-const devices: readonly Device[] = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
+import { addServeCommand } from "./serve-program.ts";
+import { addViewCommand } from "./view-program.ts";
 
 /** The arguments of `lyceum train`. */
 export interface TrainArguments {
@@ -48,6 +49,7 @@ export interface PlayArguments {
   /** The model that plays the other agents. See `ModelArguments`. */
   readonly model?: readonly string[];
   readonly base?: string;
+  readonly modelOption: readonly string[];
   readonly device: Device;
   readonly temperature: number;
   readonly maxTokens: number;
@@ -114,24 +116,6 @@ export interface ReportArguments {
   readonly folder: string;
 }
 
-/** The functions that run the commands. Tests pass their own functions to test the parsing alone. */
-export interface Commands
-  extends EvaluationCommands,
-    ViewCommands,
-    MigrateCommands,
-    CheckCommands,
-    CaptureCommands,
-    ExportPythonCommands,
-    ServeCommands {
-  train(args: TrainArguments): Promise<void>;
-  report(args: ReportArguments): Promise<void>;
-  init(args: InitArguments): Promise<void>;
-  play(args: PlayArguments): Promise<void>;
-  collect(args: CollectArguments): Promise<void>;
-  export(args: ExportArguments): Promise<void>;
-  info(args: InfoArguments): Promise<void>;
-}
-
 /** Creates the command line of `lyceum`. It throws commander's errors and never ends the process. */
 export function createProgram(commands: Commands, options: { readonly version: string }): Command {
   const program = new Command("lyceum")
@@ -153,7 +137,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .option("-o, --output <folder>", "the run folder (default: runs/ and the name of the config file)")
     .option("--probe", "only play a few tasks and show whether their rewards have a signal; trains and saves nothing")
     .action((args: TrainArguments) => commands.train(args));
-  addOverrideOptions(train, { positive, finite });
+  addOverrideOptions(train);
   addTrainAliases(train);
 
   program
@@ -170,9 +154,9 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .argument("<name>", "the name of the package and its new folder, such as my-env")
     .action((name: string) => commands.init({ name }));
 
-  addCheckCommand(program, commands, { positive, wholeNumber, append });
+  addCheckCommand(program, commands);
 
-  program
+  const play = program
     .command("play")
     .summary("play an environment yourself, or watch a model")
     .description("play one episode yourself, or watch a model: shows prompts, tools and rewards")
@@ -182,19 +166,15 @@ export function createProgram(commands: Commands, options: { readonly version: s
       "-a, --agent <name>",
       "the agent that you play; the model or the demonstration plays the others (default: all agents, or none with --model)",
     )
-    .option(
-      "-m, --model <model>",
-      `the model that plays the other agents: ${modelKinds}, or agent=MODEL for each agent (repeatable)`,
-      appendFirst,
-    )
-    .option("--base <model>", baseHelp)
-    .addOption(new Option("--device <device>", "the device that runs the model").choices(devices).default("auto"))
     .option("--temperature <t>", "the temperature of the model; 0 is greedy", finite, 1)
     .option("--max-tokens <n>", "the maximum number of tokens per completion", positive, 256)
     .option("--split <split>", "the split of the task, such as test (default: the first)")
     .option("-t, --task <n>", "the index of the task in the split, from 0", wholeNumber, 0)
     .option("--seed <n>", "the seed of all random choices", wholeNumber, 0)
     .action((environment: string, args: Omit<PlayArguments, "environment">) => commands.play({ environment, ...args }));
+  addModelOptions(play, {
+    description: `the model that plays the other agents: ${modelKinds}, or agent=MODEL for each agent (repeatable)`,
+  });
 
   const collect = program
     .command("collect")
@@ -208,14 +188,6 @@ export function createProgram(commands: Commands, options: { readonly version: s
         "model",
       ]),
     )
-    .option(
-      "-m, --model <model>",
-      `the model that plays: ${modelKinds}, or agent=MODEL for each agent (repeatable)`,
-      appendFirst,
-    )
-    .option("--base <model>", baseHelp)
-    .option("-M, --model-option <option=value>", modelOptionHelp, append, [])
-    .addOption(new Option("--device <device>", "the device that runs the model").choices(devices).default("auto"))
     .option("--split <split>", "the tasks, such as train[:1000] (default: the first split)")
     .option("-n, --episodes <n>", "the maximum number of episodes, in complete groups (default: every task)", positive)
     .option("-g, --group <n>", "episodes per task", positive, 1)
@@ -229,19 +201,18 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .action((args: Omit<CollectArguments, "policy"> & Partial<Pick<CollectArguments, "policy">>) =>
       commands.collect({ ...args, policy: args.policy ?? (args.model === undefined ? "demonstration" : "model") }),
     );
+  addModelOptions(collect, {
+    description: `the model that plays: ${modelKinds}, or agent=MODEL for each agent (repeatable)`,
+  });
   addEnvironmentAlias(collect);
-  addSamplingOptions(collect, { positive, finite });
-  addCollectAliases(collect, { positive, finite });
+  addSamplingOptions(collect);
+  addCollectAliases(collect);
 
-  const shared = {
-    ...{ positive, wholeNumber, finite, append, appendFirst },
-    ...{ devices, modelKinds, modelOptionHelp, baseHelp },
-  };
-  addEvaluationCommands(program, commands, shared);
-  addCaptureCommand(program, commands, shared);
-  addViewCommand(program, commands, { positive });
+  addEvaluationCommands(program, commands);
+  addCaptureCommand(program, commands);
+  addViewCommand(program, commands);
   addMigrateCommand(program, commands);
-  addServeCommand(program, commands, { positive, append });
+  addServeCommand(program, commands);
 
   program
     .command("export")
@@ -256,10 +227,10 @@ export function createProgram(commands: Commands, options: { readonly version: s
         "the data type of the weights of a full model (default: that of the model's files)",
       ).choices(["float32", "float16", "bfloat16"]),
     )
-    .option("--base <model>", baseHelp)
+    .addOption(baseOption())
     .action((model: string, args: Omit<ExportArguments, "model">) => commands.export({ model, ...args }));
 
-  addExportPythonCommand(program, commands, { append });
+  addExportPythonCommand(program, commands);
 
   program
     .command("info")
@@ -272,34 +243,4 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   addHelpExamples(program);
   return program;
-}
-
-function wholeNumber(value: string): number {
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError("Expected a whole number of at least 0.");
-}
-
-function positive(value: string): number {
-  if (wholeNumber(value) > 0) return Number(value);
-  throw new InvalidArgumentError("Expected a whole number above 0.");
-}
-
-function finite(value: string): number {
-  if (value.trim() !== "" && Number.isFinite(Number(value))) return Number(value);
-  throw new InvalidArgumentError("Expected a number.");
-}
-
-/** The help text of `--model-option`. */
-const modelOptionHelp =
-  "an option of the model, such as revision=main, templateVariables.enable_thinking=false or maxRetries=2; repeatable";
-/** The help text of `--model`. */
-const modelKinds = "a folder, hub id, run, checkpoint, provider:model, server's URL, policy file or module";
-const baseHelp = "the base model of an adapter (a folder or hub id), instead of the one that the adapter names";
-
-function appendFirst(value: string, values: readonly string[] | undefined): string[] {
-  return [...(values ?? []), value];
-}
-
-function append(value: string, values: string[]): string[] {
-  return [...values, value];
 }

@@ -5,8 +5,7 @@ import { evaluate } from "../evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../evaluation/log/summary.ts";
 import { type Ratings, rateRuns } from "../evaluation/ratings/rate-runs.ts";
-import type { TerminalStream } from "../reports/training/live-block.ts";
-import type { Catalog } from "./catalog.ts";
+import type { CommandContext } from "./commands.ts";
 import { evalOutput } from "./eval-output.ts";
 import { readPlayers } from "./eval-players.ts";
 import type { EvalArguments } from "./eval-program.ts";
@@ -25,10 +24,7 @@ import { softwareVersions } from "./software-versions.ts";
  * Throws `evaluation.threshold` if a threshold is missed, and `aborted` after the signal, with the command to resume as
  * hint. Throws the first episode's error if every episode of a run failed.
  */
-export async function evalCommand(
-  args: EvalArguments,
-  options: { readonly catalog: Catalog; readonly output: TerminalStream; readonly signal: AbortSignal },
-): Promise<void> {
+export async function evalCommand(args: EvalArguments, options: Omit<CommandContext, "environment">): Promise<void> {
   const { catalog, output, signal } = options;
   const thresholds = [...parseThresholds(args.min, "min"), ...parseThresholds(args.max, "max")];
   const kept = evalOutput(args);

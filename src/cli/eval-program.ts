@@ -1,6 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Device } from "../../trainers/config/model-config.ts";
+import type { Commands } from "./commands.ts";
+import { addModelOptions, modelKinds } from "./model-options.ts";
 import { addEnvironmentAlias } from "./old-flag-options.ts";
+import { append, finite, positive, wholeNumber } from "./option-values.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 
 /** The arguments of `lyceum eval`. */
@@ -66,29 +69,11 @@ export interface RescoreArguments {
   readonly json: boolean;
 }
 
-/** The commands that evaluate models. */
-export interface EvaluationCommands {
-  eval(args: EvalArguments): Promise<void>;
-  compare(args: CompareArguments): Promise<void>;
-  rescore(args: RescoreArguments): Promise<void>;
-}
-
-/** The options that several commands share. */
-export interface SharedOptions {
-  readonly positive: (value: string) => number;
-  readonly wholeNumber: (value: string) => number;
-  readonly finite: (value: string) => number;
-  readonly append: (value: string, values: string[]) => string[];
-  readonly appendFirst: (value: string, values: readonly string[] | undefined) => string[];
-  readonly modelKinds: string;
-  readonly modelOptionHelp: string;
-  readonly baseHelp: string;
-  readonly devices: readonly string[];
-}
-
 /** Adds `eval`, `compare` and `rescore`. */
-export function addEvaluationCommands(program: Command, commands: EvaluationCommands, read: SharedOptions): void {
-  const { positive, wholeNumber, finite, append, appendFirst, devices, modelKinds, modelOptionHelp, baseHelp } = read;
+export function addEvaluationCommands(
+  program: Command,
+  commands: Pick<Commands, "eval" | "compare" | "rescore">,
+): void {
   const evaluation = program
     .command("eval")
     .summary("evaluate a model on benchmarks or in an environment")
@@ -101,13 +86,6 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
       append,
       [],
     )
-    .requiredOption(
-      "-m, --model <model>",
-      `${modelKinds}, or demonstration; agent=MODEL for each agent (repeatable)`,
-      appendFirst,
-    )
-    .option("--base <model>", baseHelp)
-    .option("-M, --model-option <option=value>", modelOptionHelp, append, [])
     .option(
       "--opponent <model>",
       "a model to play against, with swapped roles; several give a tournament with ratings; repeatable",
@@ -115,7 +93,6 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
       [],
     )
     .option("--judge <model>", "the model that judges, if the environment needs one")
-    .addOption(new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto"))
     .option(
       "-o, --output <folder>",
       "the run folder; FILE.json also gets the summary (default: a new folder in runs/eval)",
@@ -146,7 +123,11 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .option("--max <metric=value>", "fail if the metric is higher, such as unscored=0; repeatable", append, [])
     .option("--json", "print the summary as JSON", false)
     .action((benchmarks: string[], args: Omit<EvalArguments, "benchmarks">) => commands.eval({ benchmarks, ...args }));
-  addSamplingOptions(evaluation, { positive, finite });
+  addModelOptions(evaluation, {
+    description: `${modelKinds}, or demonstration; agent=MODEL for each agent (repeatable)`,
+    required: true,
+  });
+  addSamplingOptions(evaluation);
   addEnvironmentAlias(evaluation);
 
   program

@@ -3,7 +3,7 @@ import type { ExportFormat } from "../../trainers/backend/training-backend.ts";
 import { exportModel } from "../../trainers/models/export-model.ts";
 import { openModels } from "../../trainers/models/open-models.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
-import type { Catalog } from "./catalog.ts";
+import type { CommandContext } from "./commands.ts";
 import type { ExportArguments } from "./create-program.ts";
 import { refuseFullFolder } from "./refuse-full-folder.ts";
 import { createSharedEngine } from "./shared-engine.ts";
@@ -15,11 +15,7 @@ import { createSharedEngine } from "./shared-engine.ts";
  */
 export async function exportCommand(
   args: ExportArguments,
-  options: {
-    readonly catalog: Pick<Catalog, "createBackend">;
-    readonly output: { write(text: string): unknown };
-    readonly signal: AbortSignal;
-  },
+  options: Omit<CommandContext, "environment">,
 ): Promise<void> {
   const { model: path, output, merged, base, dtype } = args;
   const { catalog, signal } = options;

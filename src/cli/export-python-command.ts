@@ -6,7 +6,7 @@ import { visibleText } from "../reports/training/visible-text.ts";
 import { pythonPackage } from "../server/python/python-package.ts";
 import type { EnvironmentRunner, ServedEnvironment } from "../server/session/environment-runner.ts";
 import { localRunner } from "../server/session/local-runner.ts";
-import type { Catalog } from "./catalog.ts";
+import type { CommandContext } from "./commands.ts";
 import type { ExportPythonArguments } from "./export-python-program.ts";
 import { isModulePath } from "./module-path.ts";
 import { namedEnvironment } from "./named-environment.ts";
@@ -20,11 +20,7 @@ import { refuseFullFolder } from "./refuse-full-folder.ts";
  */
 export async function exportPythonCommand(
   args: ExportPythonArguments,
-  options: {
-    readonly catalog: Pick<Catalog, "environments" | "createBackend">;
-    readonly output: { write(text: string): unknown };
-    readonly signal: AbortSignal;
-  },
+  options: Omit<CommandContext, "environment">,
 ): Promise<void> {
   const { environment: id, set, output: folder, name } = args;
   const { catalog, signal } = options;

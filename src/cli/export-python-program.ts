@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { SharedOptions } from "./eval-program.ts";
+import type { Commands } from "./commands.ts";
+import { append } from "./option-values.ts";
 
 /** The arguments of `lyceum export-python`. */
 export interface ExportPythonArguments {
@@ -12,17 +13,8 @@ export interface ExportPythonArguments {
   readonly name?: string;
 }
 
-/** The command that writes a Python package for an environment. */
-export interface ExportPythonCommands {
-  exportPython(args: ExportPythonArguments): Promise<void>;
-}
-
 /** Adds `export-python`. */
-export function addExportPythonCommand(
-  program: Command,
-  commands: ExportPythonCommands,
-  { append }: Pick<SharedOptions, "append">,
-): void {
+export function addExportPythonCommand(program: Command, commands: Pick<Commands, "exportPython">): void {
   program
     .command("export-python")
     .summary("write a Python package for the trainers that use an environment's server")

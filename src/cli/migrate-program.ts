@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type { Commands } from "./commands.ts";
 import type { OldSystem } from "./migrate/old-config.ts";
 
 /** The arguments of `lyceum migrate`. */
@@ -10,13 +11,8 @@ export interface MigrateArguments {
   readonly from?: OldSystem;
 }
 
-/** The command that converts configs. */
-export interface MigrateCommands {
-  migrate(args: MigrateArguments): Promise<void>;
-}
-
 /** Adds `migrate`. */
-export function addMigrateCommand(program: Command, commands: MigrateCommands): void {
+export function addMigrateCommand(program: Command, commands: Pick<Commands, "migrate">): void {
   program
     .command("migrate")
     .summary("convert a config of MRLM or LLM_Collab (CoMLRL)")

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { LyceumError } from "../contract/errors/index.ts";
 import { oldEnvironmentNames, oldFlags } from "./migrate/old-flags.ts";
+import { finite, positive } from "./option-values.ts";
 
 /** An alias of an option. It sets the same argument and is hidden in help. */
 class AliasOption extends Option {
@@ -23,13 +24,10 @@ export function addEnvironmentAlias(command: Command): void {
 }
 
 /** Adds MRLM's `--num-episodes` and `--filter-reward` to `collect`. */
-export function addCollectAliases(
-  command: Command,
-  read: { readonly positive: (value: string) => number; readonly finite: (value: string) => number },
-): void {
+export function addCollectAliases(command: Command): void {
   command
-    .addOption(new AliasOption("--num-episodes <n>", "episodes", read.positive))
-    .addOption(new AliasOption("--filter-reward <x>", "minReward", read.finite));
+    .addOption(new AliasOption("--num-episodes <n>", "episodes", positive))
+    .addOption(new AliasOption("--filter-reward <x>", "minReward", finite));
 }
 
 /**

@@ -1,17 +1,12 @@
 import { type Command, Option } from "commander";
-
-/** The parsers of option values. Each throws commander's error for a wrong value. */
-interface Readers {
-  readonly positive: (value: string) => number;
-  readonly finite: (value: string) => number;
-}
+import { append, finite, positive } from "./option-values.ts";
 
 /**
  * Adds the options of `lyceum train` that change keys of the config: `--set`, `--override`, and the flags of CoMLRL and
  * LLM_Collaboration_with_MARL, with dashes or underscores. All add to one list, `set`, of `key=value` in the order of
  * the command line. The last one wins.
  */
-export function addOverrideOptions(command: Command, { positive, finite }: Readers): void {
+export function addOverrideOptions(command: Command): void {
   const others = "Aliases:";
   command
     .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
@@ -34,7 +29,7 @@ export function addOverrideOptions(command: Command, { positive, finite }: Reade
       new OverrideOption(
         "--turn_gradient_weights, --turn-gradient-weights <x...>",
         "algorithm.turnWeights, such as 1.2 0.8",
-        turnWeightsReader(finite),
+        turnWeightsReader(),
       ).helpGroup(others),
     )
     .addOption(
@@ -56,16 +51,12 @@ class OverrideOption extends Option {
   }
 }
 
-function append(value: string, set: readonly string[]): string[] {
-  return [...set, value];
-}
-
 /** Adds turn weights, which are parsed one by one. A weight that follows another is added to the same list. */
-function turnWeightsReader(readNumber: (value: string) => number): (value: string, set: string[]) => string[] {
+function turnWeightsReader(): (value: string, set: string[]) => string[] {
   const weightsAtEnd = new WeakMap<readonly string[], readonly number[]>();
   return (value, set) => {
     const before = weightsAtEnd.get(set);
-    const weights = [...(before ?? []), readNumber(value)];
+    const weights = [...(before ?? []), finite(value)];
     const added = append(
       `algorithm.turnWeights=${JSON.stringify(weights)}`,
       before === undefined ? set : set.slice(0, -1),

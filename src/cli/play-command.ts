@@ -7,7 +7,7 @@ import { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
 import { rolloutEpisode } from "../core/rollout/rollout-episode.ts";
 import { wrapText } from "../reports/training/terminal-text.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
-import type { Catalog } from "./catalog.ts";
+import type { CommandContext } from "./commands.ts";
 import type { PlayArguments } from "./create-program.ts";
 import { humanPolicy } from "./human-policy.ts";
 import { modelSettings } from "./model-arguments.ts";
@@ -23,12 +23,7 @@ import { readAnswers } from "./terminal-input.ts";
  */
 export async function playCommand(
   args: PlayArguments,
-  options: {
-    readonly catalog: Pick<Catalog, "environments" | "createBackend">;
-    readonly input: NodeJS.ReadableStream;
-    readonly output: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
-    readonly signal: AbortSignal;
-  },
+  options: Omit<CommandContext, "environment"> & { readonly input: NodeJS.ReadableStream },
 ): Promise<void> {
   const { catalog, output, signal } = options;
   const columns = output.isTTY === true ? (output.columns ?? 80) : Number.POSITIVE_INFINITY;
@@ -101,12 +96,13 @@ export async function playCommand(
 
 /** Opens the model that plays the other agents, if one is given. */
 async function openPartner(
-  { agent, model, base }: Pick<PlayArguments, "agent" | "model" | "base">,
+  { agent, model, base, modelOption }: Pick<PlayArguments, "agent" | "model" | "base" | "modelOption">,
   { environment, opener }: { readonly environment: EnvironmentDefinition; readonly opener: PolicyOpener },
 ): Promise<Policy | undefined> {
   if (model === undefined) return undefined;
   const played = environment.spec.agents.filter((name) => name !== agent);
-  if (played.length > 0) return opener.openSettings(await modelSettings({ model, base }), { environment, played });
+  if (played.length > 0)
+    return opener.openSettings(await modelSettings({ model, base, modelOption }), { environment, played });
   throw new LyceumError({
     code: "config.invalid",
     message: `No agent is left for the model: "${agent}" is the only one.`,

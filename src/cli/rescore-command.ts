@@ -12,7 +12,7 @@ import { type Grader, rescore } from "../evaluation/rescore.ts";
 import { type RecordedAnswer, rubricGrader } from "../evaluation/rubric-grader.ts";
 import type { TerminalStream } from "../reports/training/live-block.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
-import type { Catalog } from "./catalog.ts";
+import type { CommandContext } from "./commands.ts";
 import type { RescoreArguments } from "./eval-program.ts";
 import { benchmarkTarget, type EvalTarget, environmentTarget } from "./eval-target.ts";
 import { evalText } from "./eval-text.ts";
@@ -27,7 +27,7 @@ import { importFromUser } from "./user-module.ts";
 /** Runs `lyceum rescore`: scores the episodes of a run again with its environment, another one, or a rubric. */
 export async function rescoreCommand(
   args: RescoreArguments,
-  options: { readonly catalog: Catalog; readonly output: TerminalStream; readonly signal: AbortSignal },
+  options: Omit<CommandContext, "environment">,
 ): Promise<void> {
   const { catalog, output, signal } = options;
   const recorded = await readManifest(args.folder);

@@ -1,28 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { CommanderError } from "commander";
 import { writeFailure } from "../contract/errors/write-failed.ts";
-import type { CaptureArguments } from "./capture-program.ts";
-import type { CheckArguments } from "./check-program.ts";
-import {
-  type CollectArguments,
-  createProgram,
-  type ExportArguments,
-  type InfoArguments,
-  type InitArguments,
-  type PlayArguments,
-  type ReportArguments,
-  type TrainArguments,
-} from "./create-program.ts";
+import type { CommandContext, Commands } from "./commands.ts";
+import { createProgram } from "./create-program.ts";
 import { errorText } from "./error-text.ts";
-import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-program.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
-import type { ExportPythonArguments } from "./export-python-program.ts";
-import { type Interruption, listenForInterrupt } from "./interrupt.ts";
-import type { MigrateArguments } from "./migrate-program.ts";
+import { listenForInterrupt } from "./interrupt.ts";
 import { packageVersion } from "./package-version.ts";
 import { resumeCommand } from "./resume-command.ts";
-import type { ServeArguments } from "./serve-program.ts";
-import type { ViewArguments } from "./view-program.ts";
 
 /**
  * Runs one command line of `lyceum` in this process, and returns the exit code. With `watchdog`, a thread watches
@@ -37,27 +22,76 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   // A longer limit keeps the user's own code in the stack below deep library calls.
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, 30);
   let watchdog: Disposable | undefined;
-  const program = createProgram(
-    {
-      train,
-      report,
-      init,
-      check,
-      play,
-      collect,
-      export: exportModels,
-      exportPython,
-      eval: evaluate,
-      compare,
-      rescore,
-      view,
-      capture,
-      serve,
-      migrate,
-      info,
-    },
-    { version: packageVersion() },
-  );
+  /**
+   * Runs a command until it ends or a signal aborts it. With `plays`, a thread watches the environments that it runs.
+   * Modules are imported when their command runs, so that help and version are fast.
+   */
+  const run = async (
+    command: (context: CommandContext) => Promise<void>,
+    { plays = false, files = false }: { readonly plays?: boolean; readonly files?: boolean } = {},
+  ): Promise<void> => {
+    keepsFiles = files;
+    using interruption = listenForInterrupt();
+    if (plays && options.watchdog === true) {
+      const { startWatchdog } = await import("./watchdog.ts");
+      watchdog = startWatchdog(interruption);
+    }
+    const { openCatalog } = await import("./catalog.ts");
+    const { signal } = interruption;
+    await command({ catalog: await openCatalog(), output: stdout, environment: process.env, signal });
+  };
+  const commands: Commands = {
+    train: (args) =>
+      run(
+        async (context) => {
+          const { trainCommand } = await import("./train-command.ts");
+          const script = process.argv[1] ?? "lyceum";
+          await trainCommand(args, {
+            ...context,
+            view: { stream: stdout, color, signal: context.signal },
+            resumeCommand: (output) => resumeCommand({ args, output, script, environment: process.env }),
+          });
+        },
+        { plays: true, files: true },
+      ),
+    report,
+    init,
+    check: (args) =>
+      run(async (context) => (await import("./check-command.ts")).checkCommand(args, context), { plays: true }),
+    play: (args) =>
+      run(
+        async (context) => (await import("./play-command.ts")).playCommand(args, { ...context, input: process.stdin }),
+        { plays: true },
+      ),
+    collect: (args) =>
+      run(async (context) => (await import("./collect-command.ts")).collectCommand(args, context), {
+        plays: true,
+        files: true,
+      }),
+    export: (args) =>
+      run(async (context) => (await import("./export-command.ts")).exportCommand(args, context), { files: true }),
+    exportPython: (args) =>
+      run(async (context) => (await import("./export-python-command.ts")).exportPythonCommand(args, context), {
+        files: true,
+      }),
+    eval: (args) =>
+      run(async (context) => (await import("./eval-command.ts")).evalCommand(args, context), {
+        plays: true,
+        files: !args.json,
+      }),
+    compare: async (args) => (await import("./compare-command.ts")).compareCommand(args, stdout),
+    rescore: (args) =>
+      run(async (context) => (await import("./rescore-command.ts")).rescoreCommand(args, context), {
+        plays: true,
+        files: !args.json,
+      }),
+    view,
+    capture: (args) => run(async (context) => (await import("./capture-command.ts")).captureCommand(args, context)),
+    serve,
+    migrate,
+    info,
+  };
+  const program = createProgram(commands, { version: packageVersion() });
   try {
     await program.parseAsync([...argv], { from: "user" });
     // By then it is known whether the last output could be written.
@@ -78,38 +112,13 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     watchdog?.[Symbol.dispose]();
   }
 
-  /** Listens for signals while environments run. */
-  async function listenWhilePlaying(): Promise<Interruption> {
-    const interruption = listenForInterrupt();
-    if (options.watchdog === true) {
-      const { startWatchdog } = await import("./watchdog.ts");
-      watchdog = startWatchdog(interruption);
-    }
-    return interruption;
-  }
-
-  async function train(args: TrainArguments): Promise<void> {
-    keepsFiles = true;
-    using interruption = await listenWhilePlaying();
-    // Modules are imported when their command runs, so that help and version are fast.
-    const { openCatalog } = await import("./catalog.ts");
-    const { trainCommand } = await import("./train-command.ts");
-    const script = process.argv[1] ?? "lyceum";
-    await trainCommand(args, {
-      catalog: await openCatalog(),
-      view: { stream: stdout, color, signal: interruption.signal },
-      signal: interruption.signal,
-      resumeCommand: (output) => resumeCommand({ args, output, script, environment: process.env }),
-    });
-  }
-
-  async function report({ folder }: ReportArguments): Promise<void> {
+  async function report({ folder }: Parameters<Commands["report"]>[0]): Promise<void> {
     const { writeReport } = await import("../reports/training/index.ts");
     const { visibleText } = await import("../reports/training/visible-text.ts");
     stdout.write(`report: ${visibleText(await writeReport(folder))}\n`);
   }
 
-  async function init({ name }: InitArguments): Promise<void> {
+  async function init({ name }: Parameters<Commands["init"]>[0]): Promise<void> {
     const { initPackage } = await import("./init.ts");
     const { folder, files, reference } = await initPackage(name);
     const next = [
@@ -125,87 +134,19 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`);
   }
 
-  async function check(args: CheckArguments): Promise<void> {
-    using interruption = await listenWhilePlaying();
-    const { openCatalog } = await import("./catalog.ts");
-    const { checkCommand } = await import("./check-command.ts");
-    await checkCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
-  }
-
-  async function play(args: PlayArguments): Promise<void> {
-    using interruption = await listenWhilePlaying();
-    const { openCatalog } = await import("./catalog.ts");
-    const { playCommand } = await import("./play-command.ts");
-    const { signal } = interruption;
-    await playCommand(args, { catalog: await openCatalog(), input: process.stdin, output: stdout, signal });
-  }
-
-  async function collect(args: CollectArguments): Promise<void> {
-    keepsFiles = true;
-    using interruption = await listenWhilePlaying();
-    const { openCatalog } = await import("./catalog.ts");
-    const { collectCommand } = await import("./collect-command.ts");
-    await collectCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
-  }
-
-  async function exportModels(args: ExportArguments): Promise<void> {
-    keepsFiles = true;
-    using interruption = listenForInterrupt();
-    const { openCatalog } = await import("./catalog.ts");
-    const { exportCommand } = await import("./export-command.ts");
-    await exportCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
-  }
-
-  async function exportPython(args: ExportPythonArguments): Promise<void> {
-    keepsFiles = true;
-    using interruption = listenForInterrupt();
-    const { openCatalog } = await import("./catalog.ts");
-    const { exportPythonCommand } = await import("./export-python-command.ts");
-    await exportPythonCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
-  }
-
-  async function evaluate(args: EvalArguments): Promise<void> {
-    keepsFiles = !args.json;
-    using interruption = await listenWhilePlaying();
-    const { openCatalog } = await import("./catalog.ts");
-    const { evalCommand } = await import("./eval-command.ts");
-    await evalCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
-  }
-
-  async function compare(args: CompareArguments): Promise<void> {
-    const { compareCommand } = await import("./compare-command.ts");
-    await compareCommand(args, stdout);
-  }
-
-  async function rescore(args: RescoreArguments): Promise<void> {
-    keepsFiles = !args.json;
-    using interruption = await listenWhilePlaying();
-    const { openCatalog } = await import("./catalog.ts");
-    const { rescoreCommand } = await import("./rescore-command.ts");
-    await rescoreCommand(args, { catalog: await openCatalog(), output: stdout, signal: interruption.signal });
-  }
-
-  async function view(args: ViewArguments): Promise<void> {
+  async function view(args: Parameters<Commands["view"]>[0]): Promise<void> {
     using interruption = listenForInterrupt();
     const { viewCommand } = await import("./view-command.ts");
     await viewCommand(args, { output: stdout, signal: interruption.signal });
   }
 
-  async function capture(args: CaptureArguments): Promise<void> {
-    using interruption = listenForInterrupt();
-    const { openCatalog } = await import("./catalog.ts");
-    const { captureCommand } = await import("./capture-command.ts");
-    const { signal } = interruption;
-    await captureCommand(args, { catalog: await openCatalog(), output: stdout, environment: process.env, signal });
-  }
-
-  async function serve(args: ServeArguments): Promise<void> {
+  async function serve(args: Parameters<Commands["serve"]>[0]): Promise<void> {
     using interruption = listenForInterrupt();
     const { serveCommand } = await import("./serve-command.ts");
     await serveCommand(args, { output: stdout, environment: process.env, signal: interruption.signal });
   }
 
-  async function migrate(args: MigrateArguments): Promise<void> {
+  async function migrate(args: Parameters<Commands["migrate"]>[0]): Promise<void> {
     const { openCatalog } = await import("./catalog.ts");
     const { migrateCommand } = await import("./migrate-command.ts");
     const output = (text: string): void => void stdout.write(text);
@@ -213,7 +154,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     await migrateCommand(args, { catalog: await openCatalog(), output, report });
   }
 
-  async function info({ name, json, keys }: InfoArguments): Promise<void> {
+  async function info({ name, json, keys }: Parameters<Commands["info"]>[0]): Promise<void> {
     const { openCatalog } = await import("./catalog.ts");
     const { configKeysText, infoText, namedInfoText } = await import("./info-text.ts");
     const catalog = await openCatalog();

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { SamplingSettings } from "../contract/sampler.ts";
 import type { RolloutLimits } from "../core/rollout/rollout-limits.ts";
 import { withoutUndefined } from "../core/without-undefined.ts";
+import { append, finite, positive } from "./option-values.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 /** The sampling settings and episode limits of a command line. */
@@ -17,10 +18,7 @@ export interface SamplingArguments {
 }
 
 /** Adds the options of {@link SamplingArguments} to a command. */
-export function addSamplingOptions(
-  command: Command,
-  { positive, finite }: { readonly positive: (value: string) => number; readonly finite: (value: string) => number },
-): void {
+export function addSamplingOptions(command: Command): void {
   const share = (value: string): number => {
     const number = finite(value);
     if (number >= 0 && number <= 1) return number;
@@ -36,7 +34,7 @@ export function addSamplingOptions(
   };
   const texts = (value: string, before: readonly string[] | undefined): string[] => {
     if (value === "") throw new InvalidArgumentError("Expected a nonempty text.");
-    return [...(before ?? []), value];
+    return append(value, before);
   };
   command
     .option("--top-p <p>", "keep the most likely tokens whose total probability reaches p", positiveShare)

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { SharedOptions } from "./eval-program.ts";
-import { port } from "./view-program.ts";
+import type { Commands } from "./commands.ts";
+import { append, port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum serve`. */
 export interface ServeArguments {
@@ -29,18 +29,8 @@ export interface ServeArguments {
   readonly grpcPort?: number;
 }
 
-/** The command that serves environments. */
-export interface ServeCommands {
-  serve(args: ServeArguments): Promise<void>;
-}
-
 /** Adds `serve`. */
-export function addServeCommand(
-  program: Command,
-  commands: ServeCommands,
-  read: Pick<SharedOptions, "positive" | "append">,
-): void {
-  const { positive, append } = read;
+export function addServeCommand(program: Command, commands: Pick<Commands, "serve">): void {
   program
     .command("serve")
     .summary("serve environments to trainers in any language")

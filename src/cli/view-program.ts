@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from "commander";
-import type { SharedOptions } from "./eval-program.ts";
+import type { Command } from "commander";
+import type { Commands } from "./commands.ts";
+import { port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum view`. */
 export interface ViewArguments {
@@ -16,13 +17,8 @@ export interface ViewArguments {
   readonly tokenizer?: string;
 }
 
-/** The command that shows runs. */
-export interface ViewCommands {
-  view(args: ViewArguments): Promise<void>;
-}
-
 /** Adds `view`. */
-export function addViewCommand(program: Command, commands: ViewCommands, read: Pick<SharedOptions, "positive">): void {
+export function addViewCommand(program: Command, commands: Pick<Commands, "view">): void {
   program
     .command("view")
     .summary("show runs and transcripts on a local web page")
@@ -31,16 +27,10 @@ export function addViewCommand(program: Command, commands: ViewCommands, read: P
     .option("--port <n>", "the port of the page (default: a free one)", port)
     .option("--open", "open the page in a browser", false)
     .option("--export <file>", "write one run to a self-contained file, such as report.html, and exit")
-    .option("--episodes <n>", "the maximum number of transcripts in that file", read.positive, 200)
+    .option("--episodes <n>", "the maximum number of transcripts in that file", positive, 200)
     .option(
       "--tokenizer <folder>",
       "the tokenizer for tokens recorded as ids (default: the model's, if its folder is local)",
     )
     .action((folder: string, args: Omit<ViewArguments, "folder">) => commands.view({ folder, ...args }));
-}
-
-/** Reads the number of a port. */
-export function port(value: string): number {
-  if (/^\d{1,5}$/.test(value) && Number(value) > 0 && Number(value) < 65_536) return Number(value);
-  throw new InvalidArgumentError("Expected a port from 1 to 65535.");
 }

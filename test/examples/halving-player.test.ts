@@ -14,7 +14,7 @@ test("halving-player.ts plays by its path, and with its option by a policy file"
   const evaluate = async (model: string, output: string): Promise<number> => {
     const { code, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
       folder,
-      arguments: ["eval", "number-guessing", "--limit", "10", "--model", model, "--output", output],
+      arguments: ["eval", "--env", "number-guessing", "--limit", "10", "--model", model, "--output", output],
     });
     expect(stderr).toBe("");
     expect(code).toBe(0);
