@@ -1,4 +1,4 @@
-import type { TerminalStream } from "../reports/training/index.ts";
+import type { TerminalStream } from "../reports/training/live-block.ts";
 import type { CaptureArguments } from "./capture-program.ts";
 import type { Catalog } from "./catalog.ts";
 import type { CheckArguments } from "./check-program.ts";

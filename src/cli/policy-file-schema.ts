@@ -6,7 +6,7 @@ import { programSpecificationSchema } from "../core/policy/program-specification
 import { servingKeys } from "../core/policy/serving/serving-keys.ts";
 import { engineDefinition } from "./engine-policy.ts";
 import { type PolicyKind, policyKinds } from "./policy-kinds.ts";
-import type { PolicySettings } from "./policy-settings.ts";
+import type { CommonSettings } from "./policy-settings.ts";
 
 const text = z.string().min(1);
 const positive = z.number().positive();
@@ -62,9 +62,10 @@ export const unrecordedOptions: readonly string[] = [
 ];
 
 /** The content of a policy file: the settings of one model, or of a model for each agent. */
-export type PolicyFile = Omit<Partial<PolicySettings>, "agents"> & {
+export interface PolicyFile extends CommonSettings {
+  readonly model?: string;
   readonly agents?: Readonly<Record<AgentId, PolicySpecification>>;
-};
+}
 
 /**
  * Returns the schema of a {@link PolicyFile} of one kind of policy, or of a team. It has the options of the other kinds
@@ -94,7 +95,7 @@ export function policyFileSchema(kind: PolicyKind | undefined): z.ZodType<Policy
 
 /** Throws `config.invalid` for an option that this kind of policy, or a team, does not have. */
 export function checkPolicyOptions(
-  { model, name: _, ...options }: Partial<PolicySettings>,
+  { model, name: _, ...options }: CommonSettings & Pick<PolicyFile, "model">,
   kind: PolicyKind | "team",
 ): void {
   const own = Object.keys((kind === "team" ? teamSettings : policySettingsSchema(kind)).shape);
@@ -109,6 +110,6 @@ export function checkPolicyOptions(
     code: "config.invalid",
     message: `"${foreign}" is not an option of ${model === undefined ? "a model for each agent" : `the model ${model}`}.`,
     hint: `It has: ${own.join(", ")}. ${advice ?? ""}`.trimEnd(),
-    data: { ...(model === undefined ? {} : { model }), option: foreign, known: own },
+    data: { model: model ?? null, option: foreign, known: own },
   });
 }

@@ -10,8 +10,21 @@ import { engineDefinition } from "./engine-policy.ts";
 import { checkPolicyOptions, type PolicyFile, policyFileSchema, unrecordedOptions } from "./policy-file-schema.ts";
 import { findPolicy } from "./policy-kinds.ts";
 
+/** The settings of every policy, and the options of its definition. */
+export interface CommonSettings {
+  /** The name in logs. The model by default. */
+  readonly name?: string | undefined;
+  /** Its sampling settings. They replace those of the request. */
+  readonly sampling?: Partial<SamplingSettings> | undefined;
+  /** The agent program that it answers the model calls of. */
+  readonly program?: ProgramSpecification | undefined;
+  /** The limits of an episode, for the model that eval or collect plays with. */
+  readonly limits?: { readonly turns?: number; readonly tokens?: number; readonly seconds?: number };
+  readonly [option: string]: unknown;
+}
+
 /** A model and its options: the content of a policy file, or a name with options on the command line. */
-export interface PolicySettings {
+export interface PolicySettings extends CommonSettings {
   /**
    * The name of the model, see `findPolicy`. With `baseUrl` it is the name on that server. For a team it lists the
    * agents and their models, for people.
@@ -19,16 +32,6 @@ export interface PolicySettings {
   readonly model: string;
   /** For a team: the model of each agent. A team has no other settings except a name. */
   readonly agents?: Readonly<Record<AgentId, PolicySettings>>;
-  /** The name in logs. The model by default. */
-  readonly name?: string;
-  /** Its sampling settings. They replace those of the request. */
-  readonly sampling?: Partial<SamplingSettings>;
-  /** The agent program that it answers the model calls of. */
-  readonly program?: ProgramSpecification;
-  /** The limits of an episode, for the model that eval or collect plays with. */
-  readonly limits?: { readonly turns?: number; readonly tokens?: number; readonly seconds?: number };
-  /** The options of its definition. */
-  readonly [option: string]: unknown;
 }
 
 /**
@@ -78,7 +81,7 @@ export async function readSettings(
   return { model: model.join(" "), agents: byAgent, name, ...(limits && { limits }) };
 }
 
-const namedModel = z.object({ model: z.string().min(1), baseUrl: z.unknown() });
+const namedModel = z.object({ model: z.string().min(1), baseUrl: z.unknown().optional() });
 
 async function checkedSettings(settings: PolicySettings): Promise<PolicySettings> {
   checkPolicyOptions(settings, (await findPolicy(settings)).kind);

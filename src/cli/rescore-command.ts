@@ -12,6 +12,7 @@ import { type Grader, rescore } from "../evaluation/rescore.ts";
 import { type RecordedAnswer, rubricGrader } from "../evaluation/rubric-grader.ts";
 import type { TerminalStream } from "../reports/training/live-block.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
+import type { Catalog } from "./catalog.ts";
 import type { CommandContext } from "./commands.ts";
 import type { RescoreArguments } from "./eval-program.ts";
 import { benchmarkTarget, type EvalTarget, environmentTarget } from "./eval-target.ts";

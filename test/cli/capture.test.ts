@@ -20,6 +20,7 @@ async function start(args: Pick<CaptureArguments, "model"> & Partial<CaptureArgu
     write: (piece: string) => {
       text += piece;
       if (text.includes("admin key") || args.adminKey !== undefined) printed.resolve(text);
+      return true;
     },
   };
   const catalog = await openCatalog();

@@ -28,8 +28,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-examples-"));
   await symlink(join(repository, "node_modules"), join(folder, "node_modules"), "junction");
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  const compilerOptions = { isolatedDeclarations: false, declaration: false };
-  const tsconfig = { extends: join(repository, "tsconfig.json"), compilerOptions, include: ["."] };
+  const tsconfig = {
+    extends: join(repository, "tsconfig.json"),
+    compilerOptions: { declaration: false },
+    include: ["."],
+  };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(tsconfig));
   // Numbered, because some file systems ignore case.
   for (const [index, { code = "" }] of examples.entries()) {

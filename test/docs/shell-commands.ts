@@ -91,11 +91,11 @@ export const modelOptions: readonly string[] = ["--model", "-m", "--opponent", "
 /** Keys of a config that take a model. */
 export const modelKeys: RegExp = /^(model|model\.path|agents\.policies\.\w+)=/;
 
-/** True if a command needs a model that someone trained or published. */
+/** True if a command needs a model that someone trained or published. The policy of a module needs none. */
 export function takesModel(words: readonly string[]): boolean {
   return (
     words[0] === "export" ||
-    words.some((word) => modelOptions.includes(word)) ||
+    words.some((word, place) => modelOptions.includes(word) && !words[place + 1]?.endsWith(".ts")) ||
     (words[0] === "train" && words.some((word) => modelKeys.test(word)))
   );
 }

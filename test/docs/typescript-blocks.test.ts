@@ -24,8 +24,7 @@ beforeAll(async () => {
   await writeFile(join(project, "package.json"), '{ "type": "module" }');
   const tsconfig = {
     extends: join(repository, "tsconfig.json"),
-    // Examples are not a package, so their exports need no explicit types.
-    compilerOptions: { isolatedDeclarations: false, declaration: false },
+    compilerOptions: { declaration: false },
     include: ["."],
   };
   await writeFile(join(project, "tsconfig.json"), JSON.stringify(tsconfig));
