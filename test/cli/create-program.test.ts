@@ -153,7 +153,8 @@ describe("lyceum check", () => {
 
 describe("lyceum play", () => {
   it("takes an environment, and has a default for everything else", async () => {
-    const defaults = { environment: "math", set: [], task: 0, seed: 0, device: "auto", temperature: 1, maxTokens: 256 };
+    const model = { modelOption: [], device: "auto", temperature: 1, maxTokens: 256 };
+    const defaults = { environment: "math", set: [], task: 0, seed: 0, ...model };
     expect((await parse("play", "math")).calls).toEqual([{ play: defaults }]);
     const all = "play ./e.ts -s a=1 --set b=2 --agent pro --split test --task 7 --seed 3".split(" ");
     expect((await parse(...all)).calls).toEqual([
@@ -169,9 +170,9 @@ describe("lyceum play", () => {
         },
       },
     ]);
-    const watched = "play math -m a=runs/a --model b=runs/b --base base --device cpu".split(" ");
+    const watched = "play math -m a=runs/a --model b=runs/b --base base --device cpu -M x=1".split(" ");
     expect((await parse(...watched)).calls).toEqual([
-      { play: { ...defaults, model: ["a=runs/a", "b=runs/b"], base: "base", device: "cpu" } },
+      { play: { ...defaults, model: ["a=runs/a", "b=runs/b"], base: "base", device: "cpu", modelOption: ["x=1"] } },
     ]);
   });
 });
