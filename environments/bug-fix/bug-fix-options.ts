@@ -1,16 +1,12 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type CodeTurnOptions, codeTurnShape } from "../shared/code-turns/turn-options.ts";
+import { codeTurnShape } from "../shared/code-turns/turn-options.ts";
 
 /** The options of the bug-fix environment. The schema describes each one. */
-export interface BugFixOptions extends CodeTurnOptions {
-  readonly dataset: "humaneval" | "mbpp";
-  readonly path?: string | undefined;
-  readonly mutations: number;
-  readonly finder: boolean;
-}
+export type BugFixOptions = Readonly<z.output<typeof bugFixOptionsSchema>>;
 
-const schema = z.strictObject({
+/** The schema of the bug-fix environment's options, for the registry. */
+export const bugFixOptionsSchema = z.strictObject({
   dataset: z.enum(["humaneval", "mbpp"]).default("humaneval").describe("The benchmark whose solutions get bugs."),
   path: z
     .string()
@@ -22,10 +18,7 @@ const schema = z.strictObject({
   ...codeTurnShape,
 });
 
-/** The schema of the bug-fix environment's options, for the registry. */
-export const bugFixOptionsSchema: z.ZodObject = schema;
-
 /** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseBugFixOptions(options: Partial<BugFixOptions>): BugFixOptions {
-  return parseEnvironmentOptions("bug-fix", schema, options);
+  return parseEnvironmentOptions("bug-fix", bugFixOptionsSchema, options);
 }

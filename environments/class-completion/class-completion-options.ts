@@ -1,18 +1,13 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type RewardEveryTurn, rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
-import { type CodeTurnOptions, codeTurnShape } from "../shared/code-turns/turn-options.ts";
-import type { MethodSplit } from "./method-split.ts";
+import { rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
+import { codeTurnShape } from "../shared/code-turns/turn-options.ts";
 
 /** The options of the class-completion environment. The schema describes each one. */
-export interface ClassCompletionOptions extends CodeTurnOptions, RewardEveryTurn {
-  readonly path?: string | undefined;
-  readonly agents: number;
-  readonly split: MethodSplit;
-  readonly reward: "correctness" | "comlrl";
-}
+export type ClassCompletionOptions = Readonly<z.output<typeof classCompletionOptionsSchema>>;
 
-const schema = z.strictObject({
+/** The schema of the class-completion environment's options, for the registry. */
+export const classCompletionOptionsSchema = z.strictObject({
   path: z
     .string()
     .min(1)
@@ -33,10 +28,7 @@ const schema = z.strictObject({
   ...rewardEveryTurnShape,
 });
 
-/** The schema of the class-completion environment's options, for the registry. */
-export const classCompletionOptionsSchema: z.ZodObject = schema;
-
 /** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseClassCompletionOptions(options: Partial<ClassCompletionOptions>): ClassCompletionOptions {
-  return parseEnvironmentOptions("class-completion", schema, options);
+  return parseEnvironmentOptions("class-completion", classCompletionOptionsSchema, options);
 }

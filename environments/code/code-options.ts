@@ -1,9 +1,8 @@
 import { z } from "zod";
-import type { Language } from "../../sandbox/execution.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type RewardEveryTurn, rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
-import { type CodeTurnOptions, codeTurnShape, pythonSandboxes } from "../shared/code-turns/turn-options.ts";
+import { rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
+import { codeTurnShape, pythonSandboxes } from "../shared/code-turns/turn-options.ts";
 
 /** The benchmarks with a reader, and `jsonl` for custom problems. */
 const codeDatasets = [
@@ -17,15 +16,10 @@ const codeDatasets = [
 ] as const;
 
 /** The options of the code environment. The schema describes each one. */
-export interface CodeOptions extends CodeTurnOptions, RewardEveryTurn {
-  readonly dataset: (typeof codeDatasets)[number];
-  readonly path?: string | undefined;
-  readonly language: Language;
-  readonly agents: 1 | 2;
-  readonly reward: "correctness" | "comlrl" | "mrlm";
-}
+export type CodeOptions = Readonly<z.output<typeof codeOptionsSchema>>;
 
-const schema = z.strictObject({
+/** The schema of the code environment's options, for the registry. */
+export const codeOptionsSchema = z.strictObject({
   dataset: z.enum(codeDatasets).default("humaneval").describe("The benchmark, or jsonl for your own problems."),
   path: z
     .string()
@@ -54,12 +48,9 @@ const schema = z.strictObject({
     .describe("The sandbox that runs code. auto uses the strongest one that works."),
 });
 
-/** The schema of the code environment's options, for the registry. */
-export const codeOptionsSchema: z.ZodObject = schema;
-
 /** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseCodeOptions(options: Partial<CodeOptions>): CodeOptions {
-  const parsed: CodeOptions = parseEnvironmentOptions("code", schema, options);
+  const parsed: CodeOptions = parseEnvironmentOptions("code", codeOptionsSchema, options);
   if (parsed.dataset === "jsonl" && parsed.path === undefined) {
     throw new LyceumError({
       code: "config.invalid",

@@ -15,13 +15,7 @@ import {
 } from "./conversation-task.ts";
 
 /** The options of the conversations environment. The schema describes each one. */
-export interface ConversationsOptions {
-  readonly path?: string | undefined;
-  readonly minReward?: number | undefined;
-  readonly maxReward?: number | undefined;
-  readonly agent?: string | undefined;
-  readonly maxTurns: number;
-}
+export type ConversationsOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
   path: z

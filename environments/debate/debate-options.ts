@@ -1,22 +1,12 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
+import { policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 
 /** The options of the debate environment. The schema describes each one. */
-export interface DebateOptions {
-  readonly path?: string | undefined;
-  readonly debaters: number;
-  readonly rounds: number;
-  readonly order: "turns" | "simultaneous";
-  readonly reward: "own" | "team" | "zero-sum";
-  /** With `model`, the judge is a policy that the program passes. */
-  readonly judge: "rules" | "model" | PolicySpecification;
-  readonly judgeSeconds: number;
-  readonly minWords: number;
-  readonly maxWords: number;
-}
+export type DebateOptions = Readonly<z.output<typeof debateOptionsSchema>>;
 
-const schema = z.strictObject({
+/** The schema of the debate environment's options, for the registry. */
+export const debateOptionsSchema = z.strictObject({
   path: z
     .string()
     .min(1)
@@ -54,10 +44,7 @@ const schema = z.strictObject({
   maxWords: z.int().min(1).max(5000).default(180).describe("The maximum length of an argument, in words."),
 });
 
-/** The schema of the debate environment's options, for the registry. */
-export const debateOptionsSchema: z.ZodObject = schema;
-
 /** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseDebateOptions(options: Partial<DebateOptions>): DebateOptions {
-  return parseEnvironmentOptions("debate", schema, options);
+  return parseEnvironmentOptions("debate", debateOptionsSchema, options);
 }

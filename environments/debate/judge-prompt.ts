@@ -4,15 +4,10 @@ import type { Argument, DebateTopic } from "./debate-topic.ts";
 /** The criteria of a judge model. */
 export const criteria = ["evidence", "reasoning", "consistency", "answering"] as const;
 
-/** The points of each speaker for each criterion, from 0 to 10. */
-interface JudgeAnswer {
-  readonly speakers: readonly Readonly<Record<(typeof criteria)[number], number>>[];
-}
-
 const points = z.number().min(0).max(10);
 
-/** The schema of a judge model's answer: one entry per speaker, in the order of the prompt. */
-export const verdictSchema: z.ZodType<JudgeAnswer> = z.object({
+/** The schema of a judge model's answer: the points of each speaker from 0 to 10, in the order of the prompt. */
+export const verdictSchema = z.object({
   speakers: z.array(z.object({ evidence: points, reasoning: points, consistency: points, answering: points })).min(1),
 });
 

@@ -11,14 +11,7 @@ import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../
 import { gsm8kTask } from "./gsm8k-answer.ts";
 
 /** The options of the GSM8K environment. The schema describes each one. */
-export interface Gsm8kOptions {
-  readonly path?: string | undefined;
-  readonly dataset: string;
-  readonly revision?: string | undefined;
-  readonly calculatorAnnotations: boolean;
-  readonly maxTurns: number;
-  readonly formatReward: number;
-}
+export type Gsm8kOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
   path: rowOptions.path,

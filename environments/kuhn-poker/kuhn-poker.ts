@@ -8,10 +8,7 @@ import { equilibriumHand } from "./equilibrium.ts";
 import { type Deal, deals, type KuhnMove, type KuhnPlayer, legalMoves, playerToAct, winnings } from "./kuhn-rules.ts";
 
 /** The options of the Kuhn poker environment. The schema describes each one. */
-export interface KuhnPokerOptions {
-  readonly retries: number;
-  readonly seed: number;
-}
+export type KuhnPokerOptions = Readonly<z.output<typeof schema>>;
 
 /** A hand. Each agent sees only its own card. */
 export interface KuhnPokerTask {

@@ -4,14 +4,7 @@ import { answerLine } from "../math/math-problem.ts";
 import { statedAnswer } from "../math/stated-answer.ts";
 
 /** A row of MATH (`problem`, `solution` with a boxed answer, `level`, `type`), or a question with its answer. */
-export interface MathProblemRow {
-  readonly problem?: string | undefined;
-  readonly question?: string | undefined;
-  readonly solution?: string | undefined;
-  readonly answer?: string | number | readonly string[] | undefined;
-  readonly level?: string | number | undefined;
-  readonly type?: string | undefined;
-}
+export type MathProblemRow = Readonly<z.output<typeof mathProblemRowSchema>>;
 
 /** Returns the number in `level`, such as 3 for `Level 3`, or 0 if there is none. */
 export function levelOf({ level }: Pick<MathProblemRow, "level">): number {
@@ -19,7 +12,7 @@ export function levelOf({ level }: Pick<MathProblemRow, "level">): number {
 }
 
 /** The schema of a row. */
-export const mathProblemRowSchema: z.ZodType<MathProblemRow> = z
+export const mathProblemRowSchema = z
   .object({
     problem: z.string().min(1).optional(),
     question: z.string().min(1).optional(),

@@ -13,15 +13,7 @@ import { chosenRows } from "./chosen-rows.ts";
 import { type MathProblemTask, mathProblemRowSchema, mathProblemTask } from "./math-problem-row.ts";
 
 /** The options of the environment of math problems. The schema describes each one. */
-export interface MathProblemsOptions {
-  readonly path?: string | undefined;
-  readonly dataset: string;
-  readonly revision?: string | undefined;
-  readonly level?: number | readonly [lowest: number, highest: number] | undefined;
-  readonly types?: readonly string[] | undefined;
-  readonly maxTurns: number;
-  readonly formatReward: number;
-}
+export type MathProblemsOptions = Readonly<z.output<typeof schema>>;
 
 /** The resources of the environment. All have defaults. */
 export interface MathProblemsResources extends EnvironmentResources<never> {

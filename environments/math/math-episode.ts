@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StepOutcome } from "../../src/core/environment/define-environment.ts";
+import type { StepContext, StepOutcome } from "../../src/core/environment/define-environment.ts";
 import type { AnswerChecker } from "./answer-checker.ts";
 import { answerLine } from "./math-problem.ts";
 import { sharedChecker } from "./shared-checker.ts";
@@ -15,10 +15,7 @@ export interface MathEpisodeOptions {
 }
 
 /** The schema of the options of math environments that control episodes and rewards. */
-export const mathEpisodeOptions: {
-  readonly maxTurns: z.ZodDefault<z.ZodInt>;
-  readonly formatReward: z.ZodDefault<z.ZodNumber>;
-} = {
+export const mathEpisodeOptions = {
   maxTurns: z.int().min(1).max(20).default(1).describe("The maximum number of replies. Wrong replies get feedback."),
   formatReward: z
     .number()
@@ -31,39 +28,21 @@ export const mathEpisodeOptions: {
 /** The instruction after the question. */
 const mathInstruction: string = `Think step by step. End with a line that holds only the answer, written as: ${answerLine("answer")}`;
 
-/** The episodes of a math environment. */
-export interface MathEpisode {
-  /** The part of an environment definition. Other implementations may replace `open` and `step`. */
-  readonly definition: {
-    readonly maxTurns: number;
-    readonly rewardRange: readonly [number, number];
-    readonly statesCorrect: true;
-    readonly open: () => Promise<AnswerChecker>;
-    readonly reset: (context: { readonly task: { readonly question: string } }) => string;
-    /**
-     * Scores a reply. A wrong reply gets another turn, if any is left, with feedback that does not contain the answer.
-     */
-    readonly step: (reply: {
-      readonly task: { readonly answer: string };
-      readonly text: string;
-      readonly turn: number;
-      /** Used if {@link verifyAnswer} cannot read a marked answer. */
-      readonly opened: AnswerChecker;
-      readonly signal?: AbortSignal | undefined;
-    }) => Promise<StepOutcome<undefined>>;
-    readonly demonstrate: (task: { readonly solution: string }) => string;
-  };
-  /** Returns the outcome of a reply with a verdict. */
-  outcome(reply: { readonly text: string; readonly turn: number; readonly verdict: Verdict }): StepOutcome<undefined>;
-}
-
 /**
  * Creates the episodes of a math environment: a question, then replies until one is correct or no turn is left. Only
  * the last reply gets a reward.
  */
-export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
-  const { answerOnly, maxTurns, formatReward } = options;
-  const outcome: MathEpisode["outcome"] = ({ text, turn, verdict }) => {
+export function mathEpisode({ answerOnly, maxTurns, formatReward }: MathEpisodeOptions) {
+  /** Returns the outcome of a reply. A wrong one gets another turn, if any is left, with feedback without the answer. */
+  const outcome = ({
+    text,
+    turn,
+    verdict,
+  }: {
+    text: string;
+    turn: number;
+    verdict: Verdict;
+  }): StepOutcome<undefined> => {
     const info = { extracted: verdict.extracted ?? null, correct: verdict.correct };
     const stated = { correct: verdict.correct, info };
     if (!verdict.correct && turn + 1 < maxTurns) return { reply: feedback(verdict), ...stated };
@@ -71,19 +50,28 @@ export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
     if (formatReward !== 0) components.format = isAsAsked(text, verdict, answerOnly) ? formatReward : 0;
     return { components, ...stated };
   };
-  const definition: MathEpisode["definition"] = {
+  /** The part of an environment definition. Other environments may replace `open` and `step`. */
+  const definition = {
     maxTurns,
-    rewardRange: [0, 1 + formatReward],
+    rewardRange: [0, 1 + formatReward] as const,
     statesCorrect: true,
     open: sharedChecker(),
-    reset: ({ task: { question } }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
-    step: async ({ task: { answer }, text, turn, opened, signal }) => {
-      const exact = verifyAnswer(text, answer);
+    reset: ({ task: { question } }: { readonly task: { readonly question: string } }) =>
+      answerOnly ? question : `${question}\n\n${mathInstruction}`,
+    step: async (
+      reply: Pick<
+        StepContext<{ readonly answer: string }, undefined, AnswerChecker>,
+        "task" | "text" | "turn" | "opened" | "signal"
+      >,
+    ) => {
+      const { task, text, turn, opened, signal } = reply;
+      const exact = verifyAnswer(text, task.answer);
+      // The checker reads marked answers that `verifyAnswer` cannot read.
       const isUnread = exact.extracted === undefined && exact.mark !== "none";
-      const verdict = isUnread ? await opened.check({ text, gold: answer, signal }) : exact;
+      const verdict = isUnread ? await opened.check({ text, gold: task.answer, signal }) : exact;
       return outcome({ text, turn, verdict: verdict.correct ? verdict : exact });
     },
-    demonstrate: ({ solution }) => solution,
+    demonstrate: ({ solution }: { readonly solution: string }) => solution,
   };
   return { definition, outcome };
 }

@@ -1,31 +1,19 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type ArithmeticOperation, arithmeticOperations } from "./arithmetic.ts";
+import { arithmeticOperations } from "./arithmetic.ts";
 import { mathEpisodeOptions } from "./math-episode.ts";
 import { difficulties } from "./math-problem.ts";
-
-/** The kinds of generated problems. `mixed` draws from all four. */
-export type MathTasks = "arithmetic" | "equations" | "word-problems" | "multi-step" | "mixed";
 
 /** A whole number, or the minimum and maximum of a range. */
 export type WholeNumbers = number | readonly [minimum: number, maximum: number];
 
 /** The options of the math environment. The schema describes each one. */
-export interface MathOptions {
-  readonly tasks: MathTasks;
-  readonly difficulty: WholeNumbers;
-  readonly operations: readonly ArithmeticOperation[];
-  readonly digits?: WholeNumbers | undefined;
-  readonly answerOnly: boolean;
-  readonly maxTurns: number;
-  readonly formatReward: number;
-  readonly seed: number;
-  readonly limit?: number | undefined;
-}
+export type MathOptions = Readonly<z.output<typeof mathOptionsSchema>>;
 
 const { easiest, hardest } = difficulties;
 
-const schema = z.strictObject({
+/** The schema of {@link MathOptions}. It is strict. Every option has a default or is optional. */
+export const mathOptionsSchema = z.strictObject({
   tasks: z
     .enum(["arithmetic", "equations", "word-problems", "multi-step", "mixed"])
     .default("mixed")
@@ -38,6 +26,7 @@ const schema = z.strictObject({
   operations: z
     .array(z.enum(arithmeticOperations))
     .min(1)
+    .readonly()
     .default([...arithmeticOperations])
     .describe("The kinds of arithmetic problems."),
   digits: wholeNumbers(1, 12)
@@ -59,12 +48,9 @@ const schema = z.strictObject({
     .describe("The maximum number of tasks per split. By default, train is unbounded and test has 500 tasks."),
 });
 
-/** The schema of {@link MathOptions}. It is strict. Every option has a default or is optional. */
-export const mathOptionsSchema: z.ZodObject = schema;
-
 /** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseMathOptions(options: unknown): MathOptions {
-  return parseEnvironmentOptions("math", schema, options);
+  return parseEnvironmentOptions("math", mathOptionsSchema, options);
 }
 
 function wholeNumbers(minimum: number, maximum: number): z.ZodType<number | [number, number]> {

@@ -4,10 +4,7 @@ import { defineEnvironment } from "../../src/core/environment/define-environment
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 
 /** The options of the number-guessing environment. The schema describes each one. */
-export interface NumberGuessingOptions {
-  readonly maximum: number;
-  readonly spareGuesses: number;
-}
+export type NumberGuessingOptions = Readonly<z.output<typeof schema>>;
 
 /** The secret number. The agent never sees it. */
 export interface NumberGuessingTask {

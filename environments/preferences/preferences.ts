@@ -9,10 +9,7 @@ import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
 
 /** The options of the preferences environment. The schema describes each one. */
-export interface PreferencesOptions {
-  readonly path?: string | undefined;
-  readonly swapped: boolean;
-}
+export type PreferencesOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
   path: z

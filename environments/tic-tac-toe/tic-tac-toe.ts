@@ -6,10 +6,7 @@ import { drawBoard, freeCells, type Moves, openings, type Player, playerToMove, 
 import { perfectGame } from "./minimax.ts";
 
 /** The options of the tic-tac-toe environment. The schema describes each one. */
-export interface TicTacToeOptions {
-  readonly openingMoves: number;
-  readonly retries: number;
-}
+export type TicTacToeOptions = Readonly<z.output<typeof schema>>;
 
 /** The opening moves of a game. */
 export interface TicTacToeTask {

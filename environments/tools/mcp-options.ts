@@ -2,21 +2,13 @@ import { z } from "zod";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { McpServer } from "../../src/core/tools/mcp-tools.ts";
 
-/** An MCP server in a config: a command to start, or an address. */
-export interface McpServerOptions {
-  readonly command?: string | undefined;
-  readonly args?: readonly string[] | undefined;
-  readonly env?: Readonly<Record<string, string>> | undefined;
-  readonly cwd?: string | undefined;
-  readonly url?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly tools?: readonly string[] | undefined;
-}
-
 const variables = z.record(z.string().min(1), z.string());
 
+/** An MCP server in a config: a command to start, or an address. */
+export type McpServerOptions = Readonly<z.output<typeof mcpServerSchema>>;
+
 /** The schema of {@link McpServerOptions}. Requires either `command` or `url`, and rejects the other one's options. */
-export const mcpServerSchema: z.ZodType<McpServerOptions> = z
+export const mcpServerSchema = z
   .strictObject({
     command: z.string().min(1).optional().describe("A program to start. It communicates over its standard streams."),
     args: z.array(z.string()).optional().describe("Arguments of the command."),

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { SandboxChoice } from "../../sandbox/create-sandbox.ts";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type ToolProtocol, toolProtocols } from "../../src/core/tools/tool-message.ts";
-import { type McpServerOptions, mcpServerSchema } from "./mcp-options.ts";
+import { toolProtocols } from "../../src/core/tools/tool-message.ts";
+import { mcpServerSchema } from "./mcp-options.ts";
 
 /** The built-in sets of tools. */
 const toolSets = ["calculator", "search", "files", "python", "javascript"] as const;
@@ -16,31 +15,20 @@ const searchEngines = ["offline", "searxng", "brave", "tavily"] as const;
 export type SearchEngineName = (typeof searchEngines)[number];
 
 /** The options of the tools environment. The schema describes each one. */
-export interface ToolsOptions {
-  readonly tools: readonly ToolSetName[];
-  readonly mcp: readonly McpServerOptions[];
-  readonly path?: string | undefined;
-  readonly engine: SearchEngineName;
-  readonly engineUrl?: string | undefined;
-  readonly protocol: ToolProtocol;
-  readonly maxTurns: number;
-  readonly callSeconds: number;
-  readonly cpuSeconds: number;
-  readonly outputCharacters: number;
-  readonly sandbox: SandboxChoice;
-  readonly seed: number;
-  readonly limit?: number | undefined;
-}
+export type ToolsOptions = Readonly<z.output<typeof toolsOptionsSchema>>;
 
-const schema = z.strictObject({
+/** The schema of {@link ToolsOptions}. It is strict. Every option has a default or is optional. */
+export const toolsOptionsSchema = z.strictObject({
   tools: z
     .array(z.enum(toolSets))
+    .readonly()
     .default(["calculator", "search", "files"])
     .describe(
       "The tools that a model may call. Generated tasks need only these. python and javascript open a sandbox.",
     ),
   mcp: z
     .array(mcpServerSchema)
+    .readonly()
     .default([])
     .describe("MCP servers whose tools the model may call, in addition to the option tools."),
   path: z
@@ -87,10 +75,7 @@ const schema = z.strictObject({
     .describe("The maximum number of tasks per split. By default, train is unbounded and test has 200 tasks."),
 });
 
-/** The schema of {@link ToolsOptions}. It is strict. Every option has a default or is optional. */
-export const toolsOptionsSchema: z.ZodObject = schema;
-
 /** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseToolsOptions(options: unknown): ToolsOptions {
-  return parseEnvironmentOptions("tools", schema, options);
+  return parseEnvironmentOptions("tools", toolsOptionsSchema, options);
 }

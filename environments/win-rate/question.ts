@@ -13,7 +13,7 @@ export interface ChatQuestion {
 const turns = z.array(z.string().min(1)).min(1).max(10);
 
 /** The schema of a row, with the field names of MT-Bench or of its data set on the hub. */
-export const questionRowSchema: z.ZodType<QuestionRow> = z
+export const questionRowSchema = z
   .object({
     question_id: z.union([z.string(), z.number()]).optional(),
     prompt_id: z.union([z.string(), z.number()]).optional(),
@@ -25,14 +25,7 @@ export const questionRowSchema: z.ZodType<QuestionRow> = z
   .refine((row) => row.turns !== undefined || row.prompt !== undefined, "turns is missing");
 
 /** A row of a file of questions. */
-export interface QuestionRow {
-  readonly question_id?: string | number | undefined;
-  readonly prompt_id?: string | number | undefined;
-  readonly category?: string | undefined;
-  readonly turns?: readonly string[] | undefined;
-  readonly prompt?: readonly string[] | undefined;
-  readonly reference?: readonly string[] | null | undefined;
-}
+export type QuestionRow = z.output<typeof questionRowSchema>;
 
 /** Returns the question of a row. */
 export function chatQuestion(row: QuestionRow, index: number): ChatQuestion {

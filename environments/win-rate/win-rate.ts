@@ -14,11 +14,7 @@ import { judgeBothOrders, type PairVerdict } from "./pair-judge.ts";
 import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.ts";
 
 /** The options of the win-rate environment. The schema describes each one. */
-export interface WinRateOptions {
-  readonly path?: string | undefined;
-  readonly dataset: string;
-  readonly judgeSeconds: number;
-}
+export type WinRateOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
   path: z

@@ -7,10 +7,7 @@ import { markLetters } from "./letter-marks.ts";
 import { words } from "./words.ts";
 
 /** The options of the word-guessing environment. The schema describes each one. */
-export interface WordGuessingOptions {
-  readonly maxTurns: number;
-  readonly progressReward: number;
-}
+export type WordGuessingOptions = Readonly<z.output<typeof schema>>;
 
 /** The secret word. The agent never sees it. */
 export interface WordGuessingTask {

@@ -7,20 +7,12 @@ import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import { abstracts } from "./abstracts.ts";
 import { posts } from "./posts.ts";
-import type { WritingPreset } from "./shape-terms.ts";
 import { summaries } from "./summaries.ts";
 import { type Writer, writingPrompts } from "./writing-prompts.ts";
 import { greatestReward, writingReward } from "./writing-reward.ts";
 
 /** The options of the writing environment. The schema describes each one. */
-export interface WritingOptions {
-  readonly form: "tldr" | "arxiv";
-  readonly reward: WritingPreset;
-  readonly path?: string | undefined;
-  readonly dataset?: string | undefined;
-  readonly revision?: string | undefined;
-  readonly field?: string | undefined;
-}
+export type WritingOptions = Readonly<z.output<typeof schema>>;
 
 /** A text to write about. */
 export interface WritingTask {

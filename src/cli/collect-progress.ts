@@ -13,31 +13,23 @@ import type { CollectArguments } from "./create-program.ts";
 import { setOptions } from "./named-environment.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 
-/** The counts of a collection so far. */
-export interface CollectCounts {
-  episodes: number;
-  /** The number of conversations in the file, and of those below the minimum reward. */
-  written: number;
-  below: number;
-  /** The number of episodes with an unscored agent, and of failed episodes. */
-  unscored: number;
-  failed: number;
-  /** The number of scored conversations, and the sum of their rewards. */
-  scored: number;
-  rewards: number;
-}
-
 const count = z.int().min(0);
 
-const countsSchema: z.ZodType<CollectCounts> = z.strictObject({
+const countsSchema = z.strictObject({
   episodes: count,
+  /** The number of conversations in the file, and of those below the minimum reward. */
   written: count,
   below: count,
+  /** The number of episodes with an unscored agent, and of failed episodes. */
   unscored: count,
   failed: count,
+  /** The number of scored conversations, and the sum of their rewards. */
   scored: count,
   rewards: z.number(),
 });
+
+/** The counts of a collection so far. */
+export type CollectCounts = z.output<typeof countsSchema>;
 
 const progressSchema = z.strictObject({
   settings: z.record(z.string(), z.json()),

@@ -3,14 +3,16 @@ import type { CodeTurnOptions } from "../../environments/shared/code-turns/turn-
 import { type EnvironmentDefinition, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../src/index.ts";
 import type { LeakAttack } from "./hidden-test-leaks.ts";
 
-export type ArenaOptions = Pick<CodeTurnOptions, "mode" | "maxTurns" | "sandboxSlice" | "sandbox" | "shareTests">;
+export type ArenaOptions<Sandbox> = Pick<CodeTurnOptions, "mode" | "maxTurns" | "sandboxSlice" | "shareTests"> & {
+  readonly sandbox: Sandbox;
+};
 
 /** An environment, and the agents' answers for an attack. */
-export interface Arena {
+export interface Arena<Sandbox = CodeTurnOptions["sandbox"]> {
   readonly name: string;
   /** Its tasks; `test` by default. */
   readonly split?: string;
-  readonly open: (options: ArenaOptions, expert: Policy) => EnvironmentDefinition;
+  readonly open: (options: ArenaOptions<Sandbox>, expert: Policy) => EnvironmentDefinition;
   readonly answers: (attack: LeakAttack) => Readonly<Record<string, string>>;
 }
 
@@ -21,9 +23,9 @@ export const feedbackModes = ["level_feedback", "level_passed", "passed", "plain
 const secret = /hidden[\W_]{0,3}\d\d/i;
 
 /** Returns what the agents and the expert read of hidden tests while agents answer with each attack. */
-export async function leakedHiddenTests(options: {
-  readonly arena: Arena;
-  readonly options: ArenaOptions;
+export async function leakedHiddenTests<Sandbox>(options: {
+  readonly arena: Arena<Sandbox>;
+  readonly options: ArenaOptions<Sandbox>;
   readonly attacks: readonly LeakAttack[];
 }): Promise<{ readonly attack: string; readonly text: string }[]> {
   const { arena, attacks } = options;

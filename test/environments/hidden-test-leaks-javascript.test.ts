@@ -24,14 +24,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 type Language = "javascript" | "typescript";
 
-function arenasOf(language: Language): Arena[] {
+function arenasOf(language: Language): Arena<"isolated-vm" | "docker">[] {
   const block = (code: string): string => `\`\`\`${language}\n${code}\n\`\`\``;
   const leaking = (name: string, { before, after = "" }: LeakAttack): string =>
     block(`${before}\nfunction ${name}(text) {
   const made = leak(text);
   return made === undefined ? "wrong" : made;
 }\n${after}`);
-  const arena = (name: string, agents: 1 | 2, answers: Arena["answers"]): Arena => ({
+  const arena = (name: string, agents: 1 | 2, answers: Arena["answers"]): ReturnType<typeof arenasOf>[number] => ({
     name: `${language}, ${name}`,
     split: "train",
     open: (options, expert) =>

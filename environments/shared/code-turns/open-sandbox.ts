@@ -11,7 +11,7 @@ import type { CodeTurnOptions } from "./turn-options.ts";
  */
 export function sandboxOpener(options: {
   readonly language: Language;
-  readonly sandbox: CodeTurnOptions["sandbox"];
+  readonly sandbox: CodeTurnOptions["sandbox"] | "isolated-vm";
 }): () => Promise<SharedResource<Sandbox>> {
   const { language, sandbox: backend } = options;
   return sharedResource(async () => deduplicated(await createSandbox({ language, backend })));

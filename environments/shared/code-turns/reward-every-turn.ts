@@ -1,12 +1,7 @@
 import { z } from "zod";
 
-/** The option of code environments that reward every answer instead of only the last one. */
-export interface RewardEveryTurn {
-  readonly rewardEveryTurn: boolean;
-}
-
-/** The schema of {@link RewardEveryTurn}, to spread into an environment's schema. */
-export const rewardEveryTurnShape: { readonly rewardEveryTurn: z.ZodType<boolean> } = {
+/** The option of code environments that reward every answer instead of only the last one, for an environment's schema. */
+export const rewardEveryTurnShape = {
   rewardEveryTurn: z
     .boolean()
     .default(false)
@@ -18,7 +13,7 @@ export const rewardEveryTurnShape: { readonly rewardEveryTurn: z.ZodType<boolean
 /** Returns the minimum and maximum total reward of an episode, from those of one answer. */
 export function episodeRange(
   [low, high]: readonly [number, number],
-  { rewardEveryTurn, maxTurns }: RewardEveryTurn & { readonly maxTurns: number },
+  { rewardEveryTurn, maxTurns }: { readonly rewardEveryTurn: boolean; readonly maxTurns: number },
 ): readonly [number, number] {
   return rewardEveryTurn ? [low * maxTurns, high * maxTurns] : [low, high];
 }

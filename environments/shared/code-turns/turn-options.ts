@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type PolicySpecification, policySpecificationSchema } from "../../../src/core/policy/policy-specification.ts";
+import { policySpecificationSchema } from "../../../src/core/policy/policy-specification.ts";
 
 /** The kinds of feedback. */
 const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;
@@ -7,21 +7,10 @@ const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "exp
 export const pythonSandboxes = ["auto", "docker", "bubblewrap", "pyodide"] as const;
 
 /** The common options of all code environments with several turns. The schema describes each one. */
-export interface CodeTurnOptions {
-  readonly maxTurns: number;
-  readonly mode: (typeof feedbackModes)[number];
-  readonly expert?: PolicySpecification | undefined;
-  readonly sandboxSlice: number | "all" | null;
-  readonly shareTests: boolean;
-  readonly originalPrompt: boolean;
-  readonly previousResponse: boolean;
-  readonly history: "conversation" | "latest";
-  readonly cpuSeconds: number;
-  readonly sandbox: (typeof pythonSandboxes)[number] | "isolated-vm";
-}
+export type CodeTurnOptions = Readonly<z.output<z.ZodObject<typeof codeTurnShape>>>;
 
 /** The schema of {@link CodeTurnOptions}, key by key, to spread into an environment's schema. For Python. */
-export const codeTurnShape: { readonly [Key in keyof CodeTurnOptions]-?: z.ZodType<CodeTurnOptions[Key]> } = {
+export const codeTurnShape = {
   maxTurns: z
     .int()
     .min(1)

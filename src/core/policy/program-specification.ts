@@ -1,19 +1,15 @@
 import { z } from "zod";
 
 /** An agent program in a config. The command line opens it. Other readers of a config get the program. */
-export interface ProgramSpecification {
-  readonly command?: readonly string[] | undefined;
-  readonly module?: string | undefined;
-  readonly timeoutSeconds?: number | undefined;
-  readonly maxModelCalls?: number | undefined;
-}
+export type ProgramSpecification = Readonly<z.output<typeof programSpecificationSchema>>;
 
 /** The schema of a {@link ProgramSpecification}. */
-export const programSpecificationSchema: z.ZodType<ProgramSpecification> = z
+export const programSpecificationSchema = z
   .strictObject({
     command: z
       .array(z.string())
       .min(1)
+      .readonly()
       .optional()
       .describe("A program and its arguments, such as [python, agent.py]. It starts in the current folder."),
     module: z

@@ -20,32 +20,15 @@ const healthChecks = [
 export type HealthCheck = (typeof healthChecks)[number];
 
 /** The thresholds of the health checks. The schema below describes each key. docs/trackers.md gives the reasons. */
-export interface HealthSettings {
-  readonly enabled: boolean;
-  readonly ignore: readonly HealthCheck[];
-  readonly window: number;
-  readonly samplerKl: number;
-  readonly entropyLow: number;
-  readonly entropyHigh: number;
-  readonly withoutSignal: number;
-  readonly truncation: number;
-  readonly lengthGrowth: number;
-  readonly lengthFall: number;
-  readonly componentFall: number;
-  readonly lossRise: number;
-  readonly duplicates: number;
-  readonly unscored: number;
-  readonly hidden: string;
-  readonly standardErrors: number;
-}
+export type HealthSettings = Readonly<z.output<typeof healthSettingsSchema>>;
 
 const share = (): z.ZodNumber => z.number().positive().max(1);
 const factor = (): z.ZodNumber => z.number().gt(1);
 
 /** The `health` section of a config. */
-export const healthSettingsSchema: z.ZodType<HealthSettings> = z.strictObject({
+export const healthSettingsSchema = z.strictObject({
   enabled: z.boolean().default(true).describe("Warn if metrics show that a run is in trouble."),
-  ignore: z.array(z.enum(healthChecks)).default([]).describe("Checks to skip."),
+  ignore: z.array(z.enum(healthChecks)).readonly().default([]).describe("Checks to skip."),
   window: z
     .int()
     .min(2)
