@@ -70,56 +70,38 @@ function* functionBindings(fn: Pick<FormFunction, "params" | "body">): Generator
 }
 
 function* expressionBindings(expression: FormExpression, nested: boolean): Generator<Binding> {
-  switch (expression.k) {
-    case "bind":
-      yield { ids: [expression.id], value: expression.value };
-      yield* expressionBindings(expression.value, nested);
-      break;
-    case "fn":
-      if (nested) yield* functionBindings(expression);
-      break;
-    case "scope":
-      if (nested) yield { ids: expression.ids };
-      for (const part of expression.parts) yield* expressionBindings(part, nested);
-      break;
-    case "call":
-      for (const part of [expression.callee, ...expression.args]) yield* expressionBindings(part, nested);
-      break;
-    case "member":
-      for (const part of [expression.object, ...expression.parts]) yield* expressionBindings(part, nested);
-      break;
-    case "yield":
-      yield* expressionBindings(expression.value, nested);
-      break;
-    case "all":
-      for (const part of expression.parts) yield* expressionBindings(part, nested);
-      break;
-  }
+  if (expression.k === "bind") yield { ids: [expression.id], value: expression.value };
+  if (expression.k === "scope" && nested) yield { ids: expression.ids };
+  if (expression.k === "fn" && nested) yield* functionBindings(expression);
+  for (const part of partsOf(expression)) yield* expressionBindings(part, nested);
+}
+
+/** Returns the direct parts of an expression, without the body of a function. */
+function partsOf(expression: FormExpression): readonly FormExpression[] {
+  return match(expression)
+    .with({ k: "call" }, ({ callee, args }) => [callee, ...args])
+    .with({ k: "member" }, ({ object, parts }) => [object, ...parts])
+    .with({ k: P.union("bind", "yield") }, ({ value }) => [value])
+    .with({ k: P.union("scope", "all") }, ({ parts }) => parts)
+    .otherwise(() => []);
 }
 
 /** Yields the statements of a block and of its nested blocks, without those of functions. */
 export function* walk(body: readonly FormStatement[]): Generator<FormStatement> {
   for (const statement of body) {
     yield statement;
-    switch (statement.k) {
-      case "if":
-        yield* walk(statement.yes);
-        yield* walk(statement.no);
-        break;
-      case "loop":
-        yield* walk(statement.body);
-        yield* walk(statement.after);
-        break;
-      case "try":
-        yield* walk(statement.body);
-        for (const handler of statement.handlers) yield* walk(handler);
-        yield* walk(statement.final);
-        break;
-      case "block":
-        yield* walk(statement.body);
-        break;
-    }
+    for (const block of blocksOf(statement)) yield* walk(block);
   }
+}
+
+/** Returns the nested blocks of a statement, without the body of a function. */
+function blocksOf(statement: FormStatement): readonly (readonly FormStatement[])[] {
+  return match(statement)
+    .with({ k: "if" }, ({ yes, no }) => [yes, no])
+    .with({ k: "loop" }, ({ body, after }) => [body, after])
+    .with({ k: "try" }, ({ body, handlers, final }) => [body, ...handlers, final])
+    .with({ k: "block" }, ({ body }) => [body])
+    .otherwise(() => []);
 }
 
 /** Returns the expressions that a statement contains directly. */

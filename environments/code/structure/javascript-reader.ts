@@ -211,44 +211,33 @@ function classNamed(
 function assigned(target: Node, value: FormExpression): FormStatement[] {
   const ids = names(target);
   const bound = target.type === "Identifier" ? value : every([value]);
-  const updates = membersOf(target).map((member): FormStatement => {
-    const parts = member.type === "MemberExpression" && member.computed ? [expression(member.property)] : [];
-    return { k: "update", root: rootOf(member), value: every([value, ...parts]) };
+  const updates = targetsOf(target).flatMap((part): FormStatement[] => {
+    if (part.type !== "MemberExpression") return [];
+    const parts = part.computed ? [expression(part.property)] : [];
+    return [{ k: "update", root: rootOf(part), value: every([value, ...parts]) }];
   });
   return [...(ids.length === 0 && updates.length > 0 ? [] : [{ k: "set", ids, value: bound } as const]), ...updates];
 }
 
 /** Returns the names that a pattern binds. */
 function names(target: Node | null | undefined): string[] {
-  switch (target?.type) {
-    case "Identifier":
-      return [target.name];
-    case "ObjectPattern":
-      return target.properties.flatMap((part) => names(part.type === "Property" ? part.value : part));
-    case "ArrayPattern":
-      return target.elements.flatMap(names);
-    case "AssignmentPattern":
-      return names(target.left);
-    case "RestElement":
-      return names(target.argument);
-    default:
-      return [];
-  }
+  return targetsOf(target).flatMap((part) => (part.type === "Identifier" ? [part.name] : []));
 }
 
-/** Returns the object members that a pattern assigns to. */
-function membersOf(target: Node | null): Node[] {
+/** Returns the names and the parts of objects that a pattern assigns. */
+function targetsOf(target: Node | null | undefined): Extract<Node, { type: "Identifier" | "MemberExpression" }>[] {
   switch (target?.type) {
+    case "Identifier":
     case "MemberExpression":
       return [target];
     case "ObjectPattern":
-      return target.properties.flatMap((part) => membersOf(part.type === "Property" ? part.value : part));
+      return target.properties.flatMap((part) => targetsOf(part.type === "Property" ? part.value : part));
     case "ArrayPattern":
-      return target.elements.flatMap(membersOf);
+      return target.elements.flatMap(targetsOf);
     case "AssignmentPattern":
-      return membersOf(target.left);
+      return targetsOf(target.left);
     case "RestElement":
-      return membersOf(target.argument);
+      return targetsOf(target.argument);
     default:
       return [];
   }

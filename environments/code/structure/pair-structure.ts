@@ -1,10 +1,10 @@
+import { readFile } from "node:fs/promises";
 import type { Language } from "../../../sandbox/execution.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { ErrorData } from "../../../src/contract/errors/index.ts";
 import { walk } from "./form-scope.ts";
 import { helperUsage } from "./helper-usage.ts";
 import { readJavascript } from "./javascript-reader.ts";
-import { pythonReader } from "./python-reader.ts";
 import type { FormFunction, FormStatement, SyntaxForm } from "./syntax-form.ts";
 import { isThinWrapper } from "./thin-wrapper.ts";
 import { readTypescript } from "./typescript-reader.ts";
@@ -116,7 +116,7 @@ async function readPython(options: PairSources): Promise<PairForms> {
   const { sandbox, aux, main, signal } = options;
   const { status, cases, error } = await sandbox.execute({
     language: "python",
-    files: { "reader.py": pythonReader },
+    files: { "reader.py": await readFile(new URL("./reader.py", import.meta.url), "utf8") },
     entry: "reader.py",
     task: { kind: "calls", function: "read", cases: [{ args: [aux] }, { args: [main] }] },
     signal,

@@ -56,7 +56,9 @@ export interface BenchmarkFormat {
   readonly stop?: SamplingSettings["stop"];
 }
 
-/** Returns the benchmark unchanged. Checks its type. */
-export function defineBenchmark(benchmark: Benchmark): Benchmark {
-  return benchmark;
+/** Defines a benchmark. By default it evaluates the split `test`, and has the format `chat` without worked examples. */
+export function defineBenchmark(
+  benchmark: Omit<Benchmark, "split" | "formats"> & Partial<Pick<Benchmark, "split" | "formats">>,
+): Benchmark {
+  return { split: "test", formats: { chat: { shots: 0 } }, ...benchmark };
 }

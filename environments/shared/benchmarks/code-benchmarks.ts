@@ -125,8 +125,6 @@ export const multiplETypescriptBenchmark: Benchmark = functionBenchmark({
 export const coopHumanEvalBenchmark: Benchmark = defineBenchmark({
   id: "coophumaneval",
   description: "CoopHumanEval: two agents write a function and a helper for it at the same time.",
-  split: "test",
-  formats: { chat: { shots: 0 } },
   maxTokens: 512,
   correct: { stated: true },
   open: async ({ set, openPolicy }) => {
@@ -142,8 +140,6 @@ export const coopHumanEvalBenchmark: Benchmark = defineBenchmark({
 export const classEvalBenchmark: Benchmark = defineBenchmark({
   id: "classeval",
   description: "ClassEval: 100 Python classes. With agents=2 or more, the methods are split between agents.",
-  split: "test",
-  formats: { chat: { shots: 0 } },
   maxTokens: 2048,
   correct: { stated: true },
   open: async ({ set, openPolicy: open }) =>

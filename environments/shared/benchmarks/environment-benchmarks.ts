@@ -10,8 +10,6 @@ import { type Benchmark, defineBenchmark } from "./benchmark.ts";
 export const toolsBenchmark: Benchmark = defineBenchmark({
   id: "tools",
   description: "Questions that need a calculator, a search, files or code.",
-  split: "test",
-  formats: { chat: { shots: 0 } },
   maxTokens: 512,
   correct: { stated: true },
   open: async ({ set }) => toolsEnvironment(set),
@@ -21,8 +19,6 @@ export const toolsBenchmark: Benchmark = defineBenchmark({
 export const debateBenchmark: Benchmark = defineBenchmark({
   id: "debate",
   description: "Debates between two models, each topic from both sides, judged by rules or by a model.",
-  split: "test",
-  formats: { chat: { shots: 0 } },
   maxTokens: 400,
   correct: null,
   open: async ({ set, judge, openPolicy: open }) =>
@@ -35,8 +31,6 @@ export const debateBenchmark: Benchmark = defineBenchmark({
 export const writingBenchmark: Benchmark = defineBenchmark({
   id: "writing",
   description: "Summaries and introductions written by two agents, judged by rules.",
-  split: "test",
-  formats: { chat: { shots: 0 } },
   maxTokens: 512,
   correct: null,
   open: async ({ set }) => writingEnvironment(set),
@@ -47,7 +41,6 @@ export const winRateBenchmark: Benchmark = defineBenchmark({
   id: "win-rate",
   description: "Answers to open questions, compared with another model's by a judge in both orders.",
   split: "train",
-  formats: { chat: { shots: 0 } },
   maxTokens: 1024,
   correct: null,
   roles: "fixed",

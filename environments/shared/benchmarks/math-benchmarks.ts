@@ -21,7 +21,6 @@ export const gsm8kBenchmark: Benchmark = defineBenchmark({
   id: "gsm8k",
   description:
     "Grade-school word problems. Also scored by the strict and flexible answer extraction of lm-evaluation-harness.",
-  split: "test",
   formats: {
     chat: { shots: 0, anyShots: true },
     completion: { shots: 5, anyShots: true, stop: gsm8kStop },
@@ -68,7 +67,6 @@ const mathStop = ["Problem:"];
 export const mathBenchmark: Benchmark = defineBenchmark({
   id: "math",
   description: "Competition problems of MATH or of a file in its form. Answers are compared by meaning.",
-  split: "test",
   formats: {
     chat: { shots: 0, anyShots: true },
     completion: { shots: 4, anyShots: true, stop: mathStop },

@@ -1,8 +1,4 @@
-/**
- * A Python program whose function `read` parses source code without running it and returns its {@link SyntaxForm} as
- * JSON.
- */
-export const pythonReader = `
+# Parses source code without running it. `read` returns its SyntaxForm (syntax-form.ts) as JSON.
 import ast
 import json
 import warnings
@@ -207,4 +203,3 @@ def expression(node):
                 return parts[-1]
             return every(parts)
     return every([expression(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)])
-`;
