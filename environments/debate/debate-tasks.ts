@@ -7,7 +7,7 @@ import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { rowSplits } from "../shared/rows/row-file.ts";
 import { type DebateTopic, topicRowSchema } from "./debate-topic.ts";
 import { keyWords } from "./rule-judge.ts";
-import { debateTopics } from "./topics.ts";
+import debateTopics from "./topics.json" with { type: "json" };
 
 /** Returns the topics and their splits. One in four of the built-in topics is in the test split. */
 export function debateTasks(

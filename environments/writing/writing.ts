@@ -5,9 +5,9 @@ import type { EnvironmentResources } from "../../src/core/environment/environmen
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
-import { abstracts } from "./abstracts.ts";
-import { posts } from "./posts.ts";
-import { summaries } from "./summaries.ts";
+import abstracts from "./abstracts.json" with { type: "json" };
+import posts from "./posts.json" with { type: "json" };
+import summaries from "./summaries.json" with { type: "json" };
 import { type Writer, writingPrompts } from "./writing-prompts.ts";
 import { greatestReward, writingReward } from "./writing-reward.ts";
 

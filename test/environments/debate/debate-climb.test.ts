@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { debateEnvironment } from "../../../environments/debate/debate.ts";
-import { debateTopics } from "../../../environments/debate/topics.ts";
+import debateTopics from "../../../environments/debate/topics.json" with { type: "json" };
 import { climb } from "../hill-climber.ts";
 
 const common =

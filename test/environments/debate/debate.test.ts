@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { debateEnvironment } from "../../../environments/debate/debate.ts";
 import type { DebateOptions } from "../../../environments/debate/debate-options.ts";
 import type { DebateTopic } from "../../../environments/debate/debate-topic.ts";
-import { debateTopics } from "../../../environments/debate/topics.ts";
+import debateTopics from "../../../environments/debate/topics.json" with { type: "json" };
 import type { Episode } from "../../../src/contract/episode.ts";
 import { textOf } from "../../../src/contract/message.ts";
 import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isOrdered } from "../../../../environments/shared/english/word-order.ts";
-import { abstracts } from "../../../../environments/writing/abstracts.ts";
-import { posts } from "../../../../environments/writing/posts.ts";
+import abstracts from "../../../../environments/writing/abstracts.json" with { type: "json" };
+import posts from "../../../../environments/writing/posts.json" with { type: "json" };
 import { createRandom } from "../../../../src/core/random/random.ts";
 
 const sentences = [...posts, ...abstracts]
