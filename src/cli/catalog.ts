@@ -2,6 +2,7 @@ import type { Benchmark } from "../../environments/shared/benchmarks/index.ts";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
+import type { TinkerBackendOptions } from "../../trainers/backends/tinker/index.ts";
 import type { EnvironmentRegistry } from "../core/environment/registry.ts";
 import type { RunConfig } from "./run-config.ts";
 
@@ -11,6 +12,8 @@ export interface Catalog {
   readonly benchmarks: readonly Benchmark[];
   readonly algorithms: readonly AlgorithmDefinition[];
   createBackend(options: OnnxBackendOptions): Promise<TrainingBackend>;
+  /** Opens a session on a server of the Tinker API. */
+  createTinkerBackend(options: TinkerBackendOptions): Promise<TrainingBackend>;
 }
 
 /** Returns how the engine runs the model of a config. */
@@ -38,6 +41,10 @@ export async function openCatalog(): Promise<Catalog> {
     createBackend: async (options) => {
       const { createOnnxBackend } = await import("../../trainers/backends/onnx/index.ts");
       return createOnnxBackend(options);
+    },
+    createTinkerBackend: async (options) => {
+      const { createTinkerBackend } = await import("../../trainers/backends/tinker/index.ts");
+      return createTinkerBackend(options);
     },
   };
 }

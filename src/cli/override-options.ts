@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { append, finite, positive } from "./option-values.ts";
 
 /**
- * Adds the options of `lyceum train` that change keys of the config: `--set`, `--override`, and the flags of CoMLRL and
+ * Adds the options of `lyceum train` that change keys of the config: `--set`, `--backend`, `--backend-url`, `--override`, and the flags of CoMLRL and
  * LLM_Collaboration_with_MARL, with dashes or underscores. All add to one list, `set`, of `key=value` in the order of
  * the command line. The last one wins.
  */
@@ -10,6 +10,16 @@ export function addOverrideOptions(command: Command): void {
   const others = "Aliases:";
   command
     .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
+    .addOption(
+      new OverrideOption("--backend <type>", "backend.type: onnx (this machine) or tinker (a server)", (value, set) =>
+        append(`backend.type=${JSON.stringify(value)}`, set),
+      ),
+    )
+    .addOption(
+      new OverrideOption("--backend-url <url>", "backend.url: the address of a Tinker server", (value, set) =>
+        append(`backend.url=${JSON.stringify(value)}`, set),
+      ),
+    )
     .addOption(
       new OverrideOption("--override <key=value...>", "like --set, with any number of changes", append).helpGroup(
         others,

@@ -39,11 +39,17 @@ export interface PreparedRun {
   readonly resume: boolean;
 }
 
-/** Opens the backend of a run. Frozen models with the same base model share its weights with the trained models. */
+/** Opens the backend of a run: the embedded engine or a server. On the engine, frozen models with the same base model share its weights with the trained models. */
 export async function openBackend(
   config: RunConfig,
-  { catalog, opener }: { readonly catalog: Catalog; readonly opener: PolicyOpener },
+  { catalog, opener, signal }: { readonly catalog: Catalog; readonly opener: PolicyOpener; readonly signal: AbortSignal },
 ): Promise<AsyncDisposable & { readonly backend: TrainingBackend }> {
+  const { backend } = config;
+  if (backend.type === "tinker") {
+    const { type: _, ...options } = backend;
+    const remote = await catalog.createTinkerBackend({ ...options, signal });
+    return { backend: remote, [Symbol.asyncDispose]: () => remote[Symbol.asyncDispose]() };
+  }
   const options = engineOptions(config);
   const shared = await opener.engine.runningAs(options);
   if (shared !== undefined) return { backend: shared, [Symbol.asyncDispose]: async () => {} };

@@ -52,7 +52,7 @@ async function probeOne(
   const { catalog, view, signal, opener } = options;
   const { environment, environmentOptions, algorithms, folder } = run;
   const players = await openAgents({ training, environment, folder }, opener);
-  await using opened = await openBackend(run.config, { catalog, opener });
+  await using opened = await openBackend(run.config, { catalog, opener, signal });
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);
   const event = await probeTraining({

@@ -9,7 +9,7 @@ import type { EnvironmentConfig, RunConfig } from "./run-config.ts";
  * relative to its own folder are named relative to the run's folder.
  */
 export function recordedKeys(config: RunConfig, folders: { readonly from: string; readonly to: string }): JsonObject {
-  const { environment, environments, algorithm, agents, trackers, health } = config;
+  const { environment, environments, algorithm, agents, trackers, health, backend } = config;
   const moved = <Named extends EnvironmentConfig>({ id, ...rest }: Named) => ({
     id: movedModule(id, folders),
     ...rest,
@@ -19,6 +19,7 @@ export function recordedKeys(config: RunConfig, folders: { readonly from: string
       environment: environment === undefined ? null : moved(environment),
       ...(environments === undefined ? {} : { environments: environments.map(moved) }),
       output: folders.to,
+      ...(backend.type === "onnx" ? {} : { backend }),
       trackers,
       health,
       algorithm: moved(algorithm),

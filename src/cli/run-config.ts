@@ -7,10 +7,12 @@ import { configReference } from "../core/config/index.ts";
 import type { EnvironmentEntry, EnvironmentRegistry } from "../core/environment/registry.ts";
 import { type HealthSettings, healthSettingsSchema } from "../reports/health/index.ts";
 import { type TrackerConfig, trackerConfigsSchema } from "../reports/trackers/index.ts";
+import { type BackendConfig, backendConfigSchema } from "./backend-config.ts";
 
 /** The config of a run: an environment, and all settings of the training. It is checked, complete and frozen. */
 export interface RunConfig extends TrainingConfig {
   readonly output?: string | undefined;
+  readonly backend: BackendConfig;
   readonly trackers: readonly TrackerConfig[];
   readonly health: HealthSettings;
   /** Exclusive with `environments`. */
@@ -47,6 +49,7 @@ export function runConfigSchema(options: {
   const shape = {
     seed,
     output: z.string().min(1).optional().describe("The run folder. By default runs/ and the name of the config file."),
+    backend: backendConfigSchema.default({ type: "onnx" }),
     trackers: trackerConfigsSchema
       .default([])
       .describe("The trackers of the run: tensorboard, { type: mlflow, url, experiment }. See trackers.md."),
@@ -88,7 +91,8 @@ export function runConfigSchema(options: {
 
 /** Returns the part of a run's config that the trainer takes. */
 export function trainingPart(config: RunConfig): TrainingConfig {
-  const { environment: _, environments: __, output: ___, trackers: ____, health: _____, ...training } = config;
+  const { environment: _, environments: __, output: ___, trackers: ____, health: _____, backend: ______, ...training } =
+    config;
   return completeConfig(training);
 }
 

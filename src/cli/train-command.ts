@@ -89,7 +89,7 @@ async function runOne(
   const { catalog, view, signal, resumeCommand, runOutput } = options;
   const { config, training, environment, environmentOptions, algorithms, output, resume } = run;
   const players = await openAgents(run, options.opener);
-  await using opened = await openBackend(config, { catalog, opener: options.opener });
+  await using opened = await openBackend(config, { catalog, opener: options.opener, signal });
   const { backend } = opened;
   const progress = new TrainingProgress();
   const events = train({

@@ -24,6 +24,8 @@ export interface Capabilities {
   readonly valueHead: boolean;
   /** True if samplers of models with a value head return the values of states: `Sample.values`. */
   readonly sampledValues?: boolean;
+  /** False if the backend leaves the size of micro-batches to a server. True by default. */
+  readonly microBatches?: boolean;
   /** True if two identical runs give identical weights. */
   readonly deterministic: boolean;
   /** The formats that {@link Model.export} can write. */
@@ -229,6 +231,15 @@ export interface Model {
    * retry is harmless. Throws `backend.not-finite` if the gradient is not finite. The weights are then unchanged.
    */
   optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics>;
+  /**
+   * Does one `forwardBackward` and one `optimStep`, sent together without waiting in between. Optional: for backends to
+   * which each wait costs time. The step is applied even if the loss is not finite.
+   */
+  trainStep?(
+    data: readonly Datum[],
+    terms: readonly LossTerm[],
+    options: PassOptions & { readonly adam: AdamParams; readonly stepId: number },
+  ): Promise<{ readonly loss: LossResult; readonly step: StepMetrics }>;
   /** Returns a sampler of the current weights. Later steps do not change it. */
   snapshot(): Promise<Sampler>;
   /** Writes everything that a resumed run needs into a new folder: weights or adapter, moments and step. */

@@ -124,9 +124,11 @@ export const passRules: ModelRules = {
     assertBelow(Math.abs(both.terms[0]! - 2 * alone.loss), 5e-4);
   },
   "splits data into micro-batches of at most maxTokensPerMicroBatch tokens, with the same results": async ({
+    backend,
     openTrained,
     tolerance,
   }) => {
+    const { microBatches = true } = backend.capabilities;
     for (const [maxTokens, atLeast] of [
       [12, 3],
       [1, 4],
@@ -153,7 +155,7 @@ export const passRules: ModelRules = {
       for (const model of [whole, split]) norms.push((await model.optimStep(adam, { stepId: 4 })).gradientNorm);
       assertBelow(relative(norms[1]!, norms[0]!), 100 * tolerance);
       for (const done of passes) {
-        assertBelow(atLeast - 1, done.length);
+        if (microBatches) assertBelow(atLeast - 1, done.length);
         assert.equal(total(done.map(({ sequences }) => sequences)), data.length);
         assert.equal(total(done.map(({ tokens }) => tokens)), first.tokens);
       }
@@ -168,16 +170,18 @@ export const passRules: ModelRules = {
       assertClose(alone!.logprobs!, together[i]!.logprobs!, tolerance);
     }
   },
-  "returns 0 where the loss mask is 0, and the entropy on request": async ({ openTrained }) => {
+  "returns 0 where the loss mask is 0, and the entropy on request": async ({ backend, openTrained }) => {
     const model = await openTrained();
     const data = exampleData(17);
-    const results = await model.forward(data, { outputs: ["logprobs", "entropy"] });
+    const hasEntropy = backend.capabilities.losses.includes("entropy");
+    const results = await model.forward(data, { outputs: hasEntropy ? ["logprobs", "entropy"] : ["logprobs"] });
     for (const [i, { lossMask }] of data.entries()) {
       const { logprobs, entropy } = results[i]!;
       assert.equal(logprobs!.length, lossMask.length);
       for (const [t, weight] of lossMask.entries()) {
         if (weight === 0) assert.equal(logprobs![t], 0);
         else assertBelow(logprobs![t]!, 0);
+        if (!hasEntropy) continue;
         if (weight === 0) assert.equal(entropy![t], 0);
         else assertBelow(0, entropy![t]!);
       }

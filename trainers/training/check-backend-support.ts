@@ -1,5 +1,6 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Algorithm } from "../algorithms/index.ts";
+import type { LossTerm } from "../backend/loss-term.ts";
 import type { Capabilities } from "../backend/training-backend.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import { backendTerms } from "../losses/loss.ts";
@@ -13,7 +14,9 @@ export function checkBackendSupport(options: {
   const { config, algorithm, capabilities } = options;
   for (const { type } of backendTerms(algorithm.loss)) {
     if (!capabilities.losses.includes(type)) {
-      throw unsupported(capabilities, `has no loss term "${type}"`, `It has ${capabilities.losses.join(", ")}.`);
+      const has = `It has ${capabilities.losses.join(", ")}.`;
+      const instead = alternatives[type];
+      throw unsupported(capabilities, `has no loss term "${type}"`, instead === undefined ? has : `${has} ${instead}`);
     }
   }
   if (algorithm.credit.critic !== undefined && !capabilities.valueHead) {
@@ -35,6 +38,12 @@ export function checkBackendSupport(options: {
   }
   if (algorithm.rollout.actor === "policy") checkSampling(config, capabilities);
 }
+
+/** What to do without a loss term. */
+const alternatives: Partial<Record<LossTerm["type"], string>> = {
+  entropy: "Set algorithm.entropyWeight to 0, or train on the embedded engine (backend.type: onnx).",
+  value: "Choose an algorithm without a critic, such as grpo or rloo, or train on the embedded engine.",
+};
 
 /** Checks that the backend can train on the distribution that is sampled from. */
 function checkSampling(config: TrainingConfig, capabilities: Capabilities): void {

@@ -4,7 +4,7 @@ import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { UpdateSchedule } from "../algorithms/index.ts";
 import type { Datum } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
-import type { AdamParams, LossResult, Model, PassOptions } from "../backend/training-backend.ts";
+import type { AdamParams, LossResult, Model, PassOptions, StepMetrics } from "../backend/training-backend.ts";
 import { modelOutputs } from "../data/model-outputs.ts";
 import { type SampleData, sampleData, scaleDatum, trainedTokens } from "../data/sample-data.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
@@ -61,9 +61,9 @@ export async function updateModel(options: ModelUpdate): Promise<Record<string, 
   for (let epoch = 0; epoch < updates.epochs; epoch++) {
     const order = updates.minibatches === 1 ? units : createRandom(deriveSeed(seed, epoch)).shuffle(units);
     for (const minibatch of split(order, Math.min(updates.minibatches, units.length))) {
-      const divergence = await accumulateGradient({ ...options, signal, minibatch, statistics });
-      signal?.throwIfAborted();
-      const step = await model.optimStep(options.optimizer, { stepId: model.version + 1 });
+      const { divergence, applied } = await accumulateGradient({ ...options, signal, minibatch, statistics });
+      if (applied === undefined) signal?.throwIfAborted();
+      const step = applied ?? (await model.optimStep(options.optimizer, { stepId: model.version + 1 }));
       checkFinite("gradient norm", step.gradientNorm, step.version);
       statistics.addStep(step);
       signal = undefined;
@@ -152,39 +152,54 @@ interface MinibatchUpdate extends Omit<ModelUpdate, "signal"> {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Accumulates the gradient of a minibatch. Returns the policy's divergence from the policy that sampled, per token. */
-async function accumulateGradient(options: MinibatchUpdate): Promise<number> {
-  const { loss, minibatch, statistics } = options;
+/**
+ * Accumulates the gradient of a minibatch. Returns the policy's divergence from the policy that sampled, per token, and
+ * the optimizer step if the backend has taken it with the pass.
+ */
+async function accumulateGradient(
+  options: MinibatchUpdate,
+): Promise<{ readonly divergence: number; readonly applied: StepMetrics | undefined }> {
+  const { model, loss, minibatch, statistics, optimizer } = options;
   const { stateValues } = loss;
   const scaled = await scaledData(options);
   statistics.startStep();
-  await addGradient(scaled, backendTerms(loss), { ...options, add: statistics.addLoss.bind(statistics) });
+  const together = stateValues === undefined && scaled.length > 0 ? model.trainStep?.bind(model) : undefined;
+  const add = statistics.addLoss.bind(statistics);
+  const applied = await addGradient(scaled, backendTerms(loss), { ...options, together, optimizer, add });
   if (stateValues !== undefined) {
     const states = scaledStates(minibatch);
     options.meter?.expect(states.length);
     await addGradient(states, [stateValues], { ...options, add: statistics.addStateValues.bind(statistics) });
   }
-  return statistics.stepDivergence;
+  return { divergence: statistics.stepDivergence, applied };
 }
 
-/** Accumulates the gradient of all terms over all data. */
+/**
+ * Accumulates the gradient of all terms over all data. With `together`, also takes the optimizer step and returns its
+ * metrics.
+ */
 async function addGradient(
   data: readonly Datum[],
   terms: readonly LossTerm[],
-  options: Pick<ModelUpdate, "model" | "maxTokensPerMicroBatch" | "meter"> & {
+  options: Pick<ModelUpdate, "model" | "maxTokensPerMicroBatch" | "meter" | "optimizer"> & {
     readonly signal: AbortSignal | undefined;
+    readonly together?: Model["trainStep"];
     readonly add: (data: readonly Datum[], result: LossResult) => void;
   },
-): Promise<void> {
-  if (data.length === 0) return;
-  const { model, maxTokensPerMicroBatch, signal, meter } = options;
+): Promise<StepMetrics | undefined> {
+  if (data.length === 0) return undefined;
+  const { model, maxTokensPerMicroBatch, signal, meter, together, optimizer } = options;
   const onProgress: PassOptions["onProgress"] = ({ sequences, tokens }) => {
     meter?.add(sequences);
     meter?.addTokens(tokens);
   };
-  const result = await model.forwardBackward(data, terms, { maxTokensPerMicroBatch, signal, onProgress });
-  checkFinite("loss", result.loss, model.version + 1);
+  const pass = { maxTokensPerMicroBatch, signal, onProgress };
+  const stepId = model.version + 1;
+  const done = await together?.(data, terms, { ...pass, adam: optimizer, stepId });
+  const result = done?.loss ?? (await model.forwardBackward(data, terms, pass));
+  checkFinite("loss", result.loss, stepId);
   options.add(data, result);
+  return done?.step;
 }
 
 /** Returns the states of a minibatch's samples, scaled so that a value term over them is a mean. */

@@ -58,6 +58,8 @@ export type ErrorCode =
   | "backend.unsupported"
   /** The runtime of the backend failed. */
   | "backend.failed"
+  /** The server of a backend cannot be reached, or it lost a model or a request. */
+  | "backend.unavailable"
   /** A loss, gradient or weight is NaN or infinite. */
   | "backend.not-finite"
   /** A checkpoint could not be written. The previous one is intact. */

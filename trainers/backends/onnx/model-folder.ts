@@ -28,6 +28,8 @@ const adapterFiles = ["adapter_config.json", "adapter_model.safetensors"] as con
 export interface ModelFolderOptions extends HubOptions {
   /** The branch, tag or commit of a hub model. Default: `main`. */
   readonly revision?: string;
+  /** False if the weights of a whole model are not needed. Default: true. */
+  readonly weights?: boolean | undefined;
 }
 
 /** The files of a model on this machine. */
@@ -58,7 +60,8 @@ export async function findModel(model: string, options: ModelFolderOptions = {})
       if (!present.includes(adapterFiles[1])) throw missing({ model, needed: [adapterFiles[1]], present });
       return { kind: "adapter", folder: model };
     }
-    assertComplete(model, present);
+    assertComplete(model, present, options);
+    if (options.weights === false) return { kind: "model", folder: model };
     const absent = (await weightFiles(model))
       .map((file) => path.basename(file))
       .filter((name) => !present.includes(name));
@@ -126,7 +129,7 @@ function toText(value: unknown): string {
 }
 
 async function downloadModel(model: string, options: ModelFolderOptions): Promise<LocalModel> {
-  const { revision = "main", ...hub } = options;
+  const { revision = "main", weights = true, ...hub } = options;
   try {
     const named = { repository: model, type: "model", revision } as const;
     // All files are from one commit, so that they are consistent and in one folder.
@@ -139,11 +142,11 @@ async function downloadModel(model: string, options: ModelFolderOptions): Promis
       const folder = path.dirname(await downloadHubFile({ ...repository, path: adapterFiles[0] }, hub));
       return { kind: "adapter", folder, hub: origin };
     }
-    assertComplete(model, present);
+    assertComplete(model, present, options);
     const small = ["config.json", weightsIndex, ...tokenizerFileNames].filter((name) => present.includes(name));
     for (const name of small) await downloadHubFile({ ...repository, path: name }, hub);
     const folder = path.dirname(await downloadHubFile({ ...repository, path: "config.json" }, hub));
-    for (const file of await weightFiles(folder)) {
+    for (const file of weights ? await weightFiles(folder) : []) {
       await downloadHubFile({ ...repository, path: path.basename(file) }, hub);
     }
     return { kind: "model", folder, hub: origin };
@@ -165,10 +168,14 @@ function isAdapter(present: readonly string[]): boolean {
 }
 
 /** Throws `model.missing` if config, tokenizer or weights are missing. */
-function assertComplete(model: string, present: readonly string[]): void {
+function assertComplete(
+  model: string,
+  present: readonly string[],
+  { weights = true }: Pick<ModelFolderOptions, "weights">,
+): void {
   const needed = ["config.json", "tokenizer.json"].filter((name) => !present.includes(name));
   const hasWeights = present.includes(singleWeights) || present.includes(weightsIndex);
-  if (!hasWeights) needed.push(`${singleWeights} (or ${weightsIndex})`);
+  if (weights && !hasWeights) needed.push(`${singleWeights} (or ${weightsIndex})`);
   if (needed.length > 0) throw missing({ model, needed, present });
 }
 

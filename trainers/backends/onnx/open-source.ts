@@ -13,7 +13,7 @@ import type { ModelSource, TemplateVariables } from "../../backend/training-back
 import type { LocalSource } from "./engine/base-store.ts";
 import type { TokenizerSource } from "./engine/tokenizer-source.ts";
 import { findBase } from "./find-base.ts";
-import { findModel } from "./model-folder.ts";
+import { findModel, type ModelFolderOptions } from "./model-folder.ts";
 
 /** A source with its files on this machine, its tokenizer and its renderer. */
 export interface OpenedSource {
@@ -26,14 +26,18 @@ export interface OpenedSource {
 /**
  * Finds the files of a source (for an adapter also those of its base) and loads the tokenizer. Like transformers, it
  * prefers a tokenizer in the adapter's folder. Throws `model.missing`, `model.unsupported`, `model.template`, and
- * `config.invalid` if a base is given for a whole model.
+ * `config.invalid` if a base is given for a whole model. Without `weights`, a whole model needs no weights here.
  */
-export async function openSource(source: ModelSource, signal: AbortSignal | undefined): Promise<OpenedSource> {
+export async function openSource(
+  source: ModelSource,
+  signal: AbortSignal | undefined,
+  { weights }: Pick<ModelFolderOptions, "weights"> = {},
+): Promise<OpenedSource> {
   if (source.type === "scratch") {
     return { source, tokenizerSource: undefined, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
   }
   const { path: name, revision, base, chatTemplate, templateVariables } = source;
-  const found = await findModel(name, { signal, revision });
+  const found = await findModel(name, { signal, revision, weights });
   if (found.kind === "model" && base !== undefined) throw noAdapter(name, base);
   const model = found.kind === "model" ? found : await findBase(found.folder, { signal, base });
   const adapter = found.kind === "adapter" ? found.folder : undefined;

@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { afterAll } from "vitest";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
+import { describeBackend } from "../../trainers/describe-backend.ts";
+import { startProtocolServer } from "./protocol-server.ts";
+import { tinyModel } from "./tiny-model.ts";
+
+const folder = await mkdtemp(`${tmpdir()}/lyceum-tinker-`);
+const backend = await createOnnxBackend({ device: "cpu", threads: 2 });
+const source = await tinyModel(backend, folder);
+const server = await startProtocolServer({ backend, source });
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await backend.close();
+  await rm(folder, { recursive: true });
+});
+
+describeBackend("a server that sums losses", {
+  create: () => createTinkerBackend({ url: server.url, times: { delayMs: 1 } }),
+  specs: { lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } } },
+});

@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { type ProtocolServer, type ProtocolServerOptions, startProtocolServer } from "./protocol-server.ts";
+import { type TinyModel, tinyModel } from "./tiny-model.ts";
+
+/** A tiny model, the engine that runs it, and servers in front of it. */
+export interface ServedModel extends AsyncDisposable {
+  readonly engine: TrainingBackend;
+  readonly source: TinyModel;
+  serve(options?: Omit<ProtocolServerOptions, "backend" | "source">): Promise<ProtocolServer>;
+}
+
+/** Creates a {@link ServedModel}. Disposal ends the servers too. */
+export async function servedModel(): Promise<ServedModel> {
+  await using resources = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-tinker-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const engine = resources.use(await createOnnxBackend({ device: "cpu", threads: 2 }));
+  const source = await tinyModel(engine, folder);
+  const owned = resources.move();
+  return {
+    engine,
+    source,
+    serve: async (options) => owned.use(await startProtocolServer({ ...options, backend: engine, source })),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

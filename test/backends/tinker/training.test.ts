@@ -1,0 +1,168 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { algorithms } from "../../../trainers/algorithms/index.ts";
+import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
+import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import { catalogue } from "../../trainers/catalogue.ts";
+import { letterEnvironment } from "../../trainers/letter-environment.ts";
+import { eventsOf, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import type { ProtocolServer } from "./protocol-server.ts";
+import { type ServedModel, servedModel } from "./served-model.ts";
+
+let served: ServedModel;
+let server: ProtocolServer;
+beforeAll(async () => {
+  served = await servedModel();
+  server = await served.serve();
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+function connect(): Promise<TrainingBackend> {
+  return createTinkerBackend({ url: server.url, gradients: "sum", times: { delayMs: 1 } });
+}
+
+function configOf(changes: Partial<TrainingConfigInput>): TrainingConfigInput {
+  return {
+    algorithm: { id: "grpo", groupSize: 4 },
+    model: { path: served.source.path, chatTemplate: "none", adapter: { type: "lora", rank: 4 } },
+    sampling: { maxTokens: 4 },
+    probe: { groups: 0 },
+    ...changes,
+    training: { steps: 2, batchSize: 2, learningRate: 0.01, ...changes.training },
+  };
+}
+
+/** The algorithms that need a critic or the entropy, which the API does not have. */
+const refused: Readonly<Record<string, RegExp>> = {
+  ppo: /critic|entropy|value/,
+  ippo: /critic|entropy|value/,
+  iac: /critic|entropy|value/,
+  maac: /critic|entropy|value/,
+};
+
+describe("each algorithm of the catalogue", () => {
+  const ids = new Set(algorithms.list().map(({ id }) => id));
+  const cases = catalogue.map((each) => ({ ...each, name: each.form ?? each.id }));
+
+  it("is covered", () => {
+    expect(new Set(cases.map(({ id }) => id))).toEqual(ids);
+  });
+
+  it.each(cases)("$name trains, or the error names what to do", async ({ id, settings = {}, environment }) => {
+    const { entropyWeight: _, ...rest } = settings;
+    const output = await temporaryFolder();
+    await using backend = await connect();
+    // Judges of a random model give equal rewards. A tie has no gradient.
+    const config = configOf({ algorithm: { id, ...rest }, training: { steps: 1, batchSize: 2, learningRate: 0.01 } });
+    const run = await runTraining({ output, config, environment: environment(), backend });
+    const reason = refused[id];
+    if (reason === undefined) {
+      expect(run.error).toBeUndefined();
+      expect(runEnd(run)).toMatchObject({ reason: "completed", step: 1 });
+      return;
+    }
+    expect(run.error).toMatchObject({ code: "backend.unsupported", message: expect.stringMatching(reason) });
+    expect((run.error as { hint: string }).hint).toMatch(/grpo|rloo|entropyWeight/);
+  });
+});
+
+it("trains on exactly the ids that the server sampled", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(1_000_000), fc.constantFrom(1, 3, 6), async (seed, maxTokens) => {
+      const output = await temporaryFolder();
+      server.requests.length = 0;
+      server.sampled.length = 0;
+      await using backend = await connect();
+      const judged = letterEnvironment({ judge: () => Math.random() });
+      const run = await runTraining({
+        output,
+        environment: judged,
+        backend,
+        config: configOf({ seed, sampling: { maxTokens }, training: { steps: 1, batchSize: 2 } }),
+      });
+      expect(run.error).toBeUndefined();
+      const sampled = new Set(server.sampled.map(({ prompt, ids }) => JSON.stringify({ prompt, ids })));
+      const passes = server.requests.filter(({ route }) => route === "forward_backward");
+      const trained = passes.flatMap(({ body }) => body.forward_backward_input.data);
+      expect(trained.length).toBeGreaterThan(0);
+      for (const { model_input, loss_fn_inputs: inputs } of trained) {
+        const targets: number[] = inputs.target_tokens.data;
+        const all = [model_input.chunks[0].tokens[0], ...targets];
+        expect(model_input.chunks[0].tokens).toEqual(all.slice(0, -1));
+        // The advantages cover the sampled ids and nothing else.
+        const first = inputs.advantages.data.findIndex((advantage: number) => advantage !== 0) + 1;
+        expect(inputs.advantages.data.slice(first - 1).every((advantage: number) => advantage !== 0)).toBe(true);
+        expect(sampled).toContain(JSON.stringify({ prompt: all.slice(0, first), ids: all.slice(first) }));
+      }
+    }),
+    { numRuns: 6 },
+  );
+});
+
+it("resumes a run with the weights and moments on the server", async () => {
+  const losses = async (config: TrainingConfigInput, output: string, resume = false) => {
+    await using backend = await connect();
+    const run = await runTraining({ output, config, resume, backend });
+    expect(run.error).toBeUndefined();
+    return eventsOf(run, "step").map(({ metrics }) => metrics["loss/total"]);
+  };
+  const config = (steps: number) => configOf({ algorithm: { id: "sft" }, training: { steps, batchSize: 4 } });
+  const [once, twice] = [await temporaryFolder(), await temporaryFolder()];
+  const whole = await losses(config(4), once);
+  const first = await losses(config(2), twice);
+  const second = await losses(config(4), twice, true);
+  expect([...first, ...second]).toEqual(whole);
+  const state = JSON.parse(await readFile(join(twice, "checkpoints/step-000004/model/tinker.json"), "utf8"));
+  expect(state).toMatchObject({ rank: 4, version: 4, path: expect.stringMatching(/^tinker:\/\//) });
+});
+
+it("exports an adapter that the embedded engine opens with the same log-probabilities", async () => {
+  const output = await temporaryFolder();
+  await using backend = await connect();
+  const config = configOf({ algorithm: { id: "sft" }, evaluation: { split: "test[:2]" } });
+  const run = await runTraining({ output, config, backend });
+  expect(run.error).toBeUndefined();
+  expect(eventsOf(run, "evaluation").map(({ step }) => step)).toEqual([0, 2]);
+  const exported = await served.engine.openModel({
+    source: { type: "pretrained", path: join(output, "model"), chatTemplate: "none" },
+    trainable: { type: "frozen" },
+  });
+  expect(exported.isAdapter).toBe(true);
+  const sampled = server.sampled.at(-1)!;
+  const [again] = await Array.fromAsync(
+    (await exported.snapshot()).sample([
+      { promptIds: sampled.prompt, settings: { temperature: 0, maxTokens: 4 }, seed: 0, stopTokenIds: exported.renderer.stopTokenIds },
+    ]),
+  );
+  expect(again!.ids).toEqual(sampled.ids);
+});
+
+describe("what a server cannot do", () => {
+  it.each([
+    [{ model: { adapter: { type: "lora", alpha: 8 } } }, /alpha/],
+    [{ model: { adapter: { type: "lora", dropout: 0.1 } } }, /dropout/],
+    [{ model: { adapter: { type: "lora", targets: ["q_proj"] } } }, /linear layers/],
+    [{ sampling: { temperature: 0.5 } }, /temperature/],
+    [{ sampling: { topK: 5 } }, /topK/],
+    [{ model: { path: undefined, chatTemplate: undefined, scratch: {} } }, /scratch/],
+    [{ export: { format: "huggingface" } }, /huggingface/],
+  ] as const)("is refused with an alternative: %o", async (changes, message) => {
+    await using backend = await connect();
+    const config = configOf({});
+    const { model, ...rest } = changes as Partial<TrainingConfigInput>;
+    const changed = { ...config, ...rest, model: { ...config.model, ...model } } as TrainingConfigInput;
+    const { error } = await runTraining({ output: await temporaryFolder(), config: changed, backend });
+    expect(error).toMatchObject({ code: "backend.unsupported", message: expect.stringMatching(message) });
+    expect((error as { hint: string }).hint).not.toBe("");
+  });
+
+  it("is refused for a model that the server does not list, with the list", async () => {
+    await using backend = await connect();
+    const source = { type: "pretrained", path: "/elsewhere/other-model" } as const;
+    const opened = backend.openModel({ source, trainable: { type: "lora", lora: {} } });
+    await expect(opened).rejects.toMatchObject({ code: "model.missing" });
+  });
+});

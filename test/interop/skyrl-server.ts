@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { closeSync, openSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { execute } from "./execute.ts";
+import { provideFolder } from "./python-environment.ts";
+
+/** A running SkyRL server on JAX. */
+export interface SkyrlServer extends AsyncDisposable {
+  readonly url: string;
+  /** Ends the server and starts it again on the same port and state. Its models are lost, its checkpoints are not. */
+  restart(): Promise<void>;
+}
+
+/** The uv project of the server: SkyRL with JAX, without packages that only GPUs need. */
+const project = `[project]
+name = "skyrl-server"
+version = "0.0.0"
+requires-python = ">=3.12,<3.14"
+dependencies = ["skyrl==0.3.0"]
+[project.optional-dependencies]
+tinker = ["skyrl[tinker]==0.3.0"]
+jax = ["skyrl[jax]==0.3.0"]
+[tool.uv]
+package = false
+exclude-dependencies = ["triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx"]
+`;
+
+/**
+ * Starts SkyRL's server for a model folder, with JAX on the CPU. `folder` gets its state and its log. The Python
+ * environment (5 GB of downloads, Python 3.12) is made once, in the user's cache.
+ */
+export async function startSkyrl(options: { readonly model: string; readonly folder: string }): Promise<SkyrlServer> {
+  const { model, folder } = options;
+  const environment = await provideEnvironment();
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  await mkdir(folder, { recursive: true });
+  const start = async () => {
+    const log = openSync(join(folder, "server.log"), "a");
+    const server = spawn(
+      "uv",
+      [
+        ...["run", "--frozen", "--extra", "tinker", "--extra", "jax", "-m", "skyrl.tinker.api", "--base-model", model],
+        ...["--backend", "jax", "--backend-config", '{"max_lora_adapters":16}'],
+        ...["--database-url", `sqlite:///${join(folder, "tinker.db")}`, "--checkpoints-base", join(folder, "weights")],
+        ...["--host", "127.0.0.1", "--port", String(port)],
+      ],
+      {
+        cwd: environment.project,
+        // Its engine is a process of its own. All are ended as one group.
+        detached: true,
+        stdio: ["ignore", log, log],
+        env: {
+          ...process.env,
+          PATH: `${environment.bin}:${process.env.PATH}`,
+          UV_PYTHON: environment.python,
+          HF_HUB_OFFLINE: "1",
+          JAX_PLATFORMS: "cpu",
+        },
+      },
+    );
+    closeSync(log);
+    const exited = new Promise<void>((resolve) => server.once("exit", () => resolve()));
+    for (let waited = 0; ; waited++) {
+      const answer = await fetch(`${url}/api/v1/healthz`).catch(() => undefined);
+      if (answer?.ok) break;
+      if (server.exitCode !== null || waited > 240) throw new Error(await readFile(join(folder, "server.log"), "utf8"));
+      await sleep(1000);
+    }
+    return async () => {
+      process.kill(-server.pid!, "SIGKILL");
+      await exited;
+    };
+  };
+  let stop = await start();
+  return {
+    url,
+    restart: async () => {
+      await stop();
+      stop = await start();
+    },
+    [Symbol.asyncDispose]: () => stop(),
+  };
+}
+
+interface Environment {
+  readonly project: string;
+  readonly python: string;
+  /** The folder with uv. */
+  readonly bin: string;
+}
+
+async function provideEnvironment(): Promise<Environment> {
+  const python = await findPython();
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  const hash = createHash("sha256").update(project).update(python).digest("hex").slice(0, 16);
+  const folder = join(cache, "lyceum", `skyrl-${hash}`);
+  await provideFolder(folder, async (partial) => {
+    console.log(`Making a Python environment in ${folder} (once, about 5 GB to download).`);
+    await execute(python, ["-m", "venv", join(partial, "uv")], { timeoutMs: 120_000 });
+    await execute(join(partial, "uv/bin/python"), ["-m", "pip", "install", "--quiet", "uv"], { timeoutMs: 300_000 });
+    await mkdir(join(partial, "project"));
+    await writeFile(join(partial, "project/pyproject.toml"), project);
+    const sync = ["sync", "--quiet", "--project", join(partial, "project"), "--python", python];
+    await execute(join(partial, "uv/bin/uv"), [...sync, "--extra", "tinker", "--extra", "jax"], { timeoutMs: 1_500_000 });
+  });
+  return { project: join(folder, "project"), python, bin: join(folder, "uv/bin") };
+}
+
+/** Finds Python 3.12 on the path or among those of pyenv. */
+async function findPython(): Promise<string> {
+  const pyenv = join(process.env.PYENV_ROOT ?? join(homedir(), ".pyenv"), "versions");
+  const versions = (await readdir(pyenv).catch(() => [])).filter((name) => name.startsWith("3.12."));
+  for (const candidate of ["python3.12", ...versions.map((name) => join(pyenv, name, "bin/python"))]) {
+    const print = ["-c", "import sys; print(sys.executable)"];
+    const found = await execute(candidate, print, { timeoutMs: 20_000 }).catch(() => undefined);
+    if (found !== undefined) return found.trim();
+  }
+  throw new Error("Python 3.12 was not found. Install it, because SkyRL needs it.");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

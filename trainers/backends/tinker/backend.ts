@@ -1,0 +1,123 @@
+import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
+import { checkSpec } from "../onnx/check-spec.ts";
+import type { GradientRule } from "./gradient-rule.ts";
+import { openTokens } from "./open-tokens.ts";
+import { probeServer, type ServerBehaviour } from "./probe-server.ts";
+import type { ConnectionTimes } from "./tinker-connection.ts";
+import { unsupported } from "./tinker-error.ts";
+import { TinkerModel } from "./tinker-model.ts";
+import { wireSeed } from "./tinker-sampler.ts";
+import { TinkerSession } from "./tinker-session.ts";
+
+/** The options of {@link createTinkerBackend}. */
+export interface TinkerBackendOptions {
+  /** The address of the server, such as `http://127.0.0.1:8000`. */
+  readonly url: string;
+  /** The key of the server. `TINKER_API_KEY` of the environment by default. */
+  readonly apiKey?: string | undefined;
+  /** The server's name of the base model, if it differs from the model's path or hub id. */
+  readonly model?: string | undefined;
+  /** How the server makes a gradient of token losses. `auto`, the default, finds out with a small adapter. */
+  readonly gradients?: GradientRule | "auto" | undefined;
+  /** Waits and limits of requests. */
+  readonly times?: ConnectionTimes;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Opens a session on a server of the Tinker API, on which models are trained and sampled. Throws
+ * `server.unauthorized` if the server wants another key, and `backend.unavailable` if it does not answer.
+ *
+ * @example
+ * import { createTinkerBackend } from "lyceum/tinker";
+ * const backend = await createTinkerBackend({ url: "http://127.0.0.1:8000" });
+ * await backend.close();
+ */
+export async function createTinkerBackend(options: TinkerBackendOptions): Promise<TrainingBackend> {
+  // Servers without keys take any.
+  const apiKey = options.apiKey ?? process.env.TINKER_API_KEY ?? "tml-dummy";
+  const session = await TinkerSession.open({ ...options, apiKey });
+  session.checkLosses();
+  return new TinkerBackend(session, options);
+}
+
+class TinkerBackend implements TrainingBackend {
+  readonly specificationVersion = "v1";
+  readonly capabilities: Capabilities = {
+    name: "tinker",
+    device: "server",
+    losses: ["crossEntropy", "policyGradient", "importanceSampling", "ppo", "cispo", "kl"],
+    trainableSampling: [],
+    adapters: true,
+    // Only create_model tells whether the server can.
+    fullParameter: true,
+    valueHead: false,
+    microBatches: false,
+    deterministic: false,
+    exportFormats: ["peft"],
+  };
+  readonly #session: TinkerSession;
+  readonly #options: TinkerBackendOptions;
+  readonly #models = new Set<TinkerModel>();
+  #behaviour: Promise<ServerBehaviour> | undefined;
+  #closed = false;
+
+  constructor(session: TinkerSession, options: TinkerBackendOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  async openModel(spec: ModelSpec, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Model> {
+    checkSpec(spec);
+    const { source, trainable, valueHead } = spec;
+    if (valueHead === true) {
+      throw unsupported(
+        "A model on a server has no value head, so that it cannot have a critic.",
+        "Choose an algorithm without a critic, such as grpo, or train on the embedded engine.",
+      );
+    }
+    const tokens = await openTokens(source, signal);
+    const { tokenizer, renderer, ...limits } = tokens;
+    const session = this.#session;
+    const baseModel = session.baseModel(source.type === "pretrained" ? source.path : "", this.#options.model);
+    const frozen = trainable.type === "frozen";
+    if (!frozen) this.#behaviour ??= this.#findBehaviour(baseModel, signal);
+    const model = await TinkerModel.open({
+      ...{ session, spec, tokenizer, renderer, baseModel, limits, signal },
+      ...adapterOf(spec),
+      behaviour: (await this.#behaviour) ?? { rule: "sum", numbered: false },
+    });
+    this.#models.add(model);
+    return model;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const model of this.#models) await model.close().catch(() => undefined);
+    await this.#session[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #findBehaviour(baseModel: string, signal: AbortSignal | undefined): Promise<ServerBehaviour> {
+    const { gradients = "auto" } = this.#options;
+    const found = await probeServer(this.#session, { baseModel, rule: gradients === "auto" ? undefined : gradients, signal });
+    return found;
+  }
+}
+
+/** Returns the rank and the seed of the adapter on the server. Throws for what the API cannot express. */
+function adapterOf({ trainable }: ModelSpec): { readonly rank: number | undefined; readonly seed: number } {
+  if (trainable.type === "frozen") return { rank: undefined, seed: 0 };
+  if (trainable.type === "full") return { rank: 0, seed: 0 };
+  const { rank = 16, alpha = 32, targets, dropout = 0, seed = 0 } = trainable.lora;
+  if (alpha !== 32) throw unsupported(`The Tinker API has no alpha, and servers use 32, not ${alpha}.`, "Remove model.adapter.alpha.");
+  if (targets !== undefined) {
+    throw unsupported("A server puts adapters on all linear layers.", "Remove model.adapter.targets.");
+  }
+  if (dropout > 0) throw unsupported("The Tinker API has no dropout.", "Remove model.adapter.dropout.");
+  return { rank, seed: wireSeed(seed) };
+}

@@ -1,0 +1,65 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+
+/** One HTTP request. */
+export interface HttpRequest {
+  readonly url: URL;
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /**
+   * True for a connection of its own. A reused connection may be closed by the server while the request is under way,
+   * so that nobody knows whether the server has read it.
+   */
+  readonly ownConnection: boolean;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The complete answer to a request. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+const agents = { "http:": new HttpAgent({ keepAlive: true }), "https:": new HttpsAgent({ keepAlive: true }) };
+
+/**
+ * Sends one request and reads its whole answer. Rejects with the system's error (its `code` is `ECONNREFUSED`,
+ * `ECONNRESET`, ...), with `ETIMEDOUT` at the timeout, with `ERR_BODY_INCOMPLETE` if the answer ends early, and with
+ * the signal's reason on abort.
+ */
+export function exchange(request: HttpRequest): Promise<HttpAnswer> {
+  const { url, method, headers, body, ownConnection, timeoutMs, signal } = request;
+  const secure = url.protocol === "https:";
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  const sent = (secure ? httpsRequest : httpRequest)(url, {
+    method,
+    agent: ownConnection ? false : agents[secure ? "https:" : "http:"],
+    headers: { ...headers, ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }) },
+  });
+  const timer = setTimeout(() => sent.destroy(coded(`No answer within ${timeoutMs} ms`, "ETIMEDOUT")), timeoutMs);
+  const abort = (): void => void sent.destroy(signal!.reason as Error);
+  signal?.addEventListener("abort", abort, { once: true });
+  sent.once("error", reject);
+  sent.once("response", (answer) => {
+    const parts: Buffer[] = [];
+    answer.on("data", (part: Buffer) => parts.push(part));
+    answer.once("error", reject);
+    answer.once("close", () => {
+      if (!answer.complete) reject(coded("The answer ended early", "ERR_BODY_INCOMPLETE"));
+      resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(parts) });
+    });
+  });
+  sent.end(body);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  });
+}
+
+function coded(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,196 @@
+import type { z } from "zod";
+import type { AdamParams } from "../../backend/training-backend.ts";
+import { chunks } from "./chunks.ts";
+import type { ServerLoss } from "./server-loss.ts";
+import type { TinkerSession } from "./tinker-session.ts";
+import {
+  anySchema,
+  createModelSchema,
+  createSamplingSessionSchema,
+  passResultOf,
+  promiseSchema,
+  savedSchema,
+  stepResultSchema,
+  type WireDatum,
+} from "./wire.ts";
+
+/** The options of one operation on a remote model. */
+interface OperationOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The result of a pass that the server has taken. */
+export interface PassPromise {
+  /** Returns the log-probabilities of all targets of each datum. `onChunk` is called with the data of each request. */
+  result(onChunk?: (first: number, count: number) => void): Promise<Float32Array[]>;
+}
+
+/** A model on a server. Its operations are numbered and run in the order in which they are sent. */
+export class RemoteModel {
+  readonly id: string;
+  readonly #session: TinkerSession;
+  /** True if the server recognizes a repeated operation by its number. */
+  readonly #numbered: boolean;
+  #sequence = 0;
+
+  constructor(options: { readonly session: TinkerSession; readonly id: string; readonly numbered: boolean }) {
+    this.#session = options.session;
+    this.id = options.id;
+    this.#numbered = options.numbered;
+  }
+
+  /** Creates a model on the server: an adapter, or every weight if the rank is 0. */
+  static async create(options: {
+    readonly session: TinkerSession;
+    readonly baseModel: string;
+    readonly rank: number;
+    readonly seed: number;
+    readonly numbered: boolean;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<RemoteModel> {
+    const { session, baseModel, rank, seed, signal } = options;
+    const body = {
+      session_id: session.id,
+      model_seq_id: session.nextModel(),
+      base_model: baseModel,
+      lora_config: { rank, seed, train_attn: true, train_mlp: true, train_unembed: false },
+      type: "create_model",
+    };
+    // A model that is created twice only takes space until the session ends.
+    const created = await session.connection.post("create_model", body, createModelSchema, { signal });
+    await session.connection.result(created, anySchema, { what: "create_model", signal });
+    return new RemoteModel({ ...options, id: created.model_id });
+  }
+
+  /** True if anything was sent to the model since it was created. */
+  get used(): boolean {
+    return this.#sequence > 0;
+  }
+
+  /** Computes log-probabilities. */
+  async forward(data: readonly WireDatum[], options: OperationOptions = {}): Promise<PassPromise> {
+    return this.#pass("forward", data, { name: "cross_entropy" }, options);
+  }
+
+  /** Adds to the gradient. The server has taken all data when this resolves. */
+  async forwardBackward(data: readonly WireDatum[], loss: ServerLoss): Promise<PassPromise> {
+    return this.#pass("forward_backward", data, loss, {});
+  }
+
+  /** Applies the gradient. Returns the gradient's norm, if the server tells. */
+  async optimStep(params: AdamParams): Promise<{ result(): Promise<number | undefined> }> {
+    const { learningRate, beta1, beta2, epsilon, weightDecay, clipNorm = Infinity } = params;
+    const adam_params = {
+      learning_rate: learningRate,
+      beta1,
+      beta2,
+      eps: epsilon,
+      weight_decay: weightDecay,
+      // 0 means no clipping.
+      grad_clip_norm: Number.isFinite(clipNorm) ? clipNorm : 0,
+    };
+    const promise = await this.#send("optim_step", { adam_params });
+    return {
+      result: async () => {
+        const { metrics } = await this.#session.connection.result(promise, stepResultSchema, { what: "optim_step" });
+        const named = Object.entries(metrics ?? {}).find(([name]) => /grad(ient)?_(norm|l2)/.test(name));
+        return named?.[1] ?? undefined;
+      },
+    };
+  }
+
+  /** Saves weights and optimizer under a name. Returns the path on the server. */
+  async save(name: string): Promise<string> {
+    return (await this.#do("save_weights", { path: name, type: "save_weights" }, savedSchema)).path;
+  }
+
+  /** Loads weights and optimizer from a path on the server. */
+  async load(path: string): Promise<void> {
+    await this.#do("load_weights", { path, optimizer: true, type: "load_weights" }, anySchema);
+  }
+
+  /** Saves the weights for sampling under a name. Returns the path on the server. */
+  async saveForSampler(name: string): Promise<string> {
+    const body = { path: name, type: "save_weights_for_sampler" };
+    return (await this.#do("save_weights_for_sampler", body, savedSchema)).path;
+  }
+
+  /** Frees the model. A server without this route frees it with the session. */
+  async unload(): Promise<void> {
+    const { connection } = this.#session;
+    const body = { model_id: this.id, type: "unload_model" };
+    try {
+      const promise = await connection.post("unload_model", body, promiseSchema);
+      await connection.result(promise, anySchema, { what: "unload_model" });
+    } catch {
+      // The session's end frees it.
+    }
+  }
+
+  /**
+   * Sends the same forward pass twice under one number. A server with sequence ids answers with the same request.
+   */
+  async recognizesNumbers(data: readonly WireDatum[]): Promise<boolean> {
+    const forward_input = { data, loss_fn: "cross_entropy" };
+    const body = { model_id: this.id, seq_id: ++this.#sequence, forward_input };
+    const { connection } = this.#session;
+    const first = await connection.post("forward", body, promiseSchema);
+    const second = await connection.post("forward", body, promiseSchema);
+    for (const promise of [first, second]) await connection.result(promise, anySchema, { what: "forward" });
+    return first.request_id === second.request_id;
+  }
+
+  async #pass(
+    route: "forward" | "forward_backward",
+    data: readonly WireDatum[],
+    loss: ServerLoss,
+    { signal }: OperationOptions,
+  ): Promise<PassPromise> {
+    const parts = chunks(data);
+    const promises: { readonly request_id: string }[] = [];
+    for (const { data: part } of parts) {
+      const input = { data: part, loss_fn: loss.name, ...(loss.config === undefined ? {} : { loss_fn_config: loss.config }) };
+      promises.push(await this.#send(route, { [`${route}_input`]: input }, signal));
+    }
+    return {
+      result: async (onChunk) => {
+        const logprobs: Float32Array[] = [];
+        for (const [index, { first, data: part }] of parts.entries()) {
+          const schema = passResultOf(part.map(({ loss_fn_inputs }) => loss_fn_inputs.target_tokens!.data.length));
+          const result = await this.#session.connection.result(promises[index]!, schema, { what: route, signal });
+          logprobs.push(...result.loss_fn_outputs.map((output) => Float32Array.from(output.logprobs.data)));
+          onChunk?.(first, part.length);
+        }
+        return logprobs;
+      },
+    };
+  }
+
+  async #do<T>(route: string, body: object, schema: z.ZodType<T>): Promise<T> {
+    const promise = await this.#send(route, body);
+    return this.#session.connection.result(promise, schema, { what: route });
+  }
+
+  #send(route: string, body: object, signal?: AbortSignal): Promise<{ readonly request_id: string }> {
+    const numbered = { model_id: this.id, seq_id: ++this.#sequence, ...body };
+    // Computing and loading twice changes nothing.
+    const harmless = route === "forward" || route === "load_weights";
+    const repeatable = this.#numbered || harmless;
+    return this.#session.connection.post(route, numbered, promiseSchema, { repeatable, signal });
+  }
+}
+
+/** Opens a sampling session over weights on the server. */
+export async function openSamplingSession(
+  session: TinkerSession,
+  weights: { readonly model_path: string } | { readonly base_model: string },
+): Promise<string> {
+  const body = {
+    session_id: session.id,
+    sampling_session_seq_id: session.nextSampler(),
+    ...weights,
+    type: "create_sampling_session",
+  };
+  const opened = await session.connection.post("create_sampling_session", body, createSamplingSessionSchema);
+  return opened.sampling_session_id;
+}

@@ -1,0 +1,242 @@
+import type { z } from "zod";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { isJsonObject, tryParseJson } from "../../../src/contract/json.ts";
+import { backoffMs, sleep } from "../../../src/core/policy/serving/model-server.ts";
+import { retryAfterMs } from "../../../src/core/policy/serving/retry-after.ts";
+import { exchange, type HttpAnswer, type HttpRequest } from "./http-exchange.ts";
+import { refused, unavailable, unknownOutcome } from "./tinker-error.ts";
+
+/** The waits and limits of requests. */
+export interface ConnectionTimes {
+  /** How long failures are retried, in milliseconds. Also how long a server may be away. Default: 120,000. */
+  readonly retryForMs?: number;
+  /** The timeout of one request. The server answers a poll with 408 if the result is not there yet. Default: 60,000. */
+  readonly requestTimeoutMs?: number;
+  /** The first wait before a retry or another poll. It doubles up to `maxDelayMs`. Default: 100. */
+  readonly delayMs?: number;
+  /** Default: 5000. */
+  readonly maxDelayMs?: number;
+}
+
+/** The options of one request. */
+export interface CallOptions {
+  /** False if a request that may have been applied must not be sent again. Default: true. */
+  readonly repeatable?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Failures before anything of a request is sent. */
+const notSent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
+
+/** Statuses that say that the server did not take the request: timeout while reading, too early, too many. */
+const notTaken: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * Sends requests to a server of the Tinker API and waits for their results. It retries 408, 425, 429, 5xx and broken
+ * connections. A request that is not repeatable is sent again only if the server certainly did not take it.
+ */
+export class TinkerConnection {
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #times: Required<ConnectionTimes>;
+
+  constructor(options: { readonly url: string; readonly apiKey: string; readonly times?: ConnectionTimes | undefined }) {
+    this.#base = `${options.url.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/api/v1/`;
+    this.#headers = {
+      accept: "application/json",
+      "content-type": "application/json",
+      "x-api-key": options.apiKey,
+      "user-agent": "lyceum",
+    };
+    const times = { retryForMs: 120_000, requestTimeoutMs: 60_000, delayMs: 100, maxDelayMs: 5000 };
+    this.#times = { ...times, ...options.times };
+  }
+
+  /** Gets a JSON document. */
+  async get<T>(route: string, schema: z.ZodType<T>, options: CallOptions = {}): Promise<T> {
+    return parsed(route, schema, await this.#retry(route, "GET", undefined, options));
+  }
+
+  /** Downloads a file and follows redirects. */
+  async download(route: string, options: CallOptions = {}): Promise<Buffer> {
+    let answer = await this.#send(route, "GET", undefined, { ...options, any: true });
+    for (let redirects = 0; answer.status >= 300 && answer.status < 400 && redirects < 5; redirects++) {
+      const url = new URL(answer.headers.location ?? "", new URL(route, this.#base));
+      // A signed address on another machine does not get the key.
+      const headers = url.origin === new URL(this.#base).origin ? this.#headers : {};
+      answer = await exchange({ ...this.#request("GET", options), url, headers });
+    }
+    if (answer.status === 200) return answer.body;
+    throw refused({ route, status: answer.status, detail: detailOf(answer) });
+  }
+
+  /** Deletes something. A server that cannot is ignored. */
+  async delete(route: string): Promise<void> {
+    await this.#send(route, "DELETE", undefined, { any: true }).catch(() => undefined);
+  }
+
+  /** Posts a JSON document and reads the answer. */
+  async post<T>(route: string, body: object, schema: z.ZodType<T>, options: CallOptions = {}): Promise<T> {
+    return parsed(route, schema, await this.#retry(route, "POST", body, options));
+  }
+
+  /**
+   * Waits for the result of a request. The server answers when it has the result, or after a while that it has none
+   * yet. Throws `backend.failed` with the server's words if the request failed, and `backend.unavailable` if the server
+   * no longer knows it.
+   */
+  async result<T>(
+    promise: { readonly request_id: string },
+    schema: z.ZodType<T>,
+    options: CallOptions & { readonly what: string },
+  ): Promise<T> {
+    const { what, signal } = options;
+    const { request_id } = promise;
+    const { delayMs, maxDelayMs, retryForMs } = this.#times;
+    let failingSince: number | undefined;
+    let malformed = 0;
+    for (let polls = 0; ; polls++) {
+      let problem: unknown;
+      let asked: number | undefined;
+      try {
+        const url = new URL("retrieve_future", this.#base);
+        const headers = { ...this.#headers, "x-tinker-request-iteration": String(polls) };
+        const body = JSON.stringify({ request_id });
+        const answer = await exchange({ ...this.#request("POST", { signal }), url, headers, body });
+        const content = tryParseJson(answer.body.toString("utf8"));
+        asked = retryAfterMs(answer.headers as Record<string, string>);
+        if (answer.status === 200 && content !== undefined) {
+          const waits = isJsonObject(content) && content.type === "try_again";
+          if (!waits) {
+            try {
+              return resultOf(what, schema, content);
+            } catch (error) {
+              // A proxy may have mixed up answers. The request itself is not sent again.
+              if (!isMalformed(error) || ++malformed === mostMalformed) throw error;
+            }
+          }
+          failingSince = undefined;
+        } else if (answer.status === 408) failingSince = undefined;
+        else if (answer.status === 404 || answer.status === 410) {
+          throw unavailable(`The server no longer knows the request ${request_id} (${what}, ${answer.status}).`);
+        } else if (answer.status === 200) problem = new Error("The server's answer is not JSON");
+        else if (answer.status === 429 || answer.status >= 500) problem = new Error(`${answer.status}: ${detailOf(answer)}`);
+        else throw refused({ route: what, status: answer.status, detail: detailOf(answer) });
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (LyceumError.isInstance(error)) throw error;
+        problem = error;
+      }
+      const now = performance.now();
+      if (problem !== undefined) {
+        failingSince ??= now;
+        if (now - failingSince > retryForMs) {
+          throw unavailable(`The server did not answer for the result of ${what}. ${messageOf(problem)}.`, problem);
+        }
+      }
+      const own = backoffMs({ retryDelayMs: delayMs, maxRetryDelayMs: maxDelayMs, retries: polls, random: Math.random() });
+      await sleep(Math.max(asked ?? 0, own), signal);
+    }
+  }
+
+  #request(method: HttpRequest["method"], { repeatable = true, signal }: CallOptions): Omit<HttpRequest, "url"> {
+    return {
+      method,
+      headers: this.#headers,
+      ownConnection: !repeatable,
+      timeoutMs: this.#times.requestTimeoutMs,
+      signal,
+    };
+  }
+
+  /** Sends a request until its answer is a JSON document. */
+  async #retry(route: string, method: "GET" | "POST", body: object | undefined, options: CallOptions): Promise<unknown> {
+    const answer = await this.#send(route, method, body, options);
+    return tryParseJson(answer.body.toString("utf8"));
+  }
+
+  /** Sends a request until it succeeds. With `any`, every answer that is not a failure of the server is a success. */
+  async #send(
+    route: string,
+    method: HttpRequest["method"],
+    body: object | undefined,
+    options: CallOptions & { readonly any?: boolean },
+  ): Promise<HttpAnswer> {
+    const { repeatable = true, signal, any = false } = options;
+    const { delayMs, maxDelayMs, retryForMs } = this.#times;
+    const started = performance.now();
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    for (let tries = 0; ; tries++) {
+      let problem: string;
+      let cause: unknown;
+      let asked: number | undefined;
+      let taken = true;
+      try {
+        const answer = await exchange({ ...this.#request(method, options), url: new URL(route, this.#base), ...text });
+        const { status } = answer;
+        const success = status >= 200 && status < 300;
+        if (success && (any || tryParseJson(answer.body.toString("utf8")) !== undefined)) return answer;
+        if (!success && status < 500 && !notTaken.has(status)) {
+          if (any) return answer;
+          throw refused({ route, status, detail: detailOf(answer) });
+        }
+        problem = success ? "its answer is not JSON" : `it answered ${status}: ${detailOf(answer)}`;
+        taken = !notTaken.has(status);
+        asked = retryAfterMs(answer.headers as Record<string, string>);
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (LyceumError.isInstance(error)) throw error;
+        problem = messageOf(error);
+        cause = error;
+        taken = !notSent.has(String((error as { code?: unknown }).code));
+      }
+      if (taken && !repeatable) throw unknownOutcome(route, problem, cause);
+      if (performance.now() - started > retryForMs) {
+        throw unavailable(`The server at ${this.#base} gave no answer to ${route}: ${problem}.`, cause);
+      }
+      const own = backoffMs({ retryDelayMs: delayMs, maxRetryDelayMs: maxDelayMs, retries: tries, random: Math.random() });
+      await sleep(Math.max(asked ?? 0, own), signal);
+    }
+  }
+}
+
+/** How often a result that is not what was asked for is asked for again. */
+const mostMalformed = 5;
+
+const malformedReason = "malformed";
+
+function isMalformed(error: unknown): boolean {
+  return LyceumError.isInstance(error) && isJsonObject(error.data) && error.data.reason === malformedReason;
+}
+
+function parsed<T>(route: string, schema: z.ZodType<T>, value: unknown): T {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  throw new LyceumError({
+    code: "backend.failed",
+    message: `The answer of the server to ${route} is malformed: ${read.error.issues[0]?.path.join(".")}: ${read.error.issues[0]?.message}.`,
+    hint: "Check that backend.url is a server of the Tinker API.",
+    data: { route, reason: malformedReason },
+  });
+}
+
+/** Reads a result. Some servers report the failure of a request as a result with an `error`. */
+function resultOf<T>(what: string, schema: z.ZodType<T>, content: unknown): T {
+  const { error } = (isJsonObject(content as never) ? content : {}) as { readonly error?: unknown };
+  if (typeof error === "string") throw refused({ route: what, status: 200, detail: error });
+  return parsed(what, schema, content);
+}
+
+/** Returns what an answer says about its failure, shortened. */
+function detailOf({ body }: HttpAnswer): string {
+  const text = body.toString("utf8");
+  const content = tryParseJson(text);
+  const detail = isJsonObject(content) ? (content.detail ?? content.error ?? content.message ?? content) : content;
+  const words = typeof detail === "string" ? detail : detail === undefined ? text : JSON.stringify(detail);
+  return words.length > 500 ? `${words.slice(0, 500)}...` : words;
+}
+
+function messageOf(error: unknown): string {
+  const { code, message } = error as { readonly code?: string; readonly message?: string };
+  return [message || "the connection failed", ...(code === undefined ? [] : [`(${code})`])].join(" ");
+}

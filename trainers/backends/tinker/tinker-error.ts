@@ -1,0 +1,67 @@
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { isJsonObject } from "../../../src/contract/json.ts";
+
+/** Creates the error for a server that cannot be reached or that has lost a model. */
+export function unavailable(message: string, cause?: unknown): LyceumError {
+  return new LyceumError({
+    code: "backend.unavailable",
+    message,
+    hint: "Check the server and backend.url. The last checkpoint is complete: start the server and continue with --resume.",
+    cause,
+  });
+}
+
+const unknownReason = "unknown-outcome";
+
+/** True for an error of {@link unknownOutcome}. */
+export function isUnknownOutcome(error: unknown): boolean {
+  return LyceumError.isInstance(error) && isJsonObject(error.data) && error.data.reason === unknownReason;
+}
+
+/** Creates the error for a request that may or may not have been applied and must not be sent again. */
+export function unknownOutcome(route: string, why: string, cause?: unknown): LyceumError {
+  return new LyceumError({
+    code: "backend.unavailable",
+    message: `Nobody knows whether the server applied ${route}: ${why}. It has no sequence ids, so that sending it again could apply it twice.`,
+    hint: "Nothing was sent again. Continue from the last checkpoint with --resume.",
+    data: { route, reason: unknownReason },
+    cause,
+  });
+}
+
+/** Creates the error for a request that the server refuses. */
+export function refused(options: {
+  readonly route: string;
+  readonly status: number;
+  readonly detail: string;
+}): LyceumError {
+  const { route, status, detail } = options;
+  if (status === 401 || status === 403) {
+    return new LyceumError({
+      code: "server.unauthorized",
+      message: `The server refuses the API key (${status}): ${detail}`,
+      hint: "Set the environment variable TINKER_API_KEY to a key of this server.",
+      data: { route, status },
+    });
+  }
+  return new LyceumError({
+    code: "backend.failed",
+    message: `The server refuses ${route} (${status}): ${detail}`,
+    hint: "Check the server's log and its limits (rank, number of adapters, length of sequences).",
+    data: { route, status, detail },
+  });
+}
+
+/** Creates the error for what the server or the protocol cannot do. */
+export function unsupported(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "backend.unsupported", message, hint });
+}
+
+/** Creates the error for a loss or gradient that is NaN or infinite. */
+export function notFinite(what: string): LyceumError {
+  return new LyceumError({
+    code: "backend.not-finite",
+    message: `${what} is not finite.`,
+    hint: "Lower training.learningRate, and check the rewards and demonstrations for extreme values.",
+  });
+}

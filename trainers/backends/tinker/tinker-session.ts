@@ -1,0 +1,118 @@
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { Semaphore } from "../../../src/core/concurrency/semaphore.ts";
+import { TinkerConnection, type ConnectionTimes } from "./tinker-connection.ts";
+import { unsupported } from "./tinker-error.ts";
+import { anySchema, capabilitiesSchema, createSessionSchema } from "./wire.ts";
+
+/** What a server says about itself. */
+export interface ServerCapabilities {
+  readonly models: readonly string[];
+  /** Undefined if the server does not say. */
+  readonly losses: readonly string[] | undefined;
+}
+
+/** The losses of the Tinker API that every server is assumed to have if it does not list them. */
+const standardLosses = ["cross_entropy", "importance_sampling", "ppo", "cispo"] as const;
+
+/** How often a session says that it is alive, in milliseconds. Servers end silent sessions after minutes. */
+const heartbeatMs = 10_000;
+
+/** The most requests for samples that wait for their result at the same time. */
+const maxSampleRequests = 512;
+
+/** A session on a server of the Tinker API. Its models are freed some minutes after its last heartbeat. */
+export class TinkerSession implements AsyncDisposable {
+  readonly connection: TinkerConnection;
+  readonly capabilities: ServerCapabilities;
+  readonly id: string;
+  /** Limits the requests for samples that are under way. */
+  readonly sampling: Semaphore = new Semaphore(maxSampleRequests);
+  readonly #heartbeat: NodeJS.Timeout;
+  #models = 0;
+  #samplers = 0;
+
+  private constructor(options: {
+    readonly connection: TinkerConnection;
+    readonly capabilities: ServerCapabilities;
+    readonly id: string;
+  }) {
+    this.connection = options.connection;
+    this.capabilities = options.capabilities;
+    this.id = options.id;
+    const beat = (): void => {
+      const body = { session_id: this.id, type: "session_heartbeat" };
+      this.connection.post("session_heartbeat", body, anySchema).catch(() => undefined);
+    };
+    this.#heartbeat = setInterval(beat, heartbeatMs);
+    this.#heartbeat.unref();
+  }
+
+  /** Opens a session. Throws `server.unauthorized` for a wrong key and `backend.unavailable` if no server answers. */
+  static async open(options: {
+    readonly url: string;
+    readonly apiKey: string;
+    readonly times?: ConnectionTimes | undefined;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<TinkerSession> {
+    const { signal } = options;
+    const connection = new TinkerConnection(options);
+    const answer = await connection.get("get_server_capabilities", capabilitiesSchema, { signal });
+    const capabilities: ServerCapabilities = {
+      models: answer.supported_models.flatMap(({ model_name }) => model_name ?? []),
+      losses: answer.supported_loss_fns ?? undefined,
+    };
+    const body = { tags: ["lyceum"], user_metadata: {}, sdk_version: "0.24.1", type: "create_session" };
+    const { session_id } = await connection.post("create_session", body, createSessionSchema, { signal });
+    return new TinkerSession({ connection, capabilities, id: session_id });
+  }
+
+  /** Returns true if the server has a loss function. */
+  hasLoss(name: string): boolean {
+    return (this.capabilities.losses ?? standardLosses).includes(name);
+  }
+
+  /** The next number of a model in this session. */
+  nextModel(): number {
+    return this.#models++;
+  }
+
+  /** The next number of a sampler in this session. */
+  nextSampler(): number {
+    return this.#samplers++;
+  }
+
+  /**
+   * Returns the server's name of a base model: `wanted` if it is given, the model's own path or name if the server lists
+   * it, or the only listed model whose last part is the same. Throws `backend.unsupported` with the list otherwise.
+   */
+  baseModel(path: string, wanted?: string): string {
+    const { models } = this.capabilities;
+    if (wanted !== undefined) return wanted;
+    if (models.includes(path)) return path;
+    const same = models.filter((name) => lastPart(name) === lastPart(path));
+    if (same.length === 1) return same[0]!;
+    throw new LyceumError({
+      code: "backend.unsupported",
+      message: `The server does not list the model ${path}. It has ${models.length === 0 ? "none" : models.join(", ")}.`,
+      hint: "Set model.path to a local copy or hub id of one of them. If its name on the server differs, set backend.model.",
+      data: { path, models: [...models] },
+    });
+  }
+
+  /** Throws `backend.unsupported` unless the server has the losses that every pass needs. */
+  checkLosses(): void {
+    if (this.hasLoss("cross_entropy") && this.hasLoss("importance_sampling")) return;
+    throw unsupported(
+      `The server has only the losses ${this.capabilities.losses?.join(", ")}.`,
+      "Use a server with cross_entropy and importance_sampling.",
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#heartbeat);
+  }
+}
+
+function lastPart(name: string): string | undefined {
+  return name.split(/[/\\]/).findLast((part) => part !== "");
+}
