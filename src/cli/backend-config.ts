@@ -16,7 +16,9 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
   .discriminatedUnion("type", [
     z.strictObject({ type: z.literal("onnx").describe("The embedded engine on this machine.") }),
     z.strictObject({
-      type: z.literal("tinker").describe("A server of the Tinker API. TINKER_API_KEY has its key. See remote-training.md."),
+      type: z
+        .literal("tinker")
+        .describe("A server of the Tinker API. TINKER_API_KEY has its key. See remote-training.md."),
       url: z
         .url({ protocol: /^https?$/ })
         .describe("The address of the server, such as http://127.0.0.1:8000. On the command line: --backend-url."),

@@ -42,7 +42,11 @@ export interface PreparedRun {
 /** Opens the backend of a run: the embedded engine or a server. On the engine, frozen models with the same base model share its weights with the trained models. */
 export async function openBackend(
   config: RunConfig,
-  { catalog, opener, signal }: { readonly catalog: Catalog; readonly opener: PolicyOpener; readonly signal: AbortSignal },
+  {
+    catalog,
+    opener,
+    signal,
+  }: { readonly catalog: Catalog; readonly opener: PolicyOpener; readonly signal: AbortSignal },
 ): Promise<AsyncDisposable & { readonly backend: TrainingBackend }> {
   const { backend } = config;
   if (backend.type === "tinker") {

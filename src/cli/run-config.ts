@@ -91,8 +91,15 @@ export function runConfigSchema(options: {
 
 /** Returns the part of a run's config that the trainer takes. */
 export function trainingPart(config: RunConfig): TrainingConfig {
-  const { environment: _, environments: __, output: ___, trackers: ____, health: _____, backend: ______, ...training } =
-    config;
+  const {
+    environment: _,
+    environments: __,
+    output: ___,
+    trackers: ____,
+    health: _____,
+    backend: ______,
+    ...training
+  } = config;
   return completeConfig(training);
 }
 

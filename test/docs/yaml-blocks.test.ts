@@ -11,6 +11,7 @@ import type { TrainingBackend } from "../../trainers/backend/training-backend.ts
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { policySpec } from "../../trainers/config/model-config.ts";
 import { checkConfig } from "../../trainers/config/training-config.ts";
+import { startProtocolServer } from "../backends/tinker/protocol-server.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
@@ -69,11 +70,12 @@ function shortened({ rewards = [], training, ...rest }: Keys): object {
 /** Replaces the servers, the adapter and the agent of a config by existing ones. */
 function served(
   config: object,
-  { baseUrl, guessing }: { readonly baseUrl: string; readonly guessing: string },
+  { baseUrl, guessing, trainer }: { readonly baseUrl: string; readonly guessing: string; readonly trainer: string },
 ): object {
   const text = JSON.stringify(config)
     .replaceAll(/"(?:openai|anthropic):([^"]+)"/g, `"${baseUrl}#$1"`)
     .replaceAll("http://127.0.0.1:8000/v1", baseUrl)
+    .replaceAll('"http://127.0.0.1:8000"', `"${trainer}"`)
     .replaceAll("grpc://127.0.0.1:50051/guessing", guessing)
     .replaceAll("runs/grpo/model", adapter)
     .replaceAll("./agent.ts", join(adapter, "agent.ts"));
@@ -113,7 +115,10 @@ describe("the configs of the documents", () => {
     await using server = await chatServer(() => completion(verdict));
     await using games = await serveUnderTest(environments.create("number-guessing"), { protocol: "grpc" });
     const { baseUrl } = server;
-    const config = served({ ...practised, ...rest, ...shortened(block) }, { baseUrl, guessing: games.url });
+    const source = { type: "pretrained", path: "Qwen/Qwen3-0.6B" } as const;
+    await using trainer = await startProtocolServer({ backend, source });
+    const addresses = { baseUrl, guessing: games.url, trainer: trainer.url };
+    const config = served({ ...practised, ...rest, ...shortened(block) }, addresses);
     await using run = await trainOneStep({ config, hub, backend });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(await readdir(run.folder)).toEqual(expect.arrayContaining(["metrics.jsonl", "model", "report.html"]));

@@ -107,7 +107,9 @@ async function provideEnvironment(): Promise<Environment> {
     await mkdir(join(partial, "project"));
     await writeFile(join(partial, "project/pyproject.toml"), project);
     const sync = ["sync", "--quiet", "--project", join(partial, "project"), "--python", python];
-    await execute(join(partial, "uv/bin/uv"), [...sync, "--extra", "tinker", "--extra", "jax"], { timeoutMs: 1_500_000 });
+    await execute(join(partial, "uv/bin/uv"), [...sync, "--extra", "tinker", "--extra", "jax"], {
+      timeoutMs: 1_500_000,
+    });
   });
   return { project: join(folder, "project"), python, bin: join(folder, "uv/bin") };
 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import type { Model } from "../../../trainers/backend/training-backend.ts";
+import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { adam, exampleData, request, sampleAll } from "../../../trainers/testing/model-subject.ts";
 import type { Fault, ProtocolServer } from "./protocol-server.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
@@ -135,14 +135,15 @@ describe("a server without sequence ids", () => {
     expected = await trained(await openModel(plain.url));
   });
 
-  it.each(["dropped-after", "failed-after", "truncated"] as const)(
-    "does not count data twice if the answer to forward_backward is lost: %s",
-    async (mishap) => {
-      const model = await openModel(plain.url);
-      plain.fault = misfortune([mishap, "none", "none", mishap], only("forward_backward"));
-      expect(await trained(model)).toEqual(expected);
-    },
-  );
+  it.each([
+    "dropped-after",
+    "failed-after",
+    "truncated",
+  ] as const)("does not count data twice if the answer to forward_backward is lost: %s", async (mishap) => {
+    const model = await openModel(plain.url);
+    plain.fault = misfortune([mishap, "none", "none", mishap], only("forward_backward"));
+    expect(await trained(model)).toEqual(expected);
+  });
 
   it("does not send optim_step again if its answer is lost, and says how to go on", async () => {
     const model = await openModel(plain.url);

@@ -38,7 +38,10 @@ const servers: readonly Omit<ProtocolServerOptions, "backend" | "source">[] = [
 const plain = { ...adam, clipNorm: Infinity };
 
 /** Takes two steps. The first one moves the weights away from the data's behaviour log-probabilities. */
-async function twoSteps(backend: TrainingBackend, terms: readonly LossTerm[]): Promise<{ model: Model; found: number[] }> {
+async function twoSteps(
+  backend: TrainingBackend,
+  terms: readonly LossTerm[],
+): Promise<{ model: Model; found: number[] }> {
   const trainable = { type: "lora", lora: { rank: 4, seed: 3 } } as const;
   const model = await backend.openModel({ source: served.source, trainable });
   const found: number[] = [];

@@ -124,7 +124,8 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
         const { model, pending } = served;
         const n = pending.reduce((sum, { data }) => sum + data.length, 0);
         for (const { data, terms } of pending) {
-          const scaled = rule === "sum" ? data : data.map((datum) => scaledDatum(datum, 1 / (n * weightSums.get(datum)!)));
+          const scaled =
+            rule === "sum" ? data : data.map((datum) => scaledDatum(datum, 1 / (n * weightSums.get(datum)!)));
           await model.forwardBackward(scaled, terms);
         }
         served.pending = [];
@@ -137,7 +138,7 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
           { stepId: model.version + 1 },
         );
         state.steps.set(model_id, state.steps.get(model_id)! + 1);
-        return { metrics: { "grad_norm": step.gradientNorm } };
+        return { metrics: { grad_norm: step.gradientNorm } };
       }),
     save_weights: (body) =>
       operate(body, async ({ model }) => {
@@ -169,7 +170,11 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
       return { sampling_session_id: id };
     },
     asample: (body) => {
-      const { sampling_session_id, prompt, sampling_params: p } = body as {
+      const {
+        sampling_session_id,
+        prompt,
+        sampling_params: p,
+      } = body as {
         sampling_session_id: string;
         prompt: { chunks: { tokens: number[] }[] };
         sampling_params: { max_tokens: number; temperature: number; seed: number; stop: number[] };
@@ -208,7 +213,13 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
         advantages: Float32Array.from(crossEntropy ? weights : inputs.advantages!.data.map((a, t) => a * weights[t]!)),
         behaviourLogprobs: Float32Array.from(inputs.logprobs?.data ?? tokens),
       };
-      weightSums.set(datum, Math.max(1e-9, weights.reduce((sum, weight) => sum + weight, 0)));
+      weightSums.set(
+        datum,
+        Math.max(
+          1e-9,
+          weights.reduce((sum, weight) => sum + weight, 0),
+        ),
+      );
       return datum;
     });
     const { clip_low_threshold: low = Number.NaN, clip_high_threshold: high = Number.NaN } = input.loss_fn_config ?? {};

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { type ProtocolServer, type ProtocolServerOptions, startProtocolServer } from "./protocol-server.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { algorithms } from "../../../trainers/algorithms/index.ts";
-import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { catalogue } from "../../trainers/catalogue.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
@@ -134,7 +134,12 @@ it("exports an adapter that the embedded engine opens with the same log-probabil
   const sampled = server.sampled.at(-1)!;
   const [again] = await Array.fromAsync(
     (await exported.snapshot()).sample([
-      { promptIds: sampled.prompt, settings: { temperature: 0, maxTokens: 4 }, seed: 0, stopTokenIds: exported.renderer.stopTokenIds },
+      {
+        promptIds: sampled.prompt,
+        settings: { temperature: 0, maxTokens: 4 },
+        seed: 0,
+        stopTokenIds: exported.renderer.stopTokenIds,
+      },
     ]),
   );
   expect(again!.ids).toEqual(sampled.ids);

@@ -104,7 +104,11 @@ class TinkerBackend implements TrainingBackend {
 
   async #findBehaviour(baseModel: string, signal: AbortSignal | undefined): Promise<ServerBehaviour> {
     const { gradients = "auto" } = this.#options;
-    const found = await probeServer(this.#session, { baseModel, rule: gradients === "auto" ? undefined : gradients, signal });
+    const found = await probeServer(this.#session, {
+      baseModel,
+      rule: gradients === "auto" ? undefined : gradients,
+      signal,
+    });
     return found;
   }
 }
@@ -114,7 +118,8 @@ function adapterOf({ trainable }: ModelSpec): { readonly rank: number | undefine
   if (trainable.type === "frozen") return { rank: undefined, seed: 0 };
   if (trainable.type === "full") return { rank: 0, seed: 0 };
   const { rank = 16, alpha = 32, targets, dropout = 0, seed = 0 } = trainable.lora;
-  if (alpha !== 32) throw unsupported(`The Tinker API has no alpha, and servers use 32, not ${alpha}.`, "Remove model.adapter.alpha.");
+  if (alpha !== 32)
+    throw unsupported(`The Tinker API has no alpha, and servers use 32, not ${alpha}.`, "Remove model.adapter.alpha.");
   if (targets !== undefined) {
     throw unsupported("A server puts adapters on all linear layers.", "Remove model.adapter.targets.");
   }

@@ -10,7 +10,10 @@ export interface Chunk {
 }
 
 /** Splits data into requests of at most 1,024 data and about 5 MB. A larger datum has a request of its own. */
-export function chunks(data: readonly WireDatum[], limit: { readonly data: number; readonly bytes: number } = limits): Chunk[] {
+export function chunks(
+  data: readonly WireDatum[],
+  limit: { readonly data: number; readonly bytes: number } = limits,
+): Chunk[] {
   const all: { first: number; data: WireDatum[]; bytes: number }[] = [];
   for (const [index, datum] of data.entries()) {
     const bytes = JSON.stringify(datum).length;

@@ -149,7 +149,11 @@ export class RemoteModel {
     const parts = chunks(data);
     const promises: { readonly request_id: string }[] = [];
     for (const { data: part } of parts) {
-      const input = { data: part, loss_fn: loss.name, ...(loss.config === undefined ? {} : { loss_fn_config: loss.config }) };
+      const input = {
+        data: part,
+        loss_fn: loss.name,
+        ...(loss.config === undefined ? {} : { loss_fn_config: loss.config }),
+      };
       promises.push(await this.#send(route, { [`${route}_input`]: input }, signal));
     }
     return {

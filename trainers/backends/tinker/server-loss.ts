@@ -1,6 +1,6 @@
-import { type TokenLossTerm, tokenLossOf } from "../../testing/reference-losses/token-loss-of.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
+import { type TokenLossTerm, tokenLossOf } from "../../testing/reference-losses/token-loss-of.ts";
 import type { GradientRule } from "./gradient-rule.ts";
 import { floatTensor, idTensor, type WireDatum, wirePrompt } from "./wire.ts";
 

@@ -40,7 +40,11 @@ export class TinkerConnection {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #times: Required<ConnectionTimes>;
 
-  constructor(options: { readonly url: string; readonly apiKey: string; readonly times?: ConnectionTimes | undefined }) {
+  constructor(options: {
+    readonly url: string;
+    readonly apiKey: string;
+    readonly times?: ConnectionTimes | undefined;
+  }) {
     this.#base = `${options.url.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/api/v1/`;
     this.#headers = {
       accept: "application/json",
@@ -120,7 +124,8 @@ export class TinkerConnection {
         else if (answer.status === 404 || answer.status === 410) {
           throw unavailable(`The server no longer knows the request ${request_id} (${what}, ${answer.status}).`);
         } else if (answer.status === 200) problem = new Error("The server's answer is not JSON");
-        else if (answer.status === 429 || answer.status >= 500) problem = new Error(`${answer.status}: ${detailOf(answer)}`);
+        else if (answer.status === 429 || answer.status >= 500)
+          problem = new Error(`${answer.status}: ${detailOf(answer)}`);
         else throw refused({ route: what, status: answer.status, detail: detailOf(answer) });
       } catch (error) {
         signal?.throwIfAborted();
@@ -134,7 +139,12 @@ export class TinkerConnection {
           throw unavailable(`The server did not answer for the result of ${what}. ${messageOf(problem)}.`, problem);
         }
       }
-      const own = backoffMs({ retryDelayMs: delayMs, maxRetryDelayMs: maxDelayMs, retries: polls, random: Math.random() });
+      const own = backoffMs({
+        retryDelayMs: delayMs,
+        maxRetryDelayMs: maxDelayMs,
+        retries: polls,
+        random: Math.random(),
+      });
       await sleep(Math.max(asked ?? 0, own), signal);
     }
   }
@@ -150,7 +160,12 @@ export class TinkerConnection {
   }
 
   /** Sends a request until its answer is a JSON document. */
-  async #retry(route: string, method: "GET" | "POST", body: object | undefined, options: CallOptions): Promise<unknown> {
+  async #retry(
+    route: string,
+    method: "GET" | "POST",
+    body: object | undefined,
+    options: CallOptions,
+  ): Promise<unknown> {
     const answer = await this.#send(route, method, body, options);
     return tryParseJson(answer.body.toString("utf8"));
   }
@@ -194,7 +209,12 @@ export class TinkerConnection {
       if (performance.now() - started > retryForMs) {
         throw unavailable(`The server at ${this.#base} gave no answer to ${route}: ${problem}.`, cause);
       }
-      const own = backoffMs({ retryDelayMs: delayMs, maxRetryDelayMs: maxDelayMs, retries: tries, random: Math.random() });
+      const own = backoffMs({
+        retryDelayMs: delayMs,
+        maxRetryDelayMs: maxDelayMs,
+        retries: tries,
+        random: Math.random(),
+      });
       await sleep(Math.max(asked ?? 0, own), signal);
     }
   }

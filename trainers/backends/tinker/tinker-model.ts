@@ -203,7 +203,7 @@ export class TinkerModel implements Model {
     signal?.throwIfAborted();
     const encoded = parts.map((datum, i) => plan.encode(datum, { count: parts.length, logprobs: current?.[i] }));
     // JSON has no such numbers.
-    if (!encoded.every(isFinite)) throw notFinite("A weight, an advantage or a log-probability of the data");
+    if (!encoded.every(isRepresentable)) throw notFinite("A weight, an advantage or a log-probability of the data");
     const pass = await this.#sendPass(encoded, plan.loss);
     this.#accumulated += parts.length;
     return async (stop) => {
@@ -231,7 +231,7 @@ export class TinkerModel implements Model {
         return await this.#trained().forwardBackward(data, loss);
       } catch (error) {
         this.#stale = true;
-        // The gradient of earlier passes of this step cannot be told from that of this one.
+        // The gradient of earlier passes of this step would be dropped too.
         if (!isUnknownOutcome(error) || this.#accumulated > 0 || tries === 3) throw error;
       }
     }
@@ -334,7 +334,7 @@ function lossResult(options: {
   };
 }
 
-function isFinite({ loss_fn_inputs }: WireDatum): boolean {
+function isRepresentable({ loss_fn_inputs }: WireDatum): boolean {
   return Object.values(loss_fn_inputs).every(({ data }) => data.every(Number.isFinite));
 }
 

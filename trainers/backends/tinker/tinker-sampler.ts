@@ -1,4 +1,4 @@
-import { type Sample, type SampleOptions, type SampleRequest, type Sampler } from "../../../src/contract/sampler.ts";
+import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { checkRequests } from "../onnx/check-input.ts";
 import { unavailable, unsupported } from "./tinker-error.ts";
@@ -99,7 +99,9 @@ export class TinkerSampler implements Sampler {
     if (sequence === undefined) throw unavailable("The result of asample has no sequence.");
     const { tokens: ids, logprobs, stop_reason: finish } = sequence;
     if (logprobs?.length !== ids.length) {
-      throw unavailable(`The result of asample has ${ids.length} tokens and ${logprobs?.length ?? 0} log-probabilities.`);
+      throw unavailable(
+        `The result of asample has ${ids.length} tokens and ${logprobs?.length ?? 0} log-probabilities.`,
+      );
     }
     return cut({ request: index, ids, logprobs, finish }, { stop: settings.stop, tokenizer: this.#tokenizer });
   }

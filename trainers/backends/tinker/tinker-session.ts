@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { Semaphore } from "../../../src/core/concurrency/semaphore.ts";
-import { TinkerConnection, type ConnectionTimes } from "./tinker-connection.ts";
+import { type ConnectionTimes, TinkerConnection } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
 import { anySchema, capabilitiesSchema, createSessionSchema } from "./wire.ts";
 
