@@ -30,6 +30,8 @@ export interface TrainArguments {
   readonly output?: string;
   /** Only measure the rewards before the first step. */
   readonly probe?: boolean;
+  /** Only check that sampler and trainer agree. */
+  readonly preflight?: boolean;
 }
 
 /** The arguments of `lyceum init`. */
@@ -139,6 +141,18 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .action((args: TrainArguments) => commands.train(args));
   addOverrideOptions(train);
   addTrainAliases(train);
+
+  program
+    .command("preflight")
+    .summary("check that a model learns from what it samples")
+    .description(
+      "check, without training, that the sampler and the trainer of a run are one model: ids, masks, log-probabilities, " +
+        "an update and its sync. Training makes these checks before its first step.",
+    )
+    .option("-c, --config <file>", "the config file of the run, in YAML", "train.yaml")
+    .option("-s, --set <key=value>", "change a key of the config, such as model.device=cpu; repeatable", append, [])
+    .option("-o, --output <folder>", "the run folder, for the models of earlier stages")
+    .action((args: Omit<TrainArguments, "resume">) => commands.train({ ...args, resume: false, preflight: true }));
 
   program
     .command("report")

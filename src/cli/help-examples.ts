@@ -8,6 +8,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "lyceum train --config grpo.yaml --output runs/second --set seed=2",
     "lyceum train --config grpo.yaml --output runs/second --resume",
   ],
+  preflight: ["lyceum preflight --config grpo.yaml"],
   report: ["lyceum report runs/train"],
   init: ["lyceum init my-env", "lyceum init @me/my-env"],
   check: ["lyceum check ./environment.ts", "lyceum check math --set digits=3 --split test"],

@@ -16,11 +16,11 @@ import {
 import { visibleText } from "../reports/training/visible-text.ts";
 import { engineOptions } from "./catalog.ts";
 import type { TrainArguments } from "./create-program.ts";
+import { dryRunCommand } from "./dry-run-command.ts";
 import { loadStages } from "./load-stages.ts";
 import { translateOverrides } from "./migrate/translate-overrides.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
 import { openAgents, openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
-import { probeCommand } from "./probe-command.ts";
 import { recordedKeys } from "./recorded-keys.ts";
 import { resumedRun } from "./resumed-run.ts";
 import { configKeys, trainingPart } from "./run-config.ts";
@@ -64,7 +64,8 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
       resume,
     });
   }
-  if (args.probe === true) return await probeCommand(runs, { ...options, opener });
+  if (args.preflight === true) return await dryRunCommand(runs, { ...options, opener, kind: "preflight" });
+  if (args.probe === true) return await dryRunCommand(runs, { ...options, opener, kind: "probe" });
   const running = { ...options, opener, runOutput: output, configPath: args.config };
   if (runs[0]!.name === undefined) return await runOne(runs[0]!, running);
   const stages = runs.map(({ name, training, ...run }) => ({ ...run, name: name!, config: training }));

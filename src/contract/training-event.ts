@@ -4,6 +4,7 @@ import type { Json } from "./json.ts";
 /** An event of a training run. The terminal view, metrics.jsonl and the report are all created from these events. */
 export type TrainingEvent =
   | RunStartEvent
+  | PreflightEvent
   | ProbeEvent
   | StepEvent
   | SampleEvent
@@ -37,6 +38,35 @@ export interface RunStartEvent {
   readonly config?: Json;
   /** The number of steps of the run that this one resumes. 0 for a new run. */
   readonly resumedFrom: number;
+}
+
+/** One check of a preflight. */
+export interface PreflightCheck {
+  /**
+   * `sampled-ids`: the ids that are trained on are the sampled ones. `mask`: the loss mask covers the sampled ids and no
+   * others. `logprobs`: sampler and trainer give equal log-probabilities. `update`: an optimizer step changes the
+   * trainer. `sync`: a new sampler follows it. `restore`: loading a checkpoint undoes it.
+   */
+  readonly name: "sampled-ids" | "mask" | "logprobs" | "update" | "sync" | "restore";
+  readonly status: "passed" | "failed" | "skipped";
+  /** What was compared and measured, or why the check was skipped. Differences of log-probabilities are in nats. */
+  readonly detail: string;
+  /** Where to look, if it failed. */
+  readonly cause?: string;
+  /** The learner that was checked, if the run trains several models. */
+  readonly learner?: string;
+}
+
+/**
+ * Sent before the first step of a new or resumed run, after checks that the model learns from what it samples. If a
+ * check fails, the run ends with `preflight.failed`.
+ */
+export interface PreflightEvent {
+  readonly type: "preflight";
+  /** The last finished step. */
+  readonly step: number;
+  readonly checks: readonly PreflightCheck[];
+  readonly elapsedMs: number;
 }
 
 /** Sent after a few tasks of the first batch were played before the first step, to check that rewards give a signal. */

@@ -1,7 +1,7 @@
 import { formatCount, formatDuration, formatNumber } from "./text/format.ts";
 
 /** The activity of a run between two events. */
-export type TrainingActivity = "probing" | "playing" | "learning" | "evaluating";
+export type TrainingActivity = "preflight" | "probing" | "playing" | "learning" | "evaluating";
 
 /** The progress of a run's current activity. */
 export interface ActivityProgress {

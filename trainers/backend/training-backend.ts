@@ -10,8 +10,8 @@ export interface Capabilities {
   readonly name: string;
   /** The device it runs on, such as `cpu` or `webgpu`. */
   readonly device?: string;
-  /** The precision of matrix products in training. Weights are always float32. float32 if absent. */
-  readonly precision?: "float32" | "float16";
+  /** The precision of matrix products, in training or in sampling if that is lower. float32 if absent. */
+  readonly precision?: "float32" | "float16" | "bfloat16";
   /** The loss terms that it supports in its training step. */
   readonly losses: readonly LossTerm["type"][];
   /**

@@ -34,6 +34,7 @@ export interface TrainingConfig {
   readonly evaluation: EvaluationConfig;
   readonly checkpoint: CheckpointConfig;
   readonly export: ExportConfig;
+  readonly preflight: boolean;
   readonly probe: ProbeConfig;
 }
 
@@ -173,6 +174,7 @@ export interface TrainingConfigInput {
     readonly best?: Partial<BestCheckpointConfig> | undefined;
   };
   readonly export?: Partial<ExportConfig>;
+  readonly preflight?: boolean;
   readonly probe?: Partial<ProbeConfig>;
 }
 
@@ -408,6 +410,10 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
           ),
       })
       .prefault({}),
+    preflight: z
+      .boolean()
+      .default(true)
+      .describe("Check before the first step that sampler and trainer agree. The run ends if they do not."),
     probe: probe.prefault({}),
   };
 }

@@ -6,6 +6,7 @@ import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.
 import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { Model } from "../backend/training-backend.ts";
+import type { Learner } from "../training/learners.ts";
 import type { TrainingRun } from "../training/training-run.ts";
 
 /** A policy that must be disposed of after use. */
@@ -17,6 +18,9 @@ export interface OpenPolicy extends AsyncDisposable {
 export interface OpenPolicies extends AsyncDisposable {
   readonly policies: Readonly<Record<AgentId, Policy>>;
 }
+
+/** The part of a model that plays. */
+export type PlayingModel = Pick<Model, "snapshot" | "renderer" | "maxLength">;
 
 /** A callback that counts sampled tokens. */
 interface CountTokens {
@@ -52,7 +56,15 @@ export async function openActors(run: TrainingRun, options: CountTokens = {}): P
  * agent with a program runs it over the weights.
  */
 export async function openPlayers(
-  { learners, frozen, programs }: Pick<TrainingRun, "learners" | "frozen" | "programs">,
+  {
+    learners,
+    frozen,
+    programs,
+  }: Pick<TrainingRun, "frozen" | "programs"> & {
+    readonly learners: {
+      readonly policies: readonly (Pick<Learner, "agents"> & { readonly model: PlayingModel })[];
+    };
+  },
   options: CountTokens = {},
 ): Promise<OpenPolicies> {
   await using resources = new AsyncDisposableStack();
@@ -80,7 +92,7 @@ async function openAgent(
  * has the version of the weights.
  */
 export async function openModelPolicy(
-  model: Model,
+  model: PlayingModel,
   options: { readonly renderer?: Renderer; readonly name?: string } & CountTokens = {},
 ): Promise<OpenPolicy> {
   const sampler = await model.snapshot();

@@ -3,6 +3,7 @@ import type { Episode, Group } from "../../src/contract/episode.ts";
 import { LyceumError, toErrorData, unknownNameError } from "../../src/contract/errors/index.ts";
 import type {
   CheckpointEvent,
+  PreflightEvent,
   ProbeEvent,
   RunEndEvent,
   RunStartEvent,
@@ -21,6 +22,8 @@ import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { unscoredWarning } from "../metrics/rollout-metrics.ts";
 import { type Exported, exportTrained } from "../models/export-trained.ts";
+import { throwIfFailed } from "../preflight/preflight-error.ts";
+import { preflightRun } from "../preflight/preflight-run.ts";
 import { probeSignal } from "../probe/probe-signal.ts";
 import { learningRateAt } from "../update/learning-rate-schedule.ts";
 import { updateLearners } from "../update/update-learners.ts";
@@ -48,6 +51,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   for (const message of run.notes) yield { type: "warning", step: progress.step, message };
   if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
+    if (config.preflight) yield* checkRun(run, options);
     if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
       yield* probeRewards(run);
     // A run that was stopped during an evaluation repeats it.
@@ -81,6 +85,16 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     yield { ...endEvent(run, elapsed()), reason: "failed", error: toErrorData(error) };
     throw error;
   }
+}
+
+/** Checks the run before its first step. Throws `preflight.failed` after the event if a check fails. */
+async function* checkRun(
+  run: TrainingRun,
+  { backend }: Pick<TrainOptions, "backend">,
+): AsyncGenerator<PreflightEvent, void, undefined> {
+  const preflight = await preflightRun(run, backend.capabilities);
+  yield preflight;
+  throwIfFailed(preflight);
 }
 
 /** Probes the rewards of a few tasks before the first step, and warns if they have no signal. */

@@ -62,6 +62,8 @@ export type ErrorCode =
   | "backend.unavailable"
   /** A loss, gradient or weight is NaN or infinite. */
   | "backend.not-finite"
+  /** The sampler and the trainer of a run disagree: it would not learn from what it samples. */
+  | "preflight.failed"
   /** A checkpoint could not be written. The previous one is intact. */
   | "checkpoint.write-failed"
   /** A checkpoint is missing, incomplete, or belongs to another run. */

@@ -95,6 +95,15 @@ const metrics = { "reward/mean": -1e-300, "a/metric with spaces & signs (é)": 1
 
 const oddEvents: readonly TrainingEvent[] = [
   {
+    type: "preflight",
+    step: 0,
+    checks: [
+      { name: "mask", status: "passed", detail: "the loss mask covers 3 sampled ids and no others" },
+      { name: "sync", status: "failed", detail: "they differ by 3", cause: "Two\nlines.", learner: "solver" },
+    ],
+    elapsedMs: 1,
+  },
+  {
     type: "probe",
     step: 0,
     groups: 1,

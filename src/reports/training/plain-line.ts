@@ -4,16 +4,18 @@ import { formatCount, formatDuration, formatNumber } from "../../core/text/forma
 import { frozenAgents } from "./frozen-agents.ts";
 import { learningRateText } from "./learning-rate-text.ts";
 import { evaluationSummary, type MetricSummary, stepSummary } from "./metric-summary.ts";
+import { preflightLines } from "./preflight-text.ts";
 import { probeLines } from "./probe-text.ts";
 import { truncateText } from "./terminal-text.ts";
 import { visibleLine } from "./visible-text.ts";
 
 /**
- * Returns an event as a line for a log. A probe has several lines. Control characters in a model's text are escaped.
+ * Returns an event as a line for a log. A preflight and a probe have several lines. Control characters in a model's text are escaped.
  */
 export function plainLine(event: TrainingEvent): string {
   return match(event)
     .with({ type: "run-start" }, runStartLine)
+    .with({ type: "preflight" }, (preflight) => preflightLines(preflight).join("\n"))
     .with({ type: "probe" }, (probe) => probeLines(probe).join("\n"))
     .with({ type: "step" }, ({ step, steps, metrics, etaMs }) =>
       join([

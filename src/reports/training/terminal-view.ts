@@ -3,6 +3,7 @@ import type { TrainingProgress } from "../../core/training-progress.ts";
 import { writeActivity } from "./activity-view.ts";
 import { createLiveBlock, type TerminalStream } from "./live-block.ts";
 import { plainLine } from "./plain-line.ts";
+import { preflightLines } from "./preflight-text.ts";
 import { probeLines } from "./probe-text.ts";
 import { trainingFrame } from "./training-frame.ts";
 import { initialTrainingState, updateTrainingState } from "./training-state.ts";
@@ -106,6 +107,7 @@ async function showLive(
   signal?.addEventListener("abort", request, { once: true });
   try {
     for await (const event of events) {
+      if (event.type === "preflight") above.push(...preflightLines(event, Math.max(1, (stream.columns || 80) - 1)));
       if (event.type === "probe") above.push(...probeLines(event, Math.max(1, (stream.columns || 80) - 1)));
       if (event.type === "evaluation" || isNewWarning(event)) above.push(plainLine(event));
       state = updateTrainingState(state, event);

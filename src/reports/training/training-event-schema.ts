@@ -34,6 +34,20 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     resumedFrom: stepSchema,
   }),
   z.object({
+    type: z.literal("preflight"),
+    step: stepSchema,
+    checks: z.array(
+      z.object({
+        name: z.enum(["sampled-ids", "mask", "logprobs", "update", "sync", "restore"]),
+        status: z.enum(["passed", "failed", "skipped"]),
+        detail: z.string(),
+        cause: z.string().exactOptional(),
+        learner: z.string().exactOptional(),
+      }),
+    ),
+    elapsedMs: numberSchema,
+  }),
+  z.object({
     type: z.literal("probe"),
     step: z.literal(0),
     groups: z.int().nonnegative(),

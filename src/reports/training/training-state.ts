@@ -44,7 +44,7 @@ export function updateTrainingState(state: TrainingViewState, event: TrainingEve
       rewards: extend(state.rewards, step.metrics["reward/mean"]),
       losses: extend(state.losses, step.metrics["loss/total"]),
     }))
-    .with({ type: "probe" }, () => state)
+    .with({ type: "preflight" }, { type: "probe" }, () => state)
     .with({ type: "sample" }, (sample) => ({ ...state, sample }))
     .with({ type: "evaluation" }, (evaluation) => ({ ...state, evaluation }))
     .with({ type: "checkpoint" }, (checkpoint) => ({ ...state, checkpoint }))

@@ -85,6 +85,7 @@ function valuesOf(event: TrainingEvent): TensorboardValue[] {
       return [{ tag: "sample", text: `${fenced(prompt)}\n\n${rewardText}${fenced(completion)}` }];
     })
     .with({ type: "warning" }, ({ message }) => [{ tag: "warning", text: fenced(message) }])
+    .with({ type: "preflight" }, (preflight) => [{ tag: "preflight", text: fenced(plainLine(preflight)) }])
     .with({ type: "probe" }, (probe) => [{ tag: "probe", text: fenced(plainLine(probe)) }])
     .with({ type: "run-end" }, (end) => [{ tag: "end", text: fenced(plainLine(end)) }])
     .with({ type: P.union("run-start", "checkpoint") }, () => [])

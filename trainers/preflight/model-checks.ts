@@ -1,0 +1,189 @@
+import { rm } from "node:fs/promises";
+import type { Sampler } from "../../src/contract/sampler.ts";
+import type { PreflightCheck } from "../../src/contract/training-event.ts";
+import { formatNumber } from "../../src/core/text/format.ts";
+import { type Datum, datumFromIds } from "../backend/datum.ts";
+import type { Capabilities, Model } from "../backend/training-backend.ts";
+import { exceeds, precisionNoise } from "./precision-noise.ts";
+import { type Difference, differenceOf, differenceText, failed, passed, skipped } from "./preflight-check.ts";
+import type { RecordedSample } from "./recorded-sampler.ts";
+
+/** The trial update must change log-probabilities by this much on average, and by this many times the noise. */
+const wantedEffect = { nats: 0.1, noises: 10 };
+/** The first learning rate of the trial update, and its growth while the effect is too small. */
+const firstRate = { adapter: 1e-3, full: 1e-5 };
+const rateGrowth = 4;
+const maxUpdates = 8;
+
+/**
+ * Checks that a model's sampler and trainer are one policy: their log-probabilities agree, an update changes both in
+ * the same way, and loading a checkpoint undoes it. The model has its weights and its optimizer state of before when the
+ * function returns, also if it throws.
+ */
+export async function checkModel(options: {
+  readonly model: Model;
+  readonly samples: readonly RecordedSample[];
+  readonly capabilities: Capabilities;
+  /** A folder that does not exist. It gets a checkpoint of the model and is deleted. */
+  readonly folder: string;
+  readonly signal?: AbortSignal | undefined;
+}): Promise<PreflightCheck[]> {
+  const { model, samples, capabilities, folder, signal } = options;
+  const noise = precisionNoise(capabilities);
+  const data = samples.map(datumOf);
+  const before = await logprobsOf(model, data, signal);
+  const gap = differenceOf(sampledLogprobs(samples), before);
+  if (exceeds(gap, noise)) return [disagreement(gap, noise)];
+  const agreement = passed("logprobs", `sampler and trainer differ by ${differenceText(gap)}`);
+  if (before.every((logprob) => logprob > -1e-9)) {
+    return [agreement, skipped("sync", "the model is sure of each token, so that an update would not show")];
+  }
+  try {
+    await model.save(folder);
+    const target = Math.max(wantedEffect.nats, wantedEffect.noises * noise.mean);
+    const effect = await update({ model, data, before, target, signal });
+    const checks = effect < target ? [noEffect(effect)] : await checkSync({ model, samples, folder, noise, signal });
+    await model.load(folder);
+    return [agreement, ...checks, restored(differenceOf(before, await logprobsOf(model, data, signal)), noise)];
+  } catch (error) {
+    await model.load(folder).catch(() => {});
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Lowers the probability of the samples, in a step or more, until log-probabilities have changed by `target` on average.
+ * Returns the change. A higher probability would change little if the model is sure of its completions.
+ */
+async function update(options: {
+  readonly model: Model;
+  readonly data: readonly Datum[];
+  readonly before: readonly number[];
+  readonly target: number;
+  readonly signal: AbortSignal | undefined;
+}): Promise<number> {
+  const { model, data, before, target, signal } = options;
+  const tokens = before.length;
+  let learningRate = model.isAdapter ? firstRate.adapter : firstRate.full;
+  let effect = 0;
+  for (let step = 0; step < maxUpdates && effect < target; step++, learningRate *= rateGrowth) {
+    await model.forwardBackward(data, [{ type: "crossEntropy", weight: -1 / tokens }], { signal });
+    const adam = { learningRate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 };
+    await model.optimStep(adam, { stepId: model.version + 1 });
+    effect = differenceOf(before, await logprobsOf(model, data, signal)).mean;
+  }
+  return effect;
+}
+
+/** Compares a new sampler with the trainer after the update and with the trainer before it. */
+async function checkSync(options: {
+  readonly model: Model;
+  readonly samples: readonly RecordedSample[];
+  readonly folder: string;
+  readonly noise: Difference;
+  readonly signal: AbortSignal | undefined;
+}): Promise<PreflightCheck[]> {
+  const { model, samples, folder, noise, signal } = options;
+  const sampler = await model.snapshot();
+  let again: readonly RecordedSample[];
+  try {
+    again = await sampleAgain(sampler, samples, signal);
+  } finally {
+    await sampler.close();
+  }
+  const data = again.map(datumOf);
+  const sampled = sampledLogprobs(again);
+  const updated = await logprobsOf(model, data, signal);
+  await model.load(folder);
+  const old = await logprobsOf(model, data, signal);
+  const gap = differenceOf(sampled, updated);
+  const moved = differenceOf(old, updated);
+  if (!exceeds(gap, noise)) {
+    if (!exceeds(moved, noise))
+      return [skipped("sync", "the new completions have the same log-probabilities as before")];
+    return [
+      passed(
+        "sync",
+        `after an update, sampler and trainer moved by ${formatNumber(moved.mean)} and differ by ${differenceText(gap)}`,
+      ),
+    ];
+  }
+  if (!exceeds(differenceOf(sampled, old), noise)) {
+    return [
+      failed(
+        "sync",
+        `after an update, the sampler still answers with the weights before it (they differ by ${differenceText(gap)})`,
+        "The new weights or the adapter do not reach the sampler.",
+      ),
+    ];
+  }
+  return [
+    failed(
+      "sync",
+      `after an update, sampler and trainer differ by ${differenceText(gap)}`,
+      "The sampler has other weights than the trainer: layers of the adapter may be missing, or its scale is another.",
+    ),
+  ];
+}
+
+async function sampleAgain(
+  sampler: Sampler,
+  samples: readonly RecordedSample[],
+  signal: AbortSignal | undefined,
+): Promise<RecordedSample[]> {
+  const requests = samples.map(({ request }) => request);
+  const again: RecordedSample[] = [];
+  for await (const sample of sampler.sample(requests, { signal })) {
+    again.push({ request: requests[sample.request]!, sample });
+  }
+  return again;
+}
+
+function datumOf({ request, sample }: RecordedSample): Datum {
+  const { promptIds, settings } = request;
+  return datumFromIds({
+    ids: [...promptIds, ...sample.ids],
+    mask: [...promptIds.map(() => 0), ...sample.ids.map(() => 1)],
+    ...(sample.supports === undefined ? {} : { supports: [...promptIds.map(() => null), ...sample.supports] }),
+    temperature: settings.temperature,
+  });
+}
+
+function sampledLogprobs(samples: readonly RecordedSample[]): number[] {
+  return samples.flatMap(({ sample }) => sample.logprobs);
+}
+
+/** Returns the trainer's log-probabilities of all trained targets, in order. */
+async function logprobsOf(model: Model, data: readonly Datum[], signal: AbortSignal | undefined): Promise<number[]> {
+  const results = await model.forward(data, { outputs: ["logprobs"], signal });
+  return results.flatMap(({ logprobs }, index) =>
+    Array.from(logprobs!).filter((_, position) => data[index]!.lossMask[position] !== 0),
+  );
+}
+
+function disagreement(gap: Difference, noise: Difference): PreflightCheck {
+  return failed(
+    "logprobs",
+    `sampler and trainer differ by ${differenceText(gap)}, more than the noise of their precision (${differenceText(noise)})`,
+    "They have different weights, positions, temperatures or precisions. Check the model, its adapter and the dtype of both.",
+  );
+}
+
+function noEffect(effect: number): PreflightCheck {
+  return failed(
+    "update",
+    `${maxUpdates} updates changed the log-probabilities of the trainer by ${formatNumber(effect)}`,
+    "The optimizer step does not reach the weights that compute log-probabilities, or nothing is trainable.",
+  );
+}
+
+function restored(gap: Difference, noise: Difference): PreflightCheck {
+  if (!exceeds(gap, noise)) return passed("restore", "loading a checkpoint restores the weights before the update");
+  return failed(
+    "restore",
+    `after loading a checkpoint, log-probabilities differ by ${differenceText(gap)} from those before`,
+    "A resumed run would not continue from the saved weights.",
+  );
+}
