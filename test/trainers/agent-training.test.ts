@@ -11,7 +11,7 @@ test("an AI SDK agent is trained on exactly the ids that its model sampled", asy
     seed: 1,
     output,
     steps: { sft: 24, grpo: 2 },
-    changes: { rollout: { trace: true }, evaluation: {} },
+    changes: { preflight: false, rollout: { trace: true }, evaluation: {} },
   });
   const steps = eventsOf({ events, error: undefined }, "step");
   expect(steps).toHaveLength(2);

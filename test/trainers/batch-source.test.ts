@@ -94,7 +94,7 @@ describe("rollout.maxStaleness", () => {
       output: await temporaryFolder(),
       backend,
       environment: environment as EnvironmentDefinition,
-      config: config({ training: { steps: 3, batchSize: 2 } }),
+      config: config({ preflight: false, training: { steps: 3, batchSize: 2 } }),
     });
     expect(runEnd(record)).toMatchObject({ reason: "completed" });
     expect(played).toBe(48);

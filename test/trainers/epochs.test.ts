@@ -29,6 +29,7 @@ const epochs = (changes: Partial<TrainingConfigInput> = {}): TrainingConfigInput
   const { steps: _, ...optimization } = training!;
   return {
     ...config,
+    preflight: false,
     probe: { groups: 0 },
     training: { ...optimization, batchSize: 4, epochs: 2, ...changes.training },
   };

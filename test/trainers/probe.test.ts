@@ -22,7 +22,7 @@ const probeOf = (options: Partial<Parameters<typeof probeTraining>[0]> = {}) =>
 describe("the probe of a training", () => {
   it("plays a few tasks of the first batch first, and is in the run's events", async () => {
     const record = await runTraining({ output: await temporaryFolder(), config: letterConfig() });
-    expect(record.events.slice(0, 2).map(({ type }) => type)).toEqual(["run-start", "probe"]);
+    expect(record.events.slice(0, 3).map(({ type }) => type)).toEqual(["run-start", "preflight", "probe"]);
     const [probe] = eventsOf(record, "probe");
     expect(probe).toMatchObject({ step: 0, groups: 4, comparison: "group" });
     expect(probe!.metrics["episodes/count"]).toBe(32);

@@ -89,7 +89,8 @@ const uninterrupted = (): Promise<string> => {
 describe("trainStages", () => {
   it("starts each stage from the weights of the previous one", async () => {
     const output = await temporaryFolder();
-    const { events } = await run({ stages: stages([12, 1, 1]), output });
+    const { events, error } = await run({ stages: stages([12, 1, 1]), output });
+    expect(error).toBeUndefined();
     const accuracies = events.flatMap(({ stage, event }) =>
       event.type === "evaluation" ? [[stage, event.step, event.metrics.accuracy!] as const] : [],
     );
@@ -135,7 +136,8 @@ describe("trainStages", () => {
 
   it("uses the model at the start of a stage as its reference", async () => {
     const output = await temporaryFolder();
-    const { events } = await run({ stages: stages([12, 1, 1]), output });
+    const { events, error } = await run({ stages: stages([12, 1, 1]), output });
+    expect(error).toBeUndefined();
     const step = events.find(({ stage, event }) => stage === "grpo" && event.type === "step")?.event;
     // At the first step, the policy equals the reference, although it differs from the untrained model.
     expect(step?.type === "step" && step.metrics["loss/kl"]).toBeCloseTo(0, 6);

@@ -130,7 +130,7 @@ describe("events", () => {
     });
     expect(record.error).toBeUndefined();
     expect(record.events.map(({ type }) => type)).toEqual([
-      ...["run-start", "probe", "evaluation"],
+      ...["run-start", "preflight", "probe", "evaluation"],
       ...["step", "sample", "step", "evaluation", "step", "checkpoint"],
       ...["step", "evaluation", "step", "sample", "step", "evaluation", "checkpoint"],
       "run-end",
@@ -228,6 +228,7 @@ describe("stopping and resuming", () => {
   const config = letterConfig({
     algorithm: { id: "grpo", groupSize: 4, epochs: 2, minibatches: 2, resampleRounds: 1, klWeight: 0.05 },
     checkpoint: { every: 2 },
+    preflight: false,
     probe: { groups: 0 },
     training: { steps: 7, schedule: "cosine" },
   });
@@ -400,7 +401,7 @@ describe("bad input", () => {
       config: letterConfig(),
       ...options,
     });
-    expect(events.filter(({ type }) => !["run-start", "probe", "run-end"].includes(type))).toEqual([]);
+    expect(events.filter(({ type }) => !["run-start", "preflight", "probe", "run-end"].includes(type))).toEqual([]);
     return error;
   };
 
@@ -536,7 +537,7 @@ describe("bad input", () => {
         if (++saves === 2) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
       },
     }));
-    const config = letterConfig({ checkpoint: { every: 2 } });
+    const config = letterConfig({ checkpoint: { every: 2 }, preflight: false });
     const record = await runTraining({ output, backend, config });
     const previous = join(output, "checkpoints", "step-000002");
     expect(record.error).toMatchObject({

@@ -24,6 +24,7 @@ function config(changes: Partial<TrainingConfigInput>): TrainingConfigInput {
     model: { scratch: { hiddenSize: 32, layers: 1, heads: 2, maxLength: 64 } },
     seed: 1,
     checkpoint: { every: 0 },
+    preflight: false,
     ...changes,
     sampling: { maxTokens: 2, ...changes.sampling },
     training: { steps: 1, batchSize: 16, learningRate: 1e-2, sampleEvery: 0, ...changes.training },

@@ -4,7 +4,7 @@ import type { PreflightCheck } from "../../src/contract/training-event.ts";
 import { formatNumber } from "../../src/core/text/format.ts";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
 import type { Capabilities, Model } from "../backend/training-backend.ts";
-import { exceeds, precisionNoise } from "./precision-noise.ts";
+import { exceeds, noiseAfterUpdate, precisionNoise } from "./precision-noise.ts";
 import { type Difference, differenceOf, differenceText, failed, passed, skipped } from "./preflight-check.ts";
 import type { RecordedSample } from "./recorded-sampler.ts";
 
@@ -13,7 +13,7 @@ const wantedEffect = { nats: 0.1, noises: 10 };
 /** The first learning rate of the trial update, and its growth while the effect is too small. */
 const firstRate = { adapter: 1e-3, full: 1e-5 };
 const rateGrowth = 4;
-const maxUpdates = 8;
+const maxUpdates = 12;
 
 /**
  * Checks that a model's sampler and trainer are one policy: their log-probabilities agree, an update changes both in
@@ -42,7 +42,10 @@ export async function checkModel(options: {
     await model.save(folder);
     const target = Math.max(wantedEffect.nats, wantedEffect.noises * noise.mean);
     const effect = await update({ model, data, before, target, signal });
-    const checks = effect < target ? [noEffect(effect)] : await checkSync({ model, samples, folder, noise, signal });
+    const checks =
+      effect <= noise.mean
+        ? [noEffect(effect)]
+        : await checkSync({ model, samples, folder, noise: noiseAfterUpdate(gap, noise), signal });
     await model.load(folder);
     return [agreement, ...checks, restored(differenceOf(before, await logprobsOf(model, data, signal)), noise)];
   } catch (error) {

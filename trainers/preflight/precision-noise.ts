@@ -17,6 +17,21 @@ export function precisionNoise({ precision = "float32" }: Pick<Capabilities, "pr
   return noises[precision];
 }
 
+/** A gap after an update may be this many times the gap before it. */
+const growth = 20;
+/** The least gap that counts, if there was none before. It is above the rounding of float32. */
+const least: Difference = { mean: 1e-5, max: 1e-4 };
+
+/**
+ * Returns the largest difference after an update that rounding explains. The difference before the update measures the
+ * noise of this model on these tokens, which is usually much smaller than the limit of its precision. So an adapter
+ * without one of its layers is found even if the layer has little effect.
+ */
+export function noiseAfterUpdate(before: Difference, noise: Difference): Difference {
+  const limit = (key: keyof Difference): number => Math.min(noise[key], Math.max(least[key], growth * before[key]));
+  return { mean: limit("mean"), max: limit("max") };
+}
+
 /** True if rounding does not explain the difference. */
 export function exceeds(difference: Difference, noise: Difference): boolean {
   return difference.mean > noise.mean || difference.max > noise.max;

@@ -304,6 +304,7 @@ const proofs: Readonly<
   "checkpoint.keep": [1],
   "checkpoint.best.metric": ["evaluation/episodes/failed", traces, best],
   "checkpoint.best.mode": ["min", traces, best],
+  preflight: [false],
   "probe.groups": [2],
   "export.format": ["none"],
   "export.dtype": ["bfloat16"],
