@@ -87,6 +87,7 @@ export type { LossAggregation } from "./losses/loss-aggregation.ts";
 export type { SequenceLoss } from "./losses/sequence-loss.ts";
 export { rolloutMetrics } from "./metrics/rollout-metrics.ts";
 export { type OpenPolicy, openModelPolicy } from "./models/open-policy.ts";
+export { preflightTraining } from "./preflight/preflight-training.ts";
 export { probeTraining } from "./probe/probe-training.ts";
 export type { RewardProcessor, RewardProcessorDefinition } from "./rewards/reward-processor.ts";
 export { rewardProcessors } from "./rewards/reward-processor-config.ts";

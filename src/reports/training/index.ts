@@ -1,5 +1,7 @@
 export type {
   CheckpointEvent,
+  PreflightCheck,
+  PreflightEvent,
   ProbeEvent,
   RunEndEvent,
   RunStartEvent,
