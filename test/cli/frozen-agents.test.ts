@@ -20,6 +20,7 @@ const debate = (partner: PolicySpecification | undefined, changes: object = {}):
   agents: partner === undefined ? {} : { policies: { "debater-2": partner } },
   sampling: { maxTokens: 4 },
   rollout: { trace: true },
+  preflight: false,
   probe: { groups: 0 },
   training: { steps: 1, batchSize: 2, learningRate: 0.01, sampleEvery: 1 },
   ...changes,

@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { toErrorData } from "../../src/contract/errors/index.ts";
 import type { Sampler } from "../../src/contract/sampler.ts";
 import type { PreflightCheck } from "../../src/contract/training-event.ts";
 import { formatNumber } from "../../src/core/text/format.ts";
@@ -38,8 +39,9 @@ export async function checkModel(options: {
   if (before.every((logprob) => logprob > -1e-9)) {
     return [agreement, skipped("sync", "the model is sure of each token, so that an update would not show")];
   }
+  const unsaved = await saveProblem(model, folder);
+  if (unsaved !== undefined) return [agreement, skipped("sync", `the weights could not be saved: ${unsaved}`)];
   try {
-    await model.save(folder);
     const target = Math.max(wantedEffect.nats, wantedEffect.noises * noise.mean);
     const effect = await update({ model, data, before, target, signal });
     const checks =
@@ -53,6 +55,17 @@ export async function checkModel(options: {
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Saves the model. Returns why it cannot be saved, such as a full disk. Deletes an incomplete folder. */
+async function saveProblem(model: Model, folder: string): Promise<string | undefined> {
+  try {
+    await model.save(folder);
+    return undefined;
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    return toErrorData(error).message;
   }
 }
 
