@@ -2,6 +2,7 @@ import { throwIfAllFailed } from "../../trainers/training/failed-batch.ts";
 import type { Episode, Group } from "../contract/episode.ts";
 import { toErrorData } from "../contract/errors/index.ts";
 import type { TaskEntry, Taskset } from "../contract/taskset.ts";
+import { inOrder } from "../core/concurrency/in-order.ts";
 import { splitTasks } from "../core/environment/checked-environment.ts";
 import { EpisodeWarnings } from "../core/rollout/episode-warnings.ts";
 import { rollout } from "../core/rollout/rollout.ts";
@@ -64,7 +65,7 @@ export async function collectCommand(
   const warned: string[] = [];
   try {
     using _view = showCollecting({ stream: options.output, total: count * groupSize, counts });
-    for await (const { episodes } of inOrder(events, skip)) {
+    for await (const { episodes } of inOrder(groupResults(events), skip)) {
       const own = noCounts();
       const rows = episodes.flatMap((episode) => countedRows(episode, own));
       const good = rows.filter(({ reward }) => args.minReward === undefined || reward >= args.minReward - rounding);
@@ -114,20 +115,9 @@ async function* firstTasks(
   for (let index = 0; index < count; index++) yield await taskset.get(index, { signal });
 }
 
-/**
- * Yields the groups of a rollout in the order of their tasks, from group `first` on. Each is yielded as soon as all
- * earlier ones have ended.
- */
-async function* inOrder(events: AsyncIterable<RolloutEvent>, first: number): AsyncGenerator<Group> {
-  const early = new Map<number, Group>();
-  let next = first;
-  for await (const event of events) {
-    if (event.type !== "group-end") continue;
-    early.set(event.group, event.result);
-    for (let group = early.get(next); group !== undefined; group = early.get(next)) {
-      early.delete(next);
-      next += 1;
-      yield group;
-    }
-  }
+/** Returns the results of groups with their indices. */
+async function* groupResults(
+  events: AsyncIterable<RolloutEvent>,
+): AsyncGenerator<{ readonly place: number; readonly value: Group }> {
+  for await (const event of events) if (event.type === "group-end") yield { place: event.group, value: event.result };
 }

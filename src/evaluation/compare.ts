@@ -1,7 +1,6 @@
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
-import { canonicalJson } from "../core/taskset/canonical-json.ts";
-import { flattened } from "../core/text/flattened.ts";
+import { settingDifferences } from "../core/text/setting-differences.ts";
 import { definesCorrect } from "./correctness.ts";
 import type { EvaluationManifest } from "./log/manifest.ts";
 import { readEntries, readManifest, readTaskLines } from "./log/read-log.ts";
@@ -99,22 +98,17 @@ export async function compareRuns(first: string, second: string): Promise<Compar
 
 /** Ignores the models, which are what is compared, and the seed, which only draws other samples. */
 function runDifferences(first: EvaluationManifest, second: EvaluationManifest): RunDifference[] {
-  const [a, b] = [first, second].map(
-    ({ identity: { models: _, modelOptions: __, seed: ___, environmentHash, ...identity }, ...manifest }) =>
-      flattened({
-        ...identity,
-        // The spec can differ although the name and the options are the same.
-        "environment.version": environmentHash,
-        samples: manifest.samples,
-        correct: manifest.correct ?? null,
-      }),
-  ) as [Map<string, Json>, Map<string, Json>];
-  const all = [...new Set([...a.keys(), ...b.keys()])].map((setting) => ({
-    setting,
-    first: a.get(setting) ?? null,
-    second: b.get(setting) ?? null,
-  }));
-  const differences = all.filter(({ first, second }) => canonicalJson(first) !== canonicalJson(second));
+  const configs = [first, second].map(
+    ({ identity: { models: _, modelOptions: __, seed: ___, environmentHash, ...identity }, ...manifest }) => ({
+      ...identity,
+      "environment.version": environmentHash,
+      samples: manifest.samples,
+      correct: manifest.correct ?? null,
+    }),
+  );
+  const differences = settingDifferences(configs as unknown as Json[]).map(
+    ({ setting, values: [a = null, b = null] }) => ({ setting, first: a, second: b }),
+  );
   const known = differences.filter(({ setting }) => setting !== "environment.version");
   // If the options differ, the hash adds no information.
   return known.some(({ setting }) => setting.startsWith("environment.")) ? known : differences;

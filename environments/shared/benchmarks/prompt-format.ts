@@ -39,14 +39,12 @@ export function withPromptFormat<Task>(
   });
   return wrapEnvironment(environment, {
     start: ({ task }) => episode(task),
-    ...(demonstrate === undefined
-      ? {}
-      : {
-          demonstrate: (task: Task) => {
-            const text = demonstrate(task);
-            return text === undefined ? undefined : [{ [agent]: text }];
-          },
-        }),
+    demonstrate:
+      demonstrate &&
+      ((task) => {
+        const text = demonstrate(task);
+        return text === undefined ? undefined : [{ [agent]: text }];
+      }),
   });
 }
 

@@ -31,9 +31,7 @@ function problemsOf(schema: z.core.$ZodType, value: unknown, issue: Issue): Sche
       return issue.keys.map((key, place) => ({
         path: [...path, key],
         message: `unknown key "${key}"${inside}`,
-        ...(known === undefined || place >= maxProblems
-          ? {}
-          : { hint: unknownNameError({ kind: "key", name: key, known }).hint! }),
+        hint: known && place < maxProblems ? unknownNameError({ kind: "key", name: key, known }).hint : undefined,
       }));
     }
     case "invalid_type":

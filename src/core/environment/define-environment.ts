@@ -223,9 +223,7 @@ function toolEnvironment<Task, State, Opened extends AsyncDisposable | undefined
       );
       return replied({ ...outcome, state: { state: outcome.state ?? state, calls } });
     },
-    ...(fork === undefined
-      ? {}
-      : { fork: async ({ state, calls }: ToolState<State>) => ({ state: await fork(state), calls }) }),
+    fork: fork && (async ({ state, calls }) => ({ state: await fork(state), calls })),
     ...demonstrated(demonstrate, native ? (message) => message : withTaggedCalls),
   });
 }

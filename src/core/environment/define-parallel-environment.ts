@@ -184,11 +184,9 @@ export function defineParallelEnvironment<
     spec,
     ...loadTasks({ id, source: definition.tasks, splits: definition.splits }),
     create: async () => new ParallelEnvironment({ spec, definition, opened: await definition.open?.() }),
-    ...(demonstrate === undefined
-      ? {}
-      : {
-          demonstrate: (task: Task, { seed, sampleIndex = 0 } = { seed: 0 }) =>
-            demonstrate(task, { random: resetRandom(seed), sampleIndex }) as Demonstration | undefined,
-        }),
+    demonstrate:
+      demonstrate &&
+      ((task, { seed, sampleIndex = 0 } = { seed: 0 }) =>
+        demonstrate(task, { random: resetRandom(seed), sampleIndex }) as Demonstration | undefined),
   };
 }

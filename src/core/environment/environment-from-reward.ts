@@ -129,14 +129,12 @@ function teamEnvironment<Task>(
     agents: Object.keys(prompts),
     reset: ({ task }) => Object.fromEntries(Object.entries(prompts).map(([agent, prompt]) => [agent, prompt(task)])),
     step: writtenAs(async ({ task, texts, signal }) => outcome(await ask(reward, { task, texts, signal })), reward),
-    ...(demonstrate === undefined
-      ? {}
-      : {
-          demonstrate: (task: Task) => {
-            const answers = demonstrate(task);
-            return answers === undefined ? undefined : [answers];
-          },
-        }),
+    demonstrate:
+      demonstrate &&
+      ((task: Task) => {
+        const answers = demonstrate(task);
+        return answers === undefined ? undefined : [answers];
+      }),
   });
 }
 

@@ -5,10 +5,9 @@ import { type ErrorData, fromErrorData, LyceumError } from "../../contract/error
 import type { ActResult } from "../../contract/policy.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
-import { canaryOf } from "./canary.ts";
+import { blameStep } from "./blame-step.ts";
 import { type Actions, EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder } from "./episode-recorder.ts";
-import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
@@ -94,34 +93,17 @@ export class EpisodeRun<Task> {
       return await instance.step(this.#run, actions);
     } catch (error) {
       if (this.#run.interruption !== undefined || !LyceumError.isInstance(error)) throw error;
-      throw await this.#blame(error, acting);
+      const { task } = this.#position.entry;
+      const blamed = await blameStep({
+        ...{ error, acting, trajectory: this.#trajectory, turns: this.#history.length },
+        ...{ position: this.#position, instanceOptions: this.#instanceOptions, run: this.#run },
+        replay: async (other) => {
+          await other.reset(this.#run, { task, seed: resetSeed(this.#position) });
+          for (const step of this.#history) await other.step(this.#run, step);
+        },
+      });
+      throw blamed.error;
     }
-  }
-
-  /**
-   * Scores these agents as the cause of an environment's error, if the same seed and actions cause it again and the
-   * task's demonstration does not. Returns the error that ends the episode.
-   */
-  async #blame(error: LyceumError, acting: readonly AgentRecorder[]): Promise<LyceumError> {
-    const { task, id } = this.#position.entry;
-    const run = this.#run;
-    const instanceOptions = this.#instanceOptions;
-    const acquire = (): Promise<EnvironmentInstance<Task>> => EnvironmentInstance.acquire(instanceOptions, run);
-    const replay = async (): Promise<void> => {
-      const instance = await acquire();
-      try {
-        await instance.reset(run, { task, seed: resetSeed(this.#position) });
-        for (const actions of this.#history) await instance.step(run, actions);
-      } finally {
-        instance.release({ atFault: true });
-      }
-    };
-    const turns = this.#history.length;
-    const canary = canaryOf({ instanceOptions, position: this.#position, run, turns, acquire });
-    const cause = await findFailureCause(error, { replay, canary });
-    if (cause === "task") return asTaskFailure(error);
-    if (cause !== "outside") this.#trajectory.blame(failed(error).error, { acting, task: id, cause });
-    return error;
   }
 
   /** Requests the actions of these agents at once. For a batching policy, the timeout starts with its batch. */

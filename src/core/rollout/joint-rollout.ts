@@ -1,3 +1,4 @@
+import { inOrder } from "../concurrency/in-order.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
 import { turnLimit } from "./episode-recorder.ts";
 import { EventQueue } from "./event-queue.ts";
@@ -43,53 +44,31 @@ export function jointRollout<Task>(options: JointRolloutOptions<Task>): AsyncGen
   return trees(options, { settings, count, closePool: owned });
 }
 
-/** A tree, and the index of its task. */
-interface PlayedTree {
-  readonly group: number;
-  readonly tree: JointTree;
-}
-
 async function* trees<Task>(
   options: JointRolloutOptions<Task>,
   more: { readonly settings: JointSettings<Task>; readonly count: number; readonly closePool: boolean },
 ): AsyncGenerator<JointTree, void, undefined> {
   const { settings, count } = more;
   const { trace, signal, skip = 0 } = options;
-  const queue = new EventQueue<PlayedTree>(count);
+  const queue = new EventQueue<{ readonly place: number; readonly value: JointTree }>(count);
   const play = async (position: EpisodePosition<Task>): Promise<void> => {
     const run = new JointRun(settings, position);
     slots.running.add(run);
     const root = await run.play().finally(() => slots.running.delete(run));
     const tree = await jointTree({ root, settings, position, signal: slots.stopped });
     for (const episode of tree.episodes) await trace?.write(episode);
-    if (!slots.stopped.aborted) queue.push({ group: position.group, tree });
+    if (!slots.stopped.aborted) queue.push({ place: position.group, value: tree });
   };
-  const slots = new RolloutSlots<Task, EpisodePosition<Task>, PlayedTree>({
+  const slots = new RolloutSlots({
     ...{ ...more, queue, play, signal },
     positions: (stopped) => plannedGroups(options, stopped),
   });
   const ended = slots.play().then(() => slots.end());
   try {
-    yield* inTaskOrder(queue, skip);
+    yield* inOrder(queue, skip);
   } finally {
     slots.stop();
     queue.abandon();
     await ended;
-  }
-}
-
-async function* inTaskOrder(
-  played: AsyncIterable<PlayedTree>,
-  first: number,
-): AsyncGenerator<JointTree, void, undefined> {
-  const early = new Map<number, JointTree>();
-  let next = first;
-  for await (const { group, tree } of played) {
-    early.set(group, tree);
-    for (let due = early.get(next); due !== undefined; due = early.get(next)) {
-      early.delete(next);
-      next += 1;
-      yield due;
-    }
   }
 }

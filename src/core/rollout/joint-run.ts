@@ -6,11 +6,10 @@ import type { Semaphore } from "../concurrency/semaphore.ts";
 import { contractError } from "../environment/environment-error.ts";
 import { createRandom, deriveSeed } from "../random/random.ts";
 import { type Ask, askAll } from "./ask-all.ts";
-import { canaryOf } from "./canary.ts";
+import { blameStep } from "./blame-step.ts";
 import { EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder, turnLimit } from "./episode-recorder.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
-import { asTaskFailure, findFailureCause } from "./failure-cause.ts";
 import { chooseHandoff, meanJointValue } from "./handoff.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { InterruptibleRuns, type Ran } from "./interruptible-runs.ts";
@@ -18,7 +17,7 @@ import { candidateFailure, newJointAction, newNode } from "./joint-node.ts";
 import type { GrowingJointAction, GrowingNode, JointPath } from "./joint-path.ts";
 import type { JointShape } from "./joint-shape.ts";
 import { completionsPerNode, jointActionsPerNode } from "./joint-shape.ts";
-import { failed, type Outcome } from "./outcome.ts";
+import type { Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
 
@@ -223,35 +222,19 @@ export class JointRun<Task> {
       return await instance.step(run, history.at(-1)!);
     } catch (error) {
       if (run.interruption !== undefined || !LyceumError.isInstance(error)) throw error;
-      const acquire = (): Promise<EnvironmentInstance<Task>> => this.#acquire(run);
-      const replay = async (): Promise<void> => {
-        const other = await acquire();
-        try {
+      const { error: reported, rewards } = await blameStep({
+        ...{ error, trajectory, acting, turns: history.length, run },
+        ...{ position: this.#position, instanceOptions: this.#instanceOptions },
+        replay: async (other) => {
           await this.#replay(from, other, run);
           await other.step(run, history.at(-1)!);
-        } finally {
-          other.release({ atFault: true });
-        }
-      };
-      const position = this.#position;
-      const canary = canaryOf({
-        instanceOptions: this.#instanceOptions,
-        position,
-        run,
-        turns: history.length,
-        acquire,
+        },
       });
-      const cause = await findFailureCause(error, { replay, canary });
-      if (cause === "task") throw asTaskFailure(error);
-      const rewards =
-        cause === "outside"
-          ? undefined
-          : trajectory.blame(failed(error).error, { acting, task: position.entry.id, cause });
       if (rewards !== undefined) {
         jointAction.rewards = { ...jointAction.rewards, ...rewards };
         jointAction.isBlamed = true;
       }
-      throw error;
+      throw reported;
     }
   }
 

@@ -44,18 +44,16 @@ export function clipReward<Task>(
   return wrapEnvironment(environment, {
     spec: { rewardRange: [clip(low), clip(high)] },
     start: () => episode(new Map()),
-    ...(environment.scoreGroup === undefined
-      ? {}
-      : {
-          scoreGroup: async (group, options) => {
-            const totals = new Map(group.map(({ id, agents }) => [id, agents]));
-            return mapGroupRewards(await environment.scoreGroup!(group, options), (reward, place) => {
-              const earned = totals.get(place.episode)?.[place.agent]?.reward;
-              if (reward.status === "unscored" || earned?.status !== "scored") return reward;
-              return cut(reward, clip(earned.value + reward.value) - earned.value);
-            });
-          },
-        }),
+    scoreGroup:
+      environment.scoreGroup &&
+      (async (group, options) => {
+        const totals = new Map(group.map(({ id, agents }) => [id, agents]));
+        return mapGroupRewards(await environment.scoreGroup!(group, options), (reward, place) => {
+          const earned = totals.get(place.episode)?.[place.agent]?.reward;
+          if (reward.status === "unscored" || earned?.status !== "scored") return reward;
+          return cut(reward, clip(earned.value + reward.value) - earned.value);
+        });
+      }),
   });
 }
 

@@ -39,11 +39,9 @@ export function scaleReward<Task>(
     spec: { rewardRange: [Math.min(first!, second!), Math.max(first!, second!)] },
     start: () => episode,
     ...(factor < 0 ? { demonstrate: () => undefined } : {}),
-    ...(environment.scoreGroup === undefined
-      ? {}
-      : {
-          scoreGroup: async (group, options) => mapGroupRewards(await environment.scoreGroup!(group, options), scale),
-        }),
+    scoreGroup:
+      environment.scoreGroup &&
+      (async (group, options) => mapGroupRewards(await environment.scoreGroup!(group, options), scale)),
   });
 }
 

@@ -17,14 +17,12 @@ export function timeLimit<Task>(
   return wrapEnvironment(environment, {
     spec: { maxTurns: limit },
     start: () => limitedEpisode({ agents: spec.agents, limit, turn: 0, over: new Set() }),
-    ...(environment.demonstrate === undefined
-      ? {}
-      : {
-          demonstrate: (task, options) => {
-            const demonstration = environment.demonstrate!(task, options);
-            return demonstration !== undefined && demonstration.length <= limit ? demonstration : undefined;
-          },
-        }),
+    demonstrate:
+      environment.demonstrate &&
+      ((task, options) => {
+        const demonstration = environment.demonstrate!(task, options);
+        return demonstration !== undefined && demonstration.length <= limit ? demonstration : undefined;
+      }),
   });
 }
 

@@ -54,11 +54,9 @@ export function withPolicies<Task>(
         sampling,
         actMs,
       }),
-    ...(environment.scoreGroup === undefined
-      ? {}
-      : {
-          scoreGroup: async (group, scoring) => keepAgents(await environment.scoreGroup!(group, scoring), open),
-        }),
+    scoreGroup:
+      environment.scoreGroup &&
+      (async (group, scoring) => keepAgents(await environment.scoreGroup!(group, scoring), open)),
   };
 }
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
-import { isJsonObject, type Json } from "../../contract/json.ts";
-import { canonicalJson } from "../../core/taskset/canonical-json.ts";
-import { flattened } from "../../core/text/flattened.ts";
+import type { Json } from "../../contract/json.ts";
+import { settingDifferences } from "../../core/text/setting-differences.ts";
 import { metricsFileName, readMetrics } from "./metrics-file.ts";
 import { type RunRecord, runRecord } from "./run-record.ts";
 
@@ -45,7 +44,9 @@ export async function compareTrainings(first: string, second: string): Promise<T
   return {
     first: comparedTraining(first, one),
     second: comparedTraining(second, other),
-    differences: configDifferences(one.config, other.config),
+    differences: settingDifferences([one.config, other.config]).flatMap(({ setting, values: [a = null, b = null] }) =>
+      setting === "output" ? [] : [{ setting, first: a, second: b }],
+    ),
   };
 }
 
@@ -76,15 +77,4 @@ function comparedTraining(folder: string, record: RunRecord): ComparedTraining {
 function scoreOf(points: readonly { readonly step: number; readonly value: number }[]): TrainingScore {
   const best = points.reduce((most, point) => (point.value > most.value ? point : most));
   return { first: points[0]!.value, last: points.at(-1)!.value, best: best.value, bestStep: best.step };
-}
-
-function configDifferences(first: Json | undefined, second: Json | undefined): TrainingComparison["differences"] {
-  const [a, b] = [first, second].map((config) => flattened(isJsonObject(config) ? config : {})) as [
-    Map<string, Json>,
-    Map<string, Json>,
-  ];
-  return [...new Set([...a.keys(), ...b.keys()])]
-    .filter((setting) => setting !== "output")
-    .map((setting) => ({ setting, first: a.get(setting) ?? null, second: b.get(setting) ?? null }))
-    .filter((pair) => canonicalJson(pair.first) !== canonicalJson(pair.second));
 }

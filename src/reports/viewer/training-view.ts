@@ -119,9 +119,7 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     facts: runFacts(record),
     tiles: runTiles(record),
     sections: reportCharts(record).map((section) => ({ ...section, charts: section.charts.map(thinned) })),
-    ...(probe === undefined
-      ? {}
-      : { probe: { facts: probeFacts(probe), advice: probe.advice, samples: probe.samples } }),
+    probe: probe && { facts: probeFacts(probe), advice: probe.advice, samples: probe.samples },
     evaluations,
     samples: record.samples.slice(-maximumSamples).toReversed(),
     warnings: groupWarnings(record.warnings),

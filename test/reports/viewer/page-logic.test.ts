@@ -5,7 +5,7 @@ import type { ChartSeries, LineChart } from "../../../src/reports/training/chart
 import { differenceText, metricText } from "../../../src/reports/training/metric-text.ts";
 import { promptNames } from "../../../src/reports/viewer/episode-text.ts";
 import { chartValues } from "../../../src/reports/viewer/page/chart-values.ts";
-import { configDifferences } from "../../../src/reports/viewer/page/config-differences.ts";
+import { settingDifferences } from "../../../src/core/text/setting-differences.ts";
 import { messageSegments, tokensWithin } from "../../../src/reports/viewer/page/message-segments.ts";
 import { overlaidCharts } from "../../../src/reports/viewer/page/overlaid-charts.ts";
 import { matchesWords, nextOrder, runOrders } from "../../../src/reports/viewer/page/run-columns.ts";
@@ -105,12 +105,12 @@ describe("differences", () => {
       { seed: 2, model: { path: "a", lora: { rank: 16 } }, tasks: [1, 2] },
       undefined,
     ];
-    expect(configDifferences(configs.slice(0, 2))).toEqual([
+    expect(settingDifferences(configs.slice(0, 2))).toEqual([
       { setting: "seed", values: [1, 2] },
       { setting: "model.lora.rank", values: [8, 16] },
     ]);
-    expect(configDifferences(configs)).toContainEqual({ setting: "tasks", values: [[1, 2], [1, 2], undefined] });
-    expect(configDifferences([])).toEqual([]);
+    expect(settingDifferences(configs)).toContainEqual({ setting: "tasks", values: [[1, 2], [1, 2], undefined] });
+    expect(settingDifferences([])).toEqual([]);
   });
 });
 

@@ -25,10 +25,9 @@ export async function providerModel(
   const address = addressOf(provider, modelId);
   const module = await importOptional(name, {
     message: `Models of "${provider}" need the package ${name}, which is not installed.`,
-    ...(address === undefined ? {} : { hint: `Use the model's address instead: ${address}.` }),
-    ...(near === undefined || address !== undefined
-      ? {}
-      : { hint: `Did you mean "${near}"? If not, run npm install ${name}.` }),
+    hint: address
+      ? `Use the model's address instead: ${address}.`
+      : near && `Did you mean "${near}"? If not, run npm install ${name}.`,
   });
   const { apiKey } = options;
   const made = createdProvider(module, { provider, apiKey });

@@ -4,21 +4,13 @@ import type { TokenUsage } from "../../../contract/policy.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 
 /** A count, such as of tokens, or a token id. */
-export const countSchema: z.ZodType<number> = z.int().nonnegative();
+export const countSchema = z.int().nonnegative();
 
 /** A logprob. Rounding can make it slightly larger than 0. */
-export const logprobSchema: z.ZodType<number> = z.number().max(1e-3);
-
-/** The token counts of an answer. Both endpoints use this form. */
-interface ServedUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number | null | undefined } | null | undefined;
-  readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null | undefined } | null | undefined;
-}
+export const logprobSchema = z.number().max(1e-3);
 
 /** The schema of an answer's token counts. */
-export const usageSchema: z.ZodType<ServedUsage | null | undefined> = z
+export const usageSchema = z
   .object({
     prompt_tokens: countSchema,
     completion_tokens: countSchema,
@@ -45,7 +37,7 @@ export function parseAnswer<Schema extends z.ZodType>(body: string, schema: Sche
 }
 
 /** Converts the token counts of an answer. */
-export function usageOf(usage: ServedUsage | null | undefined): TokenUsage | undefined {
+export function usageOf(usage: z.output<typeof usageSchema>): TokenUsage | undefined {
   if (usage === undefined || usage === null) return undefined;
   const cached = usage.prompt_tokens_details?.cached_tokens;
   const reasoning = usage.completion_tokens_details?.reasoning_tokens;

@@ -26,15 +26,8 @@ const toolCallSchema = z.object({
   }),
 });
 
-/** A sampled token in the form of the chat protocol. llama.cpp adds the id. */
-interface ChatLogprob {
-  readonly token: string;
-  readonly logprob: number;
-  readonly id?: number | undefined;
-}
-
 /** The schema of the sampled tokens of an answer. */
-export const chatLogprobsSchema: z.ZodType<readonly ChatLogprob[]> = z.array(
+export const chatLogprobsSchema = z.array(
   z.object({ token: z.string(), logprob: logprobSchema, id: countSchema.optional() }),
 );
 
@@ -90,7 +83,7 @@ function visibleText({ message: { content, tool_calls } }: Choice): string {
 }
 
 /** Converts a sampled token of the chat protocol. */
-export function chatLogprob({ token, logprob, id }: ChatLogprob): TokenLogprob {
+export function chatLogprob({ token, logprob, id }: z.output<typeof chatLogprobsSchema>[number]): TokenLogprob {
   return { text: token, logprob: Math.min(0, logprob), ...(id === undefined ? {} : { id }) };
 }
 

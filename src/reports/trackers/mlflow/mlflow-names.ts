@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../../../contract/json.ts";
+import { flattened } from "../../../core/text/flattened.ts";
 
 /** One parameter of an MLflow run. */
 export interface MlflowParameter {
@@ -20,16 +21,12 @@ export function mlflowName(name: string): string {
 /** Returns a config as parameters: one key per leaf, such as `training.learningRate`. Lists are JSON. */
 export function mlflowParameters(config: Json): MlflowParameter[] {
   const found = new Map<string, string>();
-  const visit = (value: Json, path: string): void => {
-    if (isJsonObject(value)) {
-      for (const [key, child] of Object.entries(value)) visit(child, path === "" ? key : `${path}.${key}`);
-      return;
-    }
+  for (const [path, value] of flattened(isJsonObject(config) ? config : { config })) {
+    // An empty mapping has no parameters.
+    if (isJsonObject(value)) continue;
+    const key = mlflowName(path);
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    // If two names become equal, the first is kept, because a parameter cannot be changed.
-    const key = mlflowName(path === "" ? "config" : path);
     if (!found.has(key)) found.set(key, text.slice(0, valueLength));
-  };
-  visit(config, "");
+  }
   return [...found].map(([key, value]) => ({ key, value }));
 }

@@ -2,10 +2,10 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Json } from "../../../contract/json.ts";
 import { formatCount } from "../../../core/text/format.ts";
+import { settingDifferences } from "../../../core/text/setting-differences.ts";
 import type { LineChart } from "../../training/chart.ts";
 import type { TrainingView, ViewSource } from "../view-source.ts";
 import { ChartSections, SmoothingField } from "./chart-sections.tsx";
-import { configDifferences } from "./config-differences.ts";
 import { type OverlaidChart, overlaidCharts } from "./overlaid-charts.ts";
 import { Problem, Status, Text } from "./parts.tsx";
 import { type Route, routeHash, runHash } from "./route.ts";
@@ -81,7 +81,7 @@ function RunTable(props: {
   readonly route: Extract<Route, { page: "overlay" }>;
 }): JSX.Element {
   const { runs, names, route } = props;
-  const differences = configDifferences(runs.map(({ config }) => config)).filter(
+  const differences = settingDifferences(runs.map(({ config }) => config)).filter(
     ({ setting }) => setting !== "output" && setting !== "algorithm.id",
   );
   const labels = [...new Set(runs.flatMap(({ tiles }) => tiles.map(({ label }) => label)))];
