@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentEpisode } from "../../../src/contract/episode.ts";
+import { settingDifferences } from "../../../src/core/text/setting-differences.ts";
 import type { ChartSeries, LineChart } from "../../../src/reports/training/chart.ts";
 import { differenceText, metricText } from "../../../src/reports/training/metric-text.ts";
 import { promptNames } from "../../../src/reports/viewer/episode-text.ts";
 import { chartValues } from "../../../src/reports/viewer/page/chart-values.ts";
-import { settingDifferences } from "../../../src/core/text/setting-differences.ts";
 import { messageSegments, tokensWithin } from "../../../src/reports/viewer/page/message-segments.ts";
 import { overlaidCharts } from "../../../src/reports/viewer/page/overlaid-charts.ts";
 import { matchesWords, nextOrder, runOrders } from "../../../src/reports/viewer/page/run-columns.ts";
