@@ -4,7 +4,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
@@ -18,7 +18,7 @@ import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
 import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
-import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
+import { type BugFixOptions, bugFixOptionsSchema } from "./bug-fix-options.ts";
 import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
 import { bugFixReward } from "./bug-fix-reward.ts";
 import { type BugFixTask, humanEvalTask, mbppTask } from "./bug-fix-task.ts";
@@ -44,7 +44,7 @@ export function bugFixEnvironment(
   options: Partial<BugFixOptions> = {},
   resources: EnvironmentResources<"expert"> = {},
 ): EnvironmentDefinition<BugFixTask> {
-  const parsed = parseBugFixOptions(options);
+  const parsed = parseEnvironmentOptions("bug-fix", bugFixOptionsSchema, options);
   const expert = requiredExpert("bug-fix", parsed, resources.policies?.expert);
   const { dataset, finder, maxTurns, mutations, shareTests } = parsed;
   const limits = processorTime(parsed.cpuSeconds);

@@ -1,18 +1,16 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
 import { codeTurnShape } from "../shared/code-turns/turn-options.ts";
+import { optionalText } from "../shared/rows/row-file.ts";
 
 /** The options of the class-completion environment. The schema describes each one. */
 export type ClassCompletionOptions = Readonly<z.output<typeof classCompletionOptionsSchema>>;
 
 /** The schema of the class-completion environment's options, for the registry. */
 export const classCompletionOptionsSchema = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("ClassEval's file, or a file in the same form (.jsonl, .jsonl.gz, .json). Defaults to the hub data set."),
+  path: optionalText(
+    "ClassEval's file, or a file in the same form (.jsonl, .jsonl.gz, .json). Defaults to the hub data set.",
+  ),
   agents: z.int().min(1).max(8).default(1).describe("The number of agents that share a class's methods."),
   split: z
     .enum(["round-robin", "shuffled", "parameters"])
@@ -27,8 +25,3 @@ export const classCompletionOptionsSchema = z.strictObject({
   ...codeTurnShape,
   ...rewardEveryTurnShape,
 });
-
-/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
-export function parseClassCompletionOptions(options: Partial<ClassCompletionOptions>): ClassCompletionOptions {
-  return parseEnvironmentOptions("class-completion", classCompletionOptionsSchema, options);
-}

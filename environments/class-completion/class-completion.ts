@@ -5,7 +5,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
@@ -25,11 +25,7 @@ import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
 import { showAll } from "../shared/code-turns/visible-tests.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
-import {
-  type ClassCompletionOptions,
-  classCompletionOptionsSchema,
-  parseClassCompletionOptions,
-} from "./class-completion-options.ts";
+import { type ClassCompletionOptions, classCompletionOptionsSchema } from "./class-completion-options.ts";
 import { classFeedback, unreadableFeedback } from "./class-feedback.ts";
 import { classPrompt, classRevisionAsk } from "./class-prompt.ts";
 import { classReward, classRewardRanges } from "./class-reward.ts";
@@ -50,7 +46,7 @@ export function classCompletionEnvironment(
   options: Partial<ClassCompletionOptions> = {},
   resources: EnvironmentResources<"expert"> = {},
 ): EnvironmentDefinition<ClassTask> {
-  const parsed = parseClassCompletionOptions(options);
+  const parsed = parseEnvironmentOptions("class-completion", classCompletionOptionsSchema, options);
   const expert = requiredExpert("class-completion", parsed, resources.policies?.expert);
   const { maxTurns, rewardEveryTurn, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);

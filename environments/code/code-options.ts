@@ -3,6 +3,7 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { rewardEveryTurnShape } from "../shared/code-turns/reward-every-turn.ts";
 import { codeTurnShape, pythonSandboxes } from "../shared/code-turns/turn-options.ts";
+import { optionalText } from "../shared/rows/row-file.ts";
 
 /** The benchmarks with a reader, and `jsonl` for custom problems. */
 const codeDatasets = [
@@ -21,13 +22,9 @@ export type CodeOptions = Readonly<z.output<typeof codeOptionsSchema>>;
 /** The schema of the code environment's options, for the registry. */
 export const codeOptionsSchema = z.strictObject({
   dataset: z.enum(codeDatasets).default("humaneval").describe("The benchmark, or jsonl for your own problems."),
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "The benchmark's file, or a file in the same form (.jsonl, .jsonl.gz, .json). Defaults to the hub data set.",
-    ),
+  path: optionalText(
+    "The benchmark's file, or a file in the same form (.jsonl, .jsonl.gz, .json). Defaults to the hub data set.",
+  ),
   language: z
     .enum(["python", "javascript", "typescript"])
     .default("python")

@@ -5,7 +5,7 @@ import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/e
 import { loadTasks } from "../../src/core/environment/task-source.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
-import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.ts";
+import { anySplitOfOneFile, loadRows, optionalText, rowSplits } from "../shared/rows/row-file.ts";
 import { ConversationEnvironment } from "./conversation-environment.ts";
 import {
   answerPositions,
@@ -18,13 +18,9 @@ import {
 export type ConversationsOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "The chat file (JSONL or Parquet, used for all splits), a folder with one file per split, or a hub data set.",
-    ),
+  path: optionalText(
+    "The chat file (JSONL or Parquet, used for all splits), a folder with one file per split, or a hub data set.",
+  ),
   minReward: z.number().optional().describe("Selects conversations with at least this reward."),
   maxReward: z.number().optional().describe("Selects conversations with at most this reward."),
   agent: z.string().min(1).optional().describe("Selects conversations of this agent, if the file has several agents."),

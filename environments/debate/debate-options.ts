@@ -1,19 +1,15 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
+import { optionalText } from "../shared/rows/row-file.ts";
 
 /** The options of the debate environment. The schema describes each one. */
 export type DebateOptions = Readonly<z.output<typeof debateOptionsSchema>>;
 
 /** The schema of the debate environment's options, for the registry. */
 export const debateOptionsSchema = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "Your own topics: a folder with one file per split, one file for all splits, or a path that contains {split}.",
-    ),
+  path: optionalText(
+    "Your own topics: a folder with one file per split, one file for all splits, or a path that contains {split}.",
+  ),
   debaters: z.int().min(2).max(6).default(2).describe("The number of debaters. They alternate between the two sides."),
   rounds: z.int().min(1).max(10).default(2).describe("The number of arguments of each debater."),
   order: z
@@ -43,8 +39,3 @@ export const debateOptionsSchema = z.strictObject({
   minWords: z.int().min(1).max(1000).default(40).describe("The minimum length of an argument, in words."),
   maxWords: z.int().min(1).max(5000).default(180).describe("The maximum length of an argument, in words."),
 });
-
-/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
-export function parseDebateOptions(options: Partial<DebateOptions>): DebateOptions {
-  return parseEnvironmentOptions("debate", debateOptionsSchema, options);
-}

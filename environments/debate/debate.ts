@@ -3,10 +3,10 @@ import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
-import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { Random } from "../../src/core/random/random.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
-import { type DebateOptions, debateOptionsSchema, parseDebateOptions } from "./debate-options.ts";
+import { type DebateOptions, debateOptionsSchema } from "./debate-options.ts";
 import { debaterPrompt, nextPrompt } from "./debate-prompt.ts";
 import type { DebateResources } from "./debate-resources.ts";
 import { debateRange, debateRewards } from "./debate-reward.ts";
@@ -38,7 +38,7 @@ export function debateEnvironment(
   options: Partial<DebateOptions> = {},
   resources: DebateResources = {},
 ): EnvironmentDefinition<DebateTopic> {
-  const parsed = parseDebateOptions(options);
+  const parsed = parseEnvironmentOptions("debate", debateOptionsSchema, options);
   const { rounds, order } = parsed;
   const judge = checkedJudge(parsed, resources.policies?.judge);
   const rubric = resources.rubric ?? defaultRubric;

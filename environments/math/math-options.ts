@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { arithmeticOperations } from "./arithmetic.ts";
 import { mathEpisodeOptions } from "./math-episode.ts";
 import { difficulties } from "./math-problem.ts";
@@ -47,11 +46,6 @@ export const mathOptionsSchema = z.strictObject({
     .optional()
     .describe("The maximum number of tasks per split. By default, train is unbounded and test has 500 tasks."),
 });
-
-/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
-export function parseMathOptions(options: unknown): MathOptions {
-  return parseEnvironmentOptions("math", mathOptionsSchema, options);
-}
 
 function wholeNumbers(minimum: number, maximum: number): z.ZodType<number | [number, number]> {
   const number = z.int().min(minimum).max(maximum);

@@ -1,12 +1,12 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { Random } from "../../src/core/random/random.ts";
 import type { AnswerChecker } from "./answer-checker.ts";
 import { arithmeticGenerator } from "./arithmetic.ts";
 import { equationGenerator } from "./equations.ts";
 import { mathEpisode } from "./math-episode.ts";
-import { type MathOptions, mathOptionsSchema, parseMathOptions, rangeOf } from "./math-options.ts";
+import { type MathOptions, mathOptionsSchema, rangeOf } from "./math-options.ts";
 import type { MathProblem, MathTask, ProblemGenerator } from "./math-problem.ts";
 import { mathTaskset } from "./math-taskset.ts";
 import { multiStepGenerator } from "./multi-step.ts";
@@ -19,7 +19,11 @@ const description = "Generated math problems with one exact answer: arithmetic, 
  * `train` and `test` never share a problem. Throws `config.invalid` for invalid options.
  */
 export function mathEnvironment(options: Partial<MathOptions> = {}): EnvironmentDefinition<MathTask> {
-  const { answerOnly, maxTurns, formatReward, seed, limit, ...rest } = parseMathOptions(options);
+  const { answerOnly, maxTurns, formatReward, seed, limit, ...rest } = parseEnvironmentOptions(
+    "math",
+    mathOptionsSchema,
+    options,
+  );
   const generate = problemGenerator(rest);
   const { definition } = mathEpisode({ answerOnly, maxTurns, formatReward });
   return defineEnvironment<MathTask, undefined, AnswerChecker>({

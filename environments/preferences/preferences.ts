@@ -5,18 +5,16 @@ import { defineEnvironment } from "../../src/core/environment/define-environment
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { haveSameContent } from "../conversations/chat-message.ts";
-import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.ts";
+import { anySplitOfOneFile, loadRows, optionalText, rowSplits } from "../shared/rows/row-file.ts";
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
 
 /** The options of the preferences environment. The schema describes each one. */
 export type PreferencesOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("The file (JSONL or Parquet, used for all splits), a folder with one file per split, or a hub data set."),
+  path: optionalText(
+    "The file (JSONL or Parquet, used for all splits), a folder with one file per split, or a hub data set.",
+  ),
   swapped: z.boolean().default(false).describe("Prefers the rejected answers instead, as a control in an experiment."),
 });
 

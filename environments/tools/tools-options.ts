@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { toolProtocols } from "../../src/core/tools/tool-message.ts";
+import { optionalText } from "../shared/rows/row-file.ts";
 import { mcpServerSchema } from "./mcp-options.ts";
 
 /** The built-in sets of tools. */
@@ -31,11 +31,7 @@ export const toolsOptionsSchema = z.strictObject({
     .readonly()
     .default([])
     .describe("MCP servers whose tools the model may call, in addition to the option tools."),
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Your own tasks instead of generated ones: a JSONL file of {question, answer, tools?}."),
+  path: optionalText("Your own tasks instead of generated ones: a JSONL file of {question, answer, tools?}."),
   engine: z
     .enum(searchEngines)
     .default("offline")
@@ -74,8 +70,3 @@ export const toolsOptionsSchema = z.strictObject({
     .optional()
     .describe("The maximum number of tasks per split. By default, train is unbounded and test has 200 tasks."),
 });
-
-/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
-export function parseToolsOptions(options: unknown): ToolsOptions {
-  return parseEnvironmentOptions("tools", toolsOptionsSchema, options);
-}

@@ -2,13 +2,13 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { extractTag } from "../../src/core/parsers/extract-tag.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { sameAnswer } from "./same-answer.ts";
 import type { SearchEngine } from "./search-tool.ts";
 import { createToolBox, type OpenTools } from "./tool-box.ts";
-import { parseToolsOptions, type ToolsOptions, toolsOptionsSchema } from "./tools-options.ts";
+import { type ToolsOptions, toolsOptionsSchema } from "./tools-options.ts";
 import { toolsReward } from "./tools-reward.ts";
 import type { ToolsState } from "./tools-state.ts";
 import type { ToolsTask } from "./tools-task.ts";
@@ -34,7 +34,7 @@ export function toolsEnvironment(
   options: Partial<ToolsOptions> = {},
   resources: ToolsResources = {},
 ): EnvironmentDefinition<ToolsTask> {
-  const parsed = parseToolsOptions(options);
+  const parsed = parseEnvironmentOptions("tools", toolsOptionsSchema, options);
   const { path, protocol, maxTurns } = parsed;
   const { tools, open, names } = createToolBox(parsed, resources);
   const hasServers = parsed.mcp.length > 0;

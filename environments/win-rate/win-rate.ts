@@ -9,7 +9,7 @@ import type { EnvironmentResources } from "../../src/core/environment/environmen
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
-import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
+import { anySplitOfOneFile, optionalText } from "../shared/rows/row-file.ts";
 import { judgeBothOrders, type PairVerdict } from "./pair-judge.ts";
 import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.ts";
 
@@ -17,11 +17,7 @@ import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.t
 export type WinRateOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("A file of questions, one JSON object per line with turns, category and reference."),
+  path: optionalText("A file of questions, one JSON object per line with turns, category and reference."),
   dataset: z.string().default("HuggingFaceH4/mt_bench_prompts").describe("The hub data set, used if no path is given."),
   judgeSeconds: z
     .number()

@@ -4,7 +4,7 @@ import { defineParallelEnvironment } from "../../src/core/environment/define-par
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
-import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
+import { anySplitOfOneFile, loadRowsOrDataset, optionalText, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import abstracts from "./abstracts.json" with { type: "json" };
 import posts from "./posts.json" with { type: "json" };
 import summaries from "./summaries.json" with { type: "json" };
@@ -29,11 +29,7 @@ const schema = z.strictObject({
     .default("default")
     .describe("The reward preset. comlrl does not compare the texts with the source."),
   path: rowOptions.path,
-  dataset: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("A hub data set, used if no path is given. Defaults to the built-in texts."),
+  dataset: optionalText("A hub data set, used if no path is given. Defaults to the built-in texts."),
   revision: rowOptions.revision,
   field: z.string().min(1).optional().describe("The field of a row that contains the text."),
 });

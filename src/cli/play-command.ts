@@ -1,10 +1,11 @@
-import type { EnvironmentDefinition, EnvironmentFactory, StepResult } from "../contract/environment.ts";
+import type { EnvironmentDefinition, StepResult } from "../contract/environment.ts";
 import { fromErrorData, LyceumError, unknownNameError } from "../contract/errors/index.ts";
 import type { ActResult, Policy } from "../contract/policy.ts";
 import { addRewards, type Reward } from "../contract/reward.ts";
-import { createInstance, splitTasks } from "../core/environment/checked-environment.ts";
+import { splitTasks } from "../core/environment/checked-environment.ts";
 import { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
 import { rolloutEpisode } from "../core/rollout/rollout-episode.ts";
+import { type WrappedEpisode, wrapEnvironment } from "../core/wrappers/wrap-environment.ts";
 import { wrapText } from "../reports/training/terminal-text.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { CommandContext } from "./commands.ts";
@@ -137,22 +138,17 @@ function rounded(value: number): number {
 }
 
 /** Wraps an environment so that it reports the result of each step. */
-function withStepResults(environment: EnvironmentDefinition, onStep: (result: StepResult) => void): EnvironmentFactory {
-  return {
-    ...environment,
-    create: async () => {
-      const instance = await createInstance(environment);
-      return {
-        specificationVersion: instance.specificationVersion,
-        spec: instance.spec,
-        reset: (options) => instance.reset(options),
-        step: async (actions, options) => {
-          const result = await instance.step(actions, options);
-          onStep(result);
-          return result;
-        },
-        close: () => instance.close(),
-      };
+function withStepResults(
+  environment: EnvironmentDefinition,
+  onStep: (result: StepResult) => void,
+): EnvironmentDefinition {
+  const episode: WrappedEpisode = {
+    step: async (actions, inner) => {
+      const result = await inner(actions);
+      onStep(result);
+      return result;
     },
+    copy: () => episode,
   };
+  return wrapEnvironment(environment, { start: () => episode });
 }

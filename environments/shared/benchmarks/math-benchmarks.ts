@@ -39,7 +39,6 @@ export const gsm8kBenchmark: Benchmark = defineBenchmark({
 /** Adds the components `strict-match` and `flexible-extract`, which do not change the reward. */
 function withHarnessMatches(environment: EnvironmentDefinition<MathTask>): EnvironmentDefinition<MathTask> {
   const episode = (gold: string): WrappedEpisode => ({
-    begin: (observations) => observations,
     step: async (actions, inner) => {
       const result = await inner(actions);
       const agents = mapStepRewards(result.agents, (reward, agent) => {

@@ -9,16 +9,14 @@ import { loadTaskset } from "../../../src/core/taskset/load-taskset.ts";
 import type { RowSchema } from "../../../src/core/taskset/row-schema.ts";
 import { formatSplit, parseSplit } from "../../../src/core/taskset/split.ts";
 
+/** Returns the schema of an option that is a text or absent, such as a path. */
+export function optionalText(description: string) {
+  return z.string().min(1).optional().describe(description);
+}
+
 /** The options of environments whose tasks are the rows of files or of a hub data set. */
-export const rowOptions: {
-  readonly path: z.ZodOptional<z.ZodString>;
-  readonly revision: z.ZodOptional<z.ZodString>;
-} = {
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("A folder with one file per split, one file for all splits, or a path that contains {split}."),
+export const rowOptions = {
+  path: optionalText("A folder with one file per split, one file for all splits, or a path that contains {split}."),
   revision: z
     .string()
     .optional()

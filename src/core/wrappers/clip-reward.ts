@@ -26,7 +26,6 @@ export function clipReward<Task>(
   }
   const clip = (value: number): number => Math.min(maximum, Math.max(minimum, value));
   const episode = (totals: Map<AgentId, number>): WrappedEpisode => ({
-    begin: (observations) => observations,
     step: async (actions, inner) => {
       const result = await inner(actions);
       const agents = mapStepRewards(result.agents, (reward, agent) => {

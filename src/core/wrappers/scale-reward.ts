@@ -28,7 +28,6 @@ export function scaleReward<Task>(
           Object.fromEntries(Object.entries(reward.components).map(([name, part]) => [name, times(part, factor)])),
         );
   const episode: WrappedEpisode = {
-    begin: (observations) => observations,
     step: async (actions, inner) => {
       const result = await inner(actions);
       return { ...result, agents: mapStepRewards(result.agents, scale) };

@@ -36,7 +36,6 @@ function limitedEpisode(options: {
   const { agents, limit, over } = options;
   let { turn } = options;
   return {
-    begin: (observations) => observations,
     step: async (actions, inner) => {
       const result = await inner(actions);
       turn += 1;

@@ -45,10 +45,6 @@ class BudgetedEpisode implements WrappedEpisode {
     this.#turn = budget.turn;
   }
 
-  begin(observations: Observations): Observations {
-    return observations;
-  }
-
   copy(): WrappedEpisode {
     return new BudgetedEpisode({ ...this.#budget, turn: this.#turn, made: this.#made, over: this.#over });
   }

@@ -8,8 +8,8 @@ export type Actions = Readonly<Record<AgentId, Action>>;
 
 /** The behaviour of a wrapper in one episode. */
 export interface WrappedEpisode {
-  /** Returns the first observations for the agents. */
-  begin(observations: Observations): Observations | Promise<Observations>;
+  /** Returns the first observations for the agents. Without it, they are those of the inner environment. */
+  begin?(observations: Observations): Observations | Promise<Observations>;
   /**
    * Takes one step. `inner` takes a step of the inner environment. The episode is over if there are no observations.
    */

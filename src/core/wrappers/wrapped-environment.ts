@@ -36,7 +36,7 @@ export class WrappedEnvironment<Task> implements Environment<Task> {
     await this.#leave();
     const observations = await this.#inner.reset(options);
     const episode = this.#start({ task: options.task, seed: options.seed });
-    const shown = await episode.begin(observations);
+    const shown = (await episode.begin?.(observations)) ?? observations;
     this.#episode = episode;
     return shown;
   }
