@@ -17,6 +17,7 @@ const notQuick = [
   "gsm8k-extraction",
   "math-verify",
   "openenv-clients",
+  "ors-clients",
   "real-checkpoint",
   "remote-environments",
   "served-model",

@@ -34,7 +34,7 @@ export function addServeCommand(program: Command, commands: Pick<Commands, "serv
   program
     .command("serve")
     .summary("serve environments to trainers in any language")
-    .description("serve environments by OpenEnv's protocol (WebSocket and HTTP), and by gRPC if a port is given")
+    .description("serve environments by the protocols of OpenEnv and ORS, and by gRPC if a port is given")
     .requiredOption("-e, --environments <names>", "names, files or packages, separated by commas", (text) =>
       text.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
     )

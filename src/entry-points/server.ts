@@ -28,6 +28,7 @@ export type {
   ServedTask,
 } from "../server/session/environment-runner.ts";
 export { localRunner, type NamedDefinition } from "../server/session/local-runner.ts";
+export type { AnswersToScore } from "../server/session/score-answers.ts";
 export type {
   EnvironmentSession,
   SessionEpisode,

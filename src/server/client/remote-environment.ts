@@ -23,7 +23,7 @@ const pageLength = 256;
  * its own there. A server that stops and restarts delays calls by up to `reconnectMs`.
  *
  * Throws `environment.unavailable` if the server cannot be reached within `connectMs`, `server.unauthorized` for a
- * wrong token, and `config.invalid` for a wrong address or option and for an
+ * wrong token, and `config.invalid` for a wrong address or option, for a server that speaks only ORS, and for an
  * environment that rewards whole groups.
  */
 export async function remoteEnvironment(

@@ -23,6 +23,16 @@ export function answerError(shown: string, problem: string, cause?: unknown): Ly
   });
 }
 
+/** The error for a server of a protocol that Lyceum serves but does not play. */
+export function otherProtocolError(shown: string, protocol: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The server ${shown} speaks ${protocol}, and remoteEnvironment does not.`,
+    hint: "Use a server of OpenEnv's protocol or of Lyceum's gRPC services. lyceum serve offers both.",
+    data: { address: shown, protocol },
+  });
+}
+
 /** The error for a call without an answer in time. The session is closed, so that a late answer reaches no one. */
 export function callTimeoutError(
   shown: string,

@@ -8,6 +8,7 @@ import {
 } from "../openenv/environment-routes.ts";
 import { openApiDocument } from "../openenv/openapi.ts";
 import { addTaskRoutes } from "../openenv/task-routes.ts";
+import { addOrsRoutes, addOrsSessions } from "../ors/ors-routes.ts";
 import type { SessionHost } from "../session/session-host.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
@@ -50,12 +51,16 @@ export function environmentApp(options: {
   app.get("/metrics", async (context) => context.text(await metrics.text()));
   app.get("/openapi.json", (context) => context.json(openApiDocument({ version, names })));
   app.get("/list_environments", (context) => context.json(names));
+  const ors = addOrsSessions(app, { host, version });
   for (const endpoint of endpoints.values()) {
     const { environment } = endpoint;
     const prefix = `/${encodeURIComponent(environment.name)}`;
-    if (endpoint === first) addEnvironmentRoutes(app, { endpoint, prefix: "" });
-    addEnvironmentRoutes(app, { endpoint, prefix });
-    for (const base of ["", prefix]) addTaskRoutes(app, { host, environment, prefix: base });
+    for (const base of endpoint === first ? ["", prefix] : [prefix]) {
+      addEnvironmentRoutes(app, { endpoint, prefix: base });
+      addOrsRoutes(app, { endpoint: ors, environment, prefix: base });
+      addTaskRoutes(app, { host, environment, base });
+    }
+    addTaskRoutes(app, { host, environment, base: `${prefix}${prefix}` });
     app.get(`${prefix}/health`, (context) => context.json({ status: "healthy" }));
     app.get(`${prefix}/openapi.json`, (context) =>
       context.json(openApiDocument({ version, names: [environment.name] })),

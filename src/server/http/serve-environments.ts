@@ -21,7 +21,7 @@ export interface EnvironmentServerOptions {
   readonly port?: number;
   /** The address to listen on. `127.0.0.1` by default, which only programs on this machine reach. */
   readonly hostname?: string;
-  /** The token that clients send as `Authorization: Bearer`. Without it, every client that reaches the port is served. */
+  /** The token that clients send as `Authorization: Bearer` or `X-API-Key`. Without it, every client that reaches the port is served. */
   readonly token?: string;
   /** The certificate and its key in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -44,7 +44,7 @@ export interface EnvironmentServer extends AsyncDisposable {
 
 /**
  * Serves environments by OpenEnv's protocol (version 0.10): a WebSocket for each episode at `/ws`, the HTTP routes, the
- * Task API and tools by MCP, and `/health`, `/ready` and `/metrics`. The first environment is at the root, and each one
+ * Task API and tools by MCP. Also serves them by the Open Reward Standard (ORS), and has `/health`, `/ready` and `/metrics`. The first environment is at the root, and each one
  * is under its name. Throws `config.invalid` if the port is in use, and for an address that other machines reach
  * without a token.
  *
@@ -74,7 +74,7 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
       return 403;
     }
     if (path === "/health" || path === "/ready" || token === undefined) return undefined;
-    if (sameSecret(token, bearerToken(request.headers.authorization))) return undefined;
+    if (sameSecret(token, tokenOf(request))) return undefined;
     metrics.refused("token");
     return 401;
   };
@@ -119,6 +119,12 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Returns the token of a request: as `Authorization: Bearer`, or as `X-API-Key`, as ORS's client sends it. */
+function tokenOf({ headers }: IncomingMessage): string {
+  const key = headers["x-api-key"];
+  return bearerToken(headers.authorization) || (typeof key === "string" ? key : "");
 }
 
 const refusalText = {

@@ -12,17 +12,19 @@ const bySplit = z.object({ split: z.string() });
 const byIndex = z.object({ split: z.string(), index: z.int() });
 const byRange = z.object({ split: z.string(), start: z.int().min(0).nullish(), stop: z.int().min(0).nullish() });
 
-/** Adds OpenEnv's Task API for one environment under `prefix`. A task is its split, index, id and hash, not its content. */
+/**
+ * Adds the routes for the tasks of one environment under `base`: OpenEnv's Task API, which is also that of ORS. A task is
+ * its split, index, id and hash, not its content.
+ */
 export function addTaskRoutes(
   app: Hono,
   {
     host,
     environment,
-    prefix,
-  }: { readonly host: SessionHost; readonly environment: ServedEnvironment; readonly prefix: string },
+    base,
+  }: { readonly host: SessionHost; readonly environment: ServedEnvironment; readonly base: string },
 ): void {
   const { name, splits } = environment;
-  const base = `${prefix}/${name}`;
   const range = async (split: string, start: number, stop: number): Promise<readonly unknown[]> => {
     const { length } = splitOf(splits, split);
     const end = Math.min(stop, length === "unbounded" ? start + maxTasks : length, start + maxTasks);
@@ -42,11 +44,11 @@ export function addTaskRoutes(
     const { split, index } = checked(byIndex, await context.req.json(), "request");
     const { length } = splitOf(splits, split);
     if (index < 0 || (length !== "unbounded" && index >= length)) throw noTask(split, index);
-    return context.json({ task: (await range(split, index, index + 1))[0] });
+    return context.json({ task: (await range(split, index, index + 1))[0], env_name: name });
   });
   app.post(`${base}/task_range`, async (context) => {
     const { split, start, stop } = checked(byRange, await context.req.json(), "request");
-    return context.json({ tasks: await range(split, start ?? 0, stop ?? Infinity) });
+    return context.json({ tasks: await range(split, start ?? 0, stop ?? Infinity), env_name: name });
   });
 }
 

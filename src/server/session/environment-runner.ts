@@ -1,5 +1,7 @@
 import type { EnvironmentSpec } from "../../contract/environment.ts";
 import type { Json } from "../../contract/json.ts";
+import type { Reward } from "../../contract/reward.ts";
+import type { AnswersToScore } from "./score-answers.ts";
 import type { EnvironmentSession } from "./session.ts";
 
 /** An environment as a server describes it to its clients. */
@@ -47,6 +49,11 @@ export interface EnvironmentRunner extends AsyncDisposable {
     readonly stop: number;
     readonly signal?: AbortSignal;
   }): Promise<readonly ServedTask[]>;
+  /**
+   * Scores the answers of a group of episodes by the environment's `scoreGroup`. Returns a reward for each. Throws
+   * `data.out-of-range` for an unknown task.
+   */
+  scoreGroup(options: AnswersToScore & { readonly environment: string }): Promise<readonly Reward[]>;
   /** Returns figures of the runner for the server's metrics, such as the number of workers. */
   statistics?(): Readonly<Record<string, Json>>;
   /** Closes all sessions. A second call has no effect. */

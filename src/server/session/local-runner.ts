@@ -2,6 +2,7 @@ import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { definitionSession } from "./definition-session.ts";
 import type { EnvironmentRunner, ServedEnvironment, ServedSplit } from "./environment-runner.ts";
+import { scoreAnswers } from "./score-answers.ts";
 import type { EnvironmentSession } from "./session.ts";
 
 /** An environment with the name under which it is served. */
@@ -54,6 +55,7 @@ export async function localRunner(named: readonly NamedDefinition[]): Promise<En
         }),
       );
     },
+    scoreGroup: async ({ environment, ...group }) => scoreAnswers(definitionOf(environment), group),
     close,
     [Symbol.asyncDispose]: close,
   };

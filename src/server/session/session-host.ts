@@ -15,6 +15,8 @@ export interface SessionLimits {
 export interface HostedSession extends EnvironmentSession {
   readonly id: string;
   readonly environment: string;
+  /** Counts as a call: the session does not expire for its idle time. */
+  touch(): void;
 }
 
 /** The sessions of a server, for all of its protocols. */
@@ -24,10 +26,19 @@ export interface SessionHost extends AsyncDisposable {
   readonly activeSessions: number;
   /** True until the host drains or closes. It then opens no more sessions. */
   readonly isOpen: boolean;
-  /** Opens a session. Throws `server.capacity` if there are `maxSessions`, and `server.closed` while draining. */
-  open(options: { readonly environment: string; readonly signal?: AbortSignal }): Promise<HostedSession>;
+  /**
+   * Opens a session. `id` is a random one by default. Throws `server.capacity` if there are `maxSessions`,
+   * `server.closed` while draining, and `server.invalid-request` if another session has the id.
+   */
+  open(options: {
+    readonly environment: string;
+    readonly id?: string;
+    readonly signal?: AbortSignal;
+  }): Promise<HostedSession>;
   /** Returns an open session. Throws `server.unknown-session`. */
   get(id: string): HostedSession;
+  /** Returns an open session. Returns undefined if there is none. */
+  find(id: string): HostedSession | undefined;
   /** Refuses new sessions, and resolves when the last open one has closed. Rejects if the signal aborts before. */
   drain(options?: { readonly signal?: AbortSignal }): Promise<void>;
   /** Closes all sessions and the runner. */
@@ -38,12 +49,13 @@ export interface SessionHost extends AsyncDisposable {
 export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimits = {}): SessionHost {
   const { maxSessions = 256, idleMs = 15 * 60_000 } = limits;
   const sessions = new Map<string, HostedSession & { readonly idleSince: () => number }>();
-  let opening = 0;
+  /** The ids of the sessions that open. */
+  const opening = new Set<string>();
   let draining = false;
   let drained: (() => void)[] = [];
   let closed: Promise<void> | undefined;
 
-  const active = (): number => sessions.size + opening;
+  const active = (): number => sessions.size + opening.size;
   const settleDrain = (): void => {
     if (active() > 0) return;
     for (const resolve of drained) resolve();
@@ -58,21 +70,21 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
   );
   expiry.unref();
 
-  const open: SessionHost["open"] = async ({ environment, signal }) => {
+  const open: SessionHost["open"] = async ({ environment, id = randomUUID(), signal }) => {
     if (draining || closed !== undefined) throw closedError();
     if (active() >= maxSessions) throw capacityError(active(), maxSessions);
-    opening += 1;
+    if (opening.has(id) || sessions.has(id)) throw knownSession();
+    opening.add(id);
     try {
       const session = await runner.open({ environment, signal });
-      return register({ environment, session });
+      return register({ id, environment, session });
     } finally {
-      opening -= 1;
+      opening.delete(id);
       settleDrain();
     }
   };
 
-  const register = ({ environment, session }: { environment: string; session: EnvironmentSession }): HostedSession => {
-    const id = randomUUID();
+  const register = ({ id, environment, session }: Registered): HostedSession => {
     let running = 0;
     let lastCall = performance.now();
     const timed = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -103,6 +115,9 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
       reset: (options) => timed(() => session.reset(options)),
       step: (options) => timed(() => session.step(options)),
       state: () => timed(() => session.state()),
+      touch: () => {
+        lastCall = performance.now();
+      },
       close,
       [Symbol.asyncDispose]: close,
     } satisfies HostedSession & { idleSince: () => number };
@@ -129,6 +144,7 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
     },
     open,
     get: (id) => sessions.get(id) ?? raise(unknownSession()),
+    find: (id) => sessions.get(id),
     drain: ({ signal } = {}) => {
       draining = true;
       return new Promise((resolve, reject) => {
@@ -142,6 +158,13 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
   };
 }
 
+/** What a host registers when a session has opened. */
+interface Registered {
+  readonly id: string;
+  readonly environment: string;
+  readonly session: EnvironmentSession;
+}
+
 function raise(error: LyceumError): never {
   throw error;
 }
@@ -152,6 +175,14 @@ function capacityError(active: number, maximum: number): LyceumError {
     message: `The server is at capacity: ${active} of ${maximum} sessions are active.`,
     hint: "Wait until a session closes, or start the server with a greater --max-sessions.",
     data: { activeSessions: active, maxSessions: maximum },
+  });
+}
+
+function knownSession(): LyceumError {
+  return new LyceumError({
+    code: "server.invalid-request",
+    message: "Another session has this id.",
+    hint: "Choose another id, or close that session first.",
   });
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorData } from "../../contract/errors/index.ts";
+import type { Reward } from "../../contract/reward.ts";
 import type { EnvironmentRunner, ServedEnvironment, ServedTask } from "./environment-runner.ts";
 import type { SessionEpisode, SessionReset, SessionState, SessionStep, SessionStepResult } from "./session.ts";
 
@@ -21,6 +22,7 @@ export interface WorkerCalls {
   state(argument: { readonly session: number }): SessionState;
   close(argument: { readonly session: number }): void;
   tasks(argument: Omit<Parameters<EnvironmentRunner["tasks"]>[0], "signal">): readonly ServedTask[];
+  scoreGroup(argument: Omit<Parameters<EnvironmentRunner["scoreGroup"]>[0], "signal">): readonly Reward[];
   /** Closes the sessions and the environments. The last call. */
   end(argument: undefined): void;
 }

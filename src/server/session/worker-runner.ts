@@ -77,6 +77,8 @@ export async function workerRunner(options: WorkerRunnerOptions): Promise<Enviro
     open: ({ environment, signal }) =>
       pool.withWorker((worker) => workerSession({ worker, environment, signal }), signal),
     tasks: ({ signal, ...range }) => pool.withWorker((worker) => worker.call("tasks", range, { signal }), signal),
+    scoreGroup: ({ signal, ...group }) =>
+      pool.withWorker((worker) => worker.call("scoreGroup", group, { signal }), signal),
     statistics: () => ({ workers, readyWorkers: pool.ready, replacedWorkers: pool.replaced }),
     close,
     [Symbol.asyncDispose]: close,

@@ -53,6 +53,7 @@ const calls: ThreadCalls = {
     await closing?.close();
   },
   tasks: async (options, signal) => runner!.tasks({ ...options, signal }),
+  scoreGroup: async (options, signal) => runner!.scoreGroup({ ...options, signal }),
   end: async () => {
     await runner?.close();
     await opened?.close?.();

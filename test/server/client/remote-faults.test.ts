@@ -313,3 +313,18 @@ describe("wrong answers of an OpenEnv server", () => {
     expect((await instance.step(say("a"))).agents.agent!.reward).toMatchObject({ value: 0.5 });
   });
 });
+
+test("a server that speaks only ORS is refused by name", async () => {
+  const http = createServer((request, response) => {
+    const known = request.url === "/list_environments";
+    response.writeHead(known ? 200 : 404, { "content-type": "application/json" });
+    response.end(JSON.stringify(known ? ["math"] : { detail: "Not Found" }));
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  resources.defer(() => void http.close());
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  await expect(remoteEnvironment(url, quick)).rejects.toMatchObject({
+    code: "config.invalid",
+    message: expect.stringContaining("speaks ORS"),
+  });
+});

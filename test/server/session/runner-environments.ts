@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { textOf } from "../../../src/contract/message.ts";
+import { scored } from "../../../src/contract/reward.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import { defineParallelEnvironment } from "../../../src/core/environment/define-parallel-environment.ts";
 import type { OpenedEnvironments } from "../../../src/server/session/environment-module.ts";
@@ -119,9 +121,34 @@ const counted = defineEnvironment({
   step: () => ({ reward: 0 }),
 });
 
+/** Gives each episode of a group the share of the group's text that is its own. */
+const grouped: EnvironmentDefinition = {
+  ...(defineEnvironment({
+    id: "grouped",
+    tasks: ["only"],
+    maxTurns: 1,
+    reset: () => "Write.",
+    step: () => ({ reward: 0 }),
+  }) as EnvironmentDefinition),
+  scoreGroup: async (episodes) => {
+    const lengths = episodes.map(({ agents }) => textOf(agents.agent!.nodes.at(-1)!.message).length);
+    const sum = lengths.reduce((total, length) => total + length, 0);
+    return Object.fromEntries(episodes.map(({ id }, index) => [id, { agent: scored(lengths[index]! / sum) }]));
+  },
+};
+
 /** The environments of the runner's tests. */
 export function runnerEnvironments(): NamedDefinition[] {
-  const definitions: readonly EnvironmentDefinition[] = [echo, odd, pair, failing, waiting, counted, ...faults];
+  const definitions: readonly EnvironmentDefinition[] = [
+    echo,
+    odd,
+    pair,
+    failing,
+    waiting,
+    counted,
+    grouped,
+    ...faults,
+  ];
   return definitions.map((definition) => ({ name: definition.spec.id, definition, version: "1.2.3" }));
 }
 

@@ -37,6 +37,14 @@ export function describeRunner(name: string, open: () => Promise<EnvironmentRunn
       });
     });
 
+    it("scores the answers of a group", async () => {
+      const answers = ["abc", "a"].map((text) => [textMessage("assistant", text)]);
+      const rewards = await runner.scoreGroup({ environment: "grouped", split: "train", index: 0, answers });
+      expect(rewards.map((reward) => reward.status === "scored" && reward.value)).toEqual([0.75, 0.25]);
+      const unknown = runner.scoreGroup({ environment: "grouped", split: "train", index: 9, answers });
+      await expect(unknown).rejects.toMatchObject({ code: "data.out-of-range" });
+    });
+
     it("plays an episode, and another one in the same session", async () => {
       await using session = await runner.open({ environment: "echo" });
       expect(await session.state()).toMatchObject({ stepCount: 0, done: false });

@@ -3,7 +3,7 @@ import type { ToolSpec } from "../../../contract/message.ts";
 import { contentHash } from "../../../core/taskset/content-hash.ts";
 import type { ServedSplit, ServedTask } from "../../session/environment-runner.ts";
 import type { RemoteAddress } from "../remote-address.ts";
-import { answerError } from "../remote-error.ts";
+import { answerError, otherProtocolError } from "../remote-error.ts";
 import type { RemoteSettings } from "../remote-options.ts";
 import type { RemoteDescription, RemoteServer } from "../remote-server.ts";
 import type { OpenEnvDialect } from "./dialect.ts";
@@ -61,7 +61,10 @@ export function openEnvServer({ base, shown }: RemoteAddress, settings: RemoteSe
     keepsSessions: false,
     describe: async ({ signal }) => {
       const metadata = await http.json(`${base}/metadata`, { signal });
-      if (!isJsonObject(metadata)) throw answerError(shown, "/metadata is missing.");
+      if (!isJsonObject(metadata)) {
+        const isOrs = Array.isArray(await http.json(`${base}/list_environments`, { signal }));
+        throw isOrs ? otherProtocolError(shown, "ORS") : answerError(shown, "/metadata is missing.");
+      }
       if (metadata.lyceum === undefined) return describePlain(metadata, signal);
       const served = servedSchema.safeParse(metadata.lyceum);
       if (!served.success) throw answerError(shown, "/metadata has no valid spec and splits.", served.error);
