@@ -21,6 +21,7 @@ const notQuick = [
   "real-checkpoint",
   "remote-environments",
   "served-model",
+  "skyrl",
   "team-round-trip",
   "trackers",
   "transformers-js",

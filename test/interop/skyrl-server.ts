@@ -30,6 +30,13 @@ package = false
 exclude-dependencies = ["triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx"]
 `;
 
+/** Fixed sizes of batches: each new one costs seconds, because JAX compiles for it. */
+const backendConfig = JSON.stringify({
+  max_lora_adapters: 16,
+  train_micro_batch_size: 8,
+  sample_max_num_sequences: 64,
+});
+
 /**
  * Starts SkyRL's server for a model folder, with JAX on the CPU. `folder` gets its state and its log. The Python
  * environment (5 GB of downloads, Python 3.12) is made once, in the user's cache.
@@ -46,7 +53,7 @@ export async function startSkyrl(options: { readonly model: string; readonly fol
       "uv",
       [
         ...["run", "--frozen", "--extra", "tinker", "--extra", "jax", "-m", "skyrl.tinker.api", "--base-model", model],
-        ...["--backend", "jax", "--backend-config", '{"max_lora_adapters":16}'],
+        ...["--backend", "jax", "--backend-config", backendConfig],
         ...["--database-url", `sqlite:///${join(folder, "tinker.db")}`, "--checkpoints-base", join(folder, "weights")],
         ...["--host", "127.0.0.1", "--port", String(port)],
       ],

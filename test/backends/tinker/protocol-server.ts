@@ -25,7 +25,7 @@ export interface ProtocolServer extends AsyncDisposable {
   /** The number of optimizer steps applied to each model. */
   readonly steps: Map<string, number>;
   /** All requests as they came. */
-  readonly requests: { readonly route: string; readonly body: Body }[];
+  readonly requests: { readonly route: string; readonly body: Body; readonly key: string | undefined }[];
   /** The token ids that were sampled, with their prompts. */
   readonly sampled: { readonly prompt: readonly number[]; readonly ids: readonly number[] }[];
   fault: Fault;
@@ -242,7 +242,7 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
       const text = Buffer.concat(parts).toString("utf8");
       const body = (text === "" ? {} : JSON.parse(text)) as Body;
       const route = request.url!.replace("/api/v1/", "");
-      state.requests.push({ route, body });
+      state.requests.push({ route, body, key: request.headers["x-api-key"]?.toString() });
       if (state.fault.before?.(route, request, response, body) === true) return;
       const [archived] = route.match(/checkpoints\/[^/]+\/archive$/) ?? [];
       if (archived !== undefined) {

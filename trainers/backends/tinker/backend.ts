@@ -77,13 +77,13 @@ class TinkerBackend implements TrainingBackend {
       );
     }
     const tokens = await openTokens(source, signal);
-    const { tokenizer, renderer, ...limits } = tokens;
+    const { tokenizer, renderer, adapterSize, ...limits } = tokens;
     const session = this.#session;
     const baseModel = session.baseModel(source.type === "pretrained" ? source.path : "", this.#options.model);
     const frozen = trainable.type === "frozen";
     if (!frozen) this.#behaviour ??= this.#findBehaviour(baseModel, signal);
     const model = await TinkerModel.open({
-      ...{ session, spec, tokenizer, renderer, baseModel, limits, signal },
+      ...{ session, spec, tokenizer, renderer, baseModel, limits, adapterSize, signal },
       ...adapterOf(spec),
       behaviour: (await this.#behaviour) ?? { rule: "sum", numbered: false },
     });

@@ -1,5 +1,8 @@
+import type { JsonObject } from "../../../src/contract/json.ts";
 import { readModelJson } from "../../../src/core/tokens/model-file.ts";
 import type { ModelSource } from "../../backend/training-backend.ts";
+import { readDecoderConfig } from "../onnx/architecture/decoder-config.ts";
+import { adaptableLayers } from "../onnx/models/lora.ts";
 import { type OpenedSource, openSource } from "../onnx/open-source.ts";
 import { unsupported } from "./tinker-error.ts";
 
@@ -7,6 +10,8 @@ import { unsupported } from "./tinker-error.ts";
 export interface RemoteTokens extends Pick<OpenedSource, "tokenizer" | "renderer"> {
   readonly maxLength: number;
   readonly vocabularySize: number;
+  /** The number of values of an adapter of rank 1. 0 for a family that is not known here. */
+  readonly adapterSize: number;
 }
 
 /**
@@ -35,5 +40,16 @@ export async function openTokens(source: ModelSource, signal: AbortSignal | unde
     renderer,
     maxLength: typeof positions === "number" ? positions : 32_768,
     vocabularySize: typeof vocabulary === "number" ? vocabulary : tokenizer.vocabularySize,
+    adapterSize: adapterSize(config),
   };
+}
+
+/** Returns the number of values of an adapter of rank 1 on all linear layers. */
+function adapterSize(source: JsonObject): number {
+  try {
+    const config = readDecoderConfig(source);
+    return config.layers * adaptableLayers(config).reduce((sum, { inputs, outputs }) => sum + inputs + outputs, 0);
+  } catch {
+    return 0;
+  }
 }

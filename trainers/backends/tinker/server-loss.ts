@@ -47,67 +47,62 @@ export function planLoss(terms: readonly LossTerm[], server: ServerLosses): Loss
   const [term] = terms;
   if (terms.length === 1 && (term!.weight ?? 1) > 0) {
     const native = nativePlan(term!, server);
-    if (native !== undefined) return native;
+    if (native !== undefined) return { ...native, needsLogprobs: false };
   }
-  const needsLogprobs = true;
   const tokenTerms = terms as readonly TokenLossTerm[];
   const wanted: Advantage = (datum, t, logprob) =>
     -tokenTerms.reduce((sum, each) => sum + tokenLossOf(each, tokenInput(datum, t, logprob)).derivative, 0);
-  return { ...linearPlan(wanted, server, needsLogprobs), needsLogprobs };
+  return { ...linearPlan(wanted, server), needsLogprobs: true };
 }
+
+type Encoding = Omit<LossPlan, "needsLogprobs">;
 
 /** The value that multiplies the log-probability, or the ratio, of target t. */
 type Advantage = (datum: Datum, t: number, logprob: number) => number;
 
-function nativePlan(term: LossTerm, server: ServerLosses): LossPlan | undefined {
+/** Plans a term without a forward pass before. Undefined if the server has no loss for it. */
+function nativePlan(term: LossTerm, server: ServerLosses): Encoding | undefined {
   const weight = term.weight ?? 1;
-  if (term.type === "crossEntropy") return plainPlan(({ lossMask }, t) => lossMask[t]! * weight, server);
   const scaled: Advantage = ({ advantages }, t) => (advantages?.[t] ?? 0) * weight;
-  if (term.type === "policyGradient") return plainPlan(scaled, server);
+  if (term.type === "crossEntropy" || term.type === "policyGradient") {
+    if (server.rule === "mean" && !server.has("cispo")) return undefined;
+    return linearPlan(term.type === "policyGradient" ? scaled : ({ lossMask }, t) => lossMask[t]! * weight, server);
+  }
   if (term.type === "importanceSampling") return ratioPlan({ name: "importance_sampling" }, scaled, server);
-  if (term.type !== "ppo" && term.type !== "cispo") return undefined;
+  if ((term.type !== "ppo" && term.type !== "cispo") || !server.has(term.type)) return undefined;
   const config = { clip_low_threshold: 1 - term.clipLow, clip_high_threshold: 1 + term.clipHigh };
-  return server.has(term.type) ? ratioPlan({ name: term.type, config }, scaled, server) : undefined;
+  return ratioPlan({ name: term.type, config }, scaled, server);
 }
 
-/** Plans a weighted sum of log-probabilities, without a forward pass if the server has a loss for it. */
-function plainPlan(wanted: Advantage, server: ServerLosses): LossPlan | undefined {
-  if (server.rule === "mean" && !server.has("cispo")) return undefined;
-  return linearPlan(wanted, server, false);
-}
-
-function linearPlan(wanted: Advantage, server: ServerLosses, hasLogprobs: boolean): LossPlan {
-  if (server.rule === "sum") {
-    return {
-      loss: { name: "cross_entropy" },
-      needsLogprobs: false,
-      encode: (datum, { logprobs }) =>
-        encoded(datum, { weights: perTarget(datum, (t) => wanted(datum, t, logprobs?.[t] ?? 0)) }),
-    };
-  }
-  if (server.has("cispo")) {
+/** Plans a weighted sum of log-probabilities. Importance sampling needs the current ones. */
+function linearPlan(wanted: Advantage, server: ServerLosses): Encoding {
+  if (server.rule === "mean") {
     const config = { clip_low_threshold: 1, clip_high_threshold: 1 };
-    return ratioPlan({ name: "cispo", config }, wanted, server, hasLogprobs ? "current" : "zero");
+    const loss: ServerLoss = server.has("cispo") ? { name: "cispo", config } : { name: "importance_sampling" };
+    return ratioPlan(loss, wanted, server, "current");
   }
-  return ratioPlan({ name: "importance_sampling" }, wanted, server, "current");
+  const weights = (datum: Datum, logprobs?: Float32Array) =>
+    perTarget(datum, (t) => wanted(datum, t, logprobs?.[t] ?? 0));
+  return {
+    loss: { name: "cross_entropy" },
+    encode: (datum, { logprobs }) => encoded(datum, { weights: weights(datum, logprobs) }),
+  };
 }
 
-/** Plans a loss of advantages and the sampler's log-probabilities, or others in their place. */
+/** Plans a loss of advantages and log-probabilities: those of the policy that sampled, or the current ones. */
 function ratioPlan(
   loss: ServerLoss,
   wanted: Advantage,
   { rule }: ServerLosses,
-  sampler: "behaviour" | "current" | "zero" = "behaviour",
-): LossPlan {
+  sampler: "behaviour" | "current" = "behaviour",
+): Encoding {
   return {
     loss,
-    needsLogprobs: sampler === "current",
     encode: (datum, { count, logprobs }) => {
       const scale = rule === "mean" ? trainedTargets(datum) * count : 1;
       const advantages = perTarget(datum, (t) => scale * wanted(datum, t, logprobs?.[t] ?? 0));
-      const given = sampler === "behaviour" ? datum.behaviourLogprobs : sampler === "current" ? logprobs : undefined;
-      const old = perTarget(datum, (t) => given?.[t] ?? 0);
-      const inputs = { logprobs: old, advantages };
+      const given = sampler === "behaviour" ? datum.behaviourLogprobs : logprobs;
+      const inputs = { logprobs: perTarget(datum, (t) => given?.[t] ?? 0), advantages };
       return encoded(datum, rule === "sum" ? inputs : { ...inputs, weights: perTarget(datum, () => 1) });
     },
   };

@@ -16,6 +16,8 @@ export interface ConnectionTimes {
   readonly delayMs?: number;
   /** Default: 5000. */
   readonly maxDelayMs?: number;
+  /** How often the session says that it is alive. Servers end silent sessions after minutes. Default: 10,000. */
+  readonly heartbeatMs?: number;
 }
 
 /** The options of one request. */
@@ -38,7 +40,7 @@ const notTaken: ReadonlySet<number> = new Set([408, 425, 429]);
 export class TinkerConnection {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #times: Required<ConnectionTimes>;
+  readonly #times: Required<Omit<ConnectionTimes, "heartbeatMs">>;
 
   constructor(options: {
     readonly url: string;

@@ -44,6 +44,10 @@ export function refused(options: {
       data: { route, status },
     });
   }
+  // A server that was restarted has lost its models and sessions.
+  if (status === 404 || /not (loaded|found)/i.test(detail)) {
+    return unavailable(`The server does not know what ${route} needs (${status}): ${detail}.`);
+  }
   return new LyceumError({
     code: "backend.failed",
     message: `The server refuses ${route} (${status}): ${detail}`,

@@ -38,6 +38,8 @@ export interface TinkerModelOptions {
   readonly rank: number | undefined;
   readonly seed: number;
   readonly limits: { readonly maxLength: number; readonly vocabularySize: number };
+  /** The number of values of an adapter of rank 1. */
+  readonly adapterSize: number;
   readonly behaviour: ServerBehaviour;
   readonly signal?: AbortSignal | undefined;
 }
@@ -48,8 +50,8 @@ export class TinkerModel implements Model {
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly isAdapter: boolean;
-  /** The server does not tell it. */
-  readonly parameterCount = 0;
+  /** 0 if every weight is trained, or if the model's family is not known here. */
+  readonly parameterCount: number;
   readonly maxLength: number;
   readonly #options: TinkerModelOptions;
   #remote: RemoteModel | undefined;
@@ -70,6 +72,7 @@ export class TinkerModel implements Model {
     this.renderer = options.renderer;
     this.maxLength = options.limits.maxLength;
     this.isAdapter = (options.rank ?? 0) > 0;
+    this.parameterCount = (options.rank ?? 0) * options.adapterSize;
     this.#remote = remote;
   }
 

@@ -14,9 +14,6 @@ export interface ServerCapabilities {
 /** The losses of the Tinker API that every server is assumed to have if it does not list them. */
 const standardLosses = ["cross_entropy", "importance_sampling", "ppo", "cispo"] as const;
 
-/** How often a session says that it is alive, in milliseconds. Servers end silent sessions after minutes. */
-const heartbeatMs = 10_000;
-
 /** The most requests for samples that wait for their result at the same time. */
 const maxSampleRequests = 512;
 
@@ -35,6 +32,7 @@ export class TinkerSession implements AsyncDisposable {
     readonly connection: TinkerConnection;
     readonly capabilities: ServerCapabilities;
     readonly id: string;
+    readonly heartbeatMs: number | undefined;
   }) {
     this.connection = options.connection;
     this.capabilities = options.capabilities;
@@ -43,7 +41,7 @@ export class TinkerSession implements AsyncDisposable {
       const body = { session_id: this.id, type: "session_heartbeat" };
       this.connection.post("session_heartbeat", body, anySchema).catch(() => undefined);
     };
-    this.#heartbeat = setInterval(beat, heartbeatMs);
+    this.#heartbeat = setInterval(beat, options.heartbeatMs ?? 10_000);
     this.#heartbeat.unref();
   }
 
@@ -63,7 +61,8 @@ export class TinkerSession implements AsyncDisposable {
     };
     const body = { tags: ["lyceum"], user_metadata: {}, sdk_version: "0.24.1", type: "create_session" };
     const { session_id } = await connection.post("create_session", body, createSessionSchema, { signal });
-    return new TinkerSession({ connection, capabilities, id: session_id });
+    const heartbeatMs = options.times?.heartbeatMs;
+    return new TinkerSession({ connection, capabilities, id: session_id, heartbeatMs });
   }
 
   /** Returns true if the server has a loss function. */

@@ -1,0 +1,215 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readMetrics, type TrainingEvent } from "../../src/reports/training/index.ts";
+import type { LossTerm } from "../../trainers/backend/loss-term.ts";
+import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { readGradients } from "../../trainers/backends/onnx/inspect.ts";
+import { createTinkerBackend } from "../../trainers/backends/tinker/index.ts";
+import { policySpec } from "../../trainers/config/model-config.ts";
+import { checkConfig } from "../../trainers/config/training-config.ts";
+import { scaleDatum, trainedTokens } from "../../trainers/data/sample-data.ts";
+import { exampleData } from "../../trainers/testing/model-subject.ts";
+import { lyceum } from "../cli/run-lyceum.ts";
+import { type SkyrlServer, startSkyrl } from "./skyrl-server.ts";
+
+/** Trainings on a real server of the Tinker API: SkyRL 0.3.0 with JAX on the CPU. */
+
+let folder: string;
+let model: string;
+let server: SkyrlServer;
+let engine: TrainingBackend;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-skyrl-"));
+  model = join(folder, "tiny-qwen3");
+  engine = await createOnnxBackend({ device: "cpu" });
+  const scratch = { family: "qwen3", hiddenSize: 64, layers: 2, heads: 4, keyValueHeads: 2, maxLength: 256 } as const;
+  const config = checkConfig({ algorithm: { id: "sft" }, model: { scratch } });
+  const random = await engine.openModel(policySpec(config.model, { seed: 7 }));
+  await random.export(model, "huggingface");
+  await random.close();
+  server = await startSkyrl({ model, folder: join(folder, "server") });
+});
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await engine?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function writeConfig(name: string, keys: object): Promise<string> {
+  const config = {
+    environment: join(import.meta.dirname, "letters-module.ts"),
+    model: { path: model, adapter: { type: "lora", rank: 8 } },
+    sampling: { maxTokens: 1 },
+    probe: { groups: 0 },
+    evaluation: { split: "test[:16]" },
+    ...keys,
+  };
+  const path = join(folder, `${name}.yaml`);
+  await writeFile(path, JSON.stringify(config));
+  return path;
+}
+
+function train(config: string, output: string, more: readonly string[] = []) {
+  const remote = ["--backend", "tinker", "--backend-url", server.url];
+  return lyceum(["train", "-c", config, "-o", output, ...remote, ...more], { folder });
+}
+
+async function stepsOf(output: string): Promise<Extract<TrainingEvent, { type: "step" }>[]> {
+  const { events } = await readMetrics(join(output, "metrics.jsonl"));
+  return events.filter((event): event is Extract<TrainingEvent, { type: "step" }> => event.type === "step");
+}
+
+/** Returns the mean of a metric over some steps. */
+function mean(steps: readonly Extract<TrainingEvent, { type: "step" }>[], metric: string): number {
+  return steps.reduce((sum, { metrics }) => sum + metrics[metric]!, 0) / steps.length;
+}
+
+describe("trainings of lyceum train on SkyRL", () => {
+  test("SFT lowers the loss, and its adapter answers on the embedded engine", async () => {
+    const config = await writeConfig("sft", {
+      algorithm: { id: "sft" },
+      training: { steps: 20, batchSize: 8, learningRate: 0.01 },
+    });
+    const output = join(folder, "sft");
+    expect(await train(config, output)).toMatchObject({ code: 0, stderr: "" });
+    const steps = await stepsOf(output);
+    expect(mean(steps.slice(-3), "loss/total")).toBeLessThan(0.5 * mean(steps.slice(0, 3), "loss/total"));
+    const evaluated = await lyceum(
+      [
+        "eval",
+        "--env",
+        join(import.meta.dirname, "letters-module.ts"),
+        "--model",
+        output,
+        "--limit",
+        "16",
+        "--max-tokens",
+        "1",
+      ],
+      { folder },
+    );
+    expect(evaluated).toMatchObject({ code: 0 });
+    const { events } = await readMetrics(join(output, "metrics.jsonl"));
+    const evaluations = events.filter((event) => event.type === "evaluation");
+    const last = JSON.parse(await readFile(join(output, "evaluations/step-000020/summary.json"), "utf8"));
+    expect(evaluations.at(-1)!.metrics["reward/mean"]).toBeGreaterThan(evaluations[0]!.metrics["reward/mean"]!);
+    expect(last).toBeTypeOf("object");
+  });
+
+  test.each([
+    ["grpo", { id: "grpo", groupSize: 8 }],
+    ["ppo-loss", { id: "grpo", groupSize: 8, epochs: 2, minibatches: 2, clipLow: 0.2, clipHigh: 0.2 }],
+    ["kl", { id: "grpo", groupSize: 8, klWeight: 0.01 }],
+    ["cispo", { id: "cispo", groupSize: 8 }],
+  ])("%s raises the reward", async (name, algorithm) => {
+    const config = await writeConfig(name, { algorithm, training: { steps: 12, batchSize: 8, learningRate: 0.02 } });
+    const output = join(folder, name);
+    expect(await train(config, output)).toMatchObject({ code: 0, stderr: "" });
+    const steps = await stepsOf(output);
+    expect(steps).toHaveLength(12);
+    expect(mean(steps.slice(-3), "reward/mean")).toBeGreaterThan(mean(steps.slice(0, 3), "reward/mean") + 0.1);
+    // The server samples from the weights that it trains.
+    for (const { metrics } of steps) expect(metrics["kl/sampler"] ?? 0).toBeLessThan(1e-4);
+  });
+
+  test("resumes after the server was killed and started again", async () => {
+    const config = await writeConfig("restart", {
+      algorithm: { id: "sft" },
+      training: { steps: 12, batchSize: 4, learningRate: 0.003 },
+      checkpoint: { every: 2 },
+    });
+    const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
+    expect(await train(config, straight)).toMatchObject({ code: 0 });
+    let restarted: Promise<void> | undefined;
+    const remote = ["--backend", "tinker", "--backend-url", server.url];
+    const first = await lyceum(["train", "-c", config, "-o", killed, ...remote], {
+      folder,
+      onOutput: (output) => {
+        if (output.includes("\nstep 5/")) restarted ??= server.restart();
+      },
+    });
+    expect(restarted).toBeDefined();
+    await restarted;
+    expect(first.code).not.toBe(0);
+    expect(first.stderr).toMatch(/error\[backend\.unavailable\]/);
+    expect(first.stderr).toMatch(/--resume/);
+    expect(await train(config, killed, ["--resume"])).toMatchObject({ code: 0 });
+    const losses = async (output: string) =>
+      (await stepsOf(output)).map(({ step, metrics }) => [step, metrics["loss/total"]!] as const);
+    const [whole, resumed] = [await losses(straight), await losses(killed)];
+    expect(resumed.map(([step]) => step)).toEqual(whole.map(([step]) => step));
+    for (const [i, [, loss]] of resumed.entries()) expect(Math.abs(loss - whole[i]![1])).toBeLessThan(1e-3);
+  });
+});
+
+describe("an adapter of SkyRL on the embedded engine", () => {
+  const adam = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.01 };
+
+  /** Opens a new adapter on the server, and the same adapter on the embedded engine. */
+  async function pair(backend: TrainingBackend, seed: number): Promise<{ remote: Model; local: Model }> {
+    const lora = { type: "lora", lora: { rank: 8, seed } } as const;
+    const remote = await backend.openModel({ source: { type: "pretrained", path: model }, trainable: lora });
+    const path = join(folder, `initial-${seed}`);
+    await remote.export(path, "peft");
+    const local = await engine.openModel({
+      source: { type: "pretrained", path },
+      trainable: { type: "lora", lora: {} },
+    });
+    return { remote, local };
+  }
+
+  /** Data whose summed loss is the mean over tokens. */
+  function meanData(seed: number) {
+    const data = exampleData(seed);
+    const tokens = data.reduce((sum, datum) => sum + trainedTokens(datum), 0);
+    return data.map((datum) => scaleDatum(datum, 1 / tokens));
+  }
+
+  test("has the same losses to 1e-3 over ten steps with equal settings", async () => {
+    await using backend = await createTinkerBackend({ url: server.url });
+    const { remote, local } = await pair(backend, 3);
+    // SkyRL has one matrix A for q, k and v, and one for gate and up. With larger steps the two trainings part.
+    const params = { ...adam, learningRate: 2e-4 };
+    const losses: number[] = [];
+    for (let step = 1; step <= 10; step++) {
+      const there = await remote.forwardBackward(meanData(step % 3), [{ type: "crossEntropy" }]);
+      const here = await local.forwardBackward(meanData(step % 3), [{ type: "crossEntropy" }]);
+      expect(Math.abs(there.loss - here.loss)).toBeLessThan(1e-3);
+      losses.push(there.loss);
+      for (const one of [remote, local]) await one.optimStep(params, { stepId: step });
+    }
+    // Steps 1, 4, 7 and 10 have the same data.
+    expect(losses[9]!).toBeLessThan(losses[0]! - 0.05);
+  });
+
+  test.each<readonly [string, readonly LossTerm[]]>([
+    ["cross-entropy", [{ type: "crossEntropy" }]],
+    ["policy gradient", [{ type: "policyGradient" }]],
+    ["importance sampling", [{ type: "importanceSampling" }]],
+    ["PPO", [{ type: "ppo", clipLow: 0.2, clipHigh: 0.28 }]],
+    ["CISPO", [{ type: "cispo", clipLow: 0.3, clipHigh: 0.28 }]],
+    [
+      "policy gradient with KL",
+      [
+        { type: "policyGradient", weight: 2 },
+        { type: "kl", estimator: "k3", weight: 0.5 },
+      ],
+    ],
+  ])("has the same loss and the same gradient: %s", async (name, terms) => {
+    await using backend = await createTinkerBackend({ url: server.url });
+    const { remote, local } = await pair(backend, 100 + name.length);
+    const there = await remote.forwardBackward(meanData(5), terms);
+    const here = await local.forwardBackward(meanData(5), terms);
+    expect(Math.abs(there.loss - here.loss)).toBeLessThan(1e-4);
+    // At the start B is 0, so that only B has a gradient.
+    const gradients = await readGradients(local);
+    const squares = [...gradients.values()].flatMap(({ data }) => [...data]).reduce((sum, g) => sum + g * g, 0);
+    const step = await remote.optimStep({ ...adam, learningRate: 1e-3 }, { stepId: 1 });
+    expect(step.gradientNorm / Math.sqrt(squares)).toBeCloseTo(1, 4);
+  });
+});
