@@ -81,7 +81,7 @@ it("trains on exactly the ids that the server sampled", async () => {
         output,
         environment: judged,
         backend,
-        config: configOf({ seed, sampling: { maxTokens }, training: { steps: 1, batchSize: 2 } }),
+        config: configOf({ seed, preflight: false, sampling: { maxTokens }, training: { steps: 1, batchSize: 2 } }),
       });
       expect(run.error).toBeUndefined();
       const sampled = new Set(server.sampled.map(({ prompt, ids }) => JSON.stringify({ prompt, ids })));
@@ -100,6 +100,16 @@ it("trains on exactly the ids that the server sampled", async () => {
     }),
     { numRuns: 6 },
   );
+});
+
+it("passes the preflight, which saves, updates and loads the model on the server", async () => {
+  await using backend = await connect();
+  const config = configOf({ training: { steps: 1, batchSize: 2 } });
+  const run = await runTraining({ output: await temporaryFolder(), config, backend });
+  expect(run.error).toBeUndefined();
+  const checks = eventsOf(run, "preflight").flatMap((event) => event.checks);
+  expect(checks.length).toBeGreaterThan(3);
+  expect(checks.filter(({ status }) => status !== "passed")).toEqual([]);
 });
 
 it("resumes a run with the weights and moments on the server", async () => {
