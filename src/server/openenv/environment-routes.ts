@@ -13,6 +13,9 @@ import { checked, type OpenEnvSession, openEnvSession } from "./openenv-session.
 
 const stepSchema = z.looseObject({ action: z.unknown().optional(), timeout_s: z.number().positive().nullish() });
 
+/** The header that names a session, in requests and in the answer to `openenv/session/create`. */
+const sessionHeader = "x-session-id";
+
 /** The OpenEnv sessions of one environment of a host. */
 export interface EnvironmentEndpoint {
   readonly environment: ServedEnvironment;
@@ -124,7 +127,14 @@ export function addEnvironmentRoutes(
   );
   app.post(`${prefix}/mcp`, async (context) => {
     const message: unknown = await context.req.json().catch(() => undefined);
-    return context.json(await answerRpc(message, endpoint.rpc()));
+    const rpc = endpoint.rpc();
+    const createSession = async (): Promise<string> => {
+      const id = await rpc.createSession();
+      // A load balancer learns from this header which server has the session.
+      context.header(sessionHeader, id);
+      return id;
+    };
+    return context.json(await answerRpc(message, { ...rpc, createSession }));
   });
 }
 
@@ -146,7 +156,7 @@ async function withSession<T>(
 }
 
 function sessionId(context: Context): string | undefined {
-  return context.req.query("session_id") ?? context.req.header("x-session-id");
+  return context.req.query("session_id") ?? context.req.header(sessionHeader);
 }
 
 async function bodyOf(context: Context): Promise<unknown> {

@@ -1,0 +1,174 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { debateEnvironment } from "../../environments/index.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { textMessage, textOf } from "../../src/contract/message.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { captureServer } from "../../src/server/capture/index.ts";
+import { type EnvironmentServer, serveEnvironments } from "../../src/server/http/serve-environments.ts";
+import { pythonPackage } from "../../src/server/python/python-package.ts";
+import { localRunner } from "../../src/server/session/local-runner.ts";
+import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
+import { runPython } from "./python.ts";
+import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
+
+const pettingZoo: WantedEnvironment = {
+  name: "pettingzoo",
+  requirements: "pettingzoo-requirements.txt",
+  download: "30 MB",
+};
+const trl: WantedEnvironment = { name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" };
+const verifiers: WantedEnvironment = {
+  name: "verifiers",
+  requirements: "verifiers-requirements.txt",
+  download: "120 MB",
+};
+
+const prompts = ["Write a.", "Write it again."];
+
+/** The share of the letter a in the answer is the reward, so that a model that hardly writes has several rewards. */
+const letters = defineEnvironment({
+  id: "letters",
+  tasks: prompts,
+  reset: ({ task }) => task,
+  step: ({ text }) => ({ reward: [...text].filter((letter) => letter === "a").length / Math.max(text.length, 1) }),
+}) as EnvironmentDefinition;
+const debate = debateEnvironment({ rounds: 2 }) as EnvironmentDefinition;
+
+let folder: string;
+let host: SessionHost;
+let server: EnvironmentServer;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-exported-"));
+  const served = [letters, debate].map((definition) => ({ name: definition.spec.id, definition }));
+  const runner = await localRunner(served);
+  host = createSessionHost(runner);
+  server = await serveEnvironments({ host });
+  for (const { spec, splits } of runner.environments) {
+    const files = pythonPackage({ spec, splits, serve: ["--environments", spec.id], npm: [] });
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, spec.id, path)), { recursive: true });
+      await writeFile(join(folder, spec.id, path), text);
+    }
+  }
+});
+afterAll(async () => {
+  await server.close();
+  await host.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Plays the environment without a server. Returns the sum of the rewards of each agent. */
+async function rewardsOf(
+  environment: string,
+  options: { readonly split: string; readonly index: number; readonly texts: Readonly<Record<AgentId, string>> },
+): Promise<Readonly<Record<AgentId, number>>> {
+  const { split, index, texts } = options;
+  await using session = await host.runner.open({ environment });
+  let acting = Object.keys((await session.reset({ split, index, seed: 1 })).observations);
+  const rewards: Record<AgentId, number> = {};
+  while (acting.length > 0) {
+    const actions = Object.fromEntries(
+      acting.map((agent) => [agent, { message: textMessage("assistant", texts[agent]!), finish: "stop" as const }]),
+    );
+    const { agents, observations, done } = await session.step({ actions });
+    for (const [agent, { reward }] of Object.entries(agents)) {
+      if (reward?.status === "scored") rewards[agent] = (rewards[agent] ?? 0) + reward.value;
+    }
+    acting = done ? [] : Object.keys(observations);
+  }
+  return rewards;
+}
+
+describe("an exported package", () => {
+  test("passes PettingZoo's parallel_api_test on debate, with the rewards of the environment", async () => {
+    const [split] = host.runner.environments.find(({ name }) => name === "debate")!.splits;
+    const texts = {
+      "debater-1": "It is right, because it saves time and helps people who have little of it.",
+      "debater-2": "No.",
+    };
+    const played = await runPython<{
+      readonly warnings: readonly string[];
+      readonly agents: readonly string[];
+      readonly rewards: Readonly<Record<AgentId, number>>;
+      readonly rounds: number;
+    }>({
+      environment: await providePythonEnvironment(pettingZoo),
+      script: "pettingzoo_episode",
+      packages: join(folder, "debate"),
+      request: { url: server.url, split: split!.name, texts },
+    });
+    expect(played.warnings).toEqual([]);
+    expect(played.agents).toEqual(["debater-1", "debater-2"]);
+    // The debaters speak in turn, twice each.
+    expect(played.rounds).toBe(4);
+    const own = await rewardsOf("debate", { split: split!.name, index: 1, texts });
+    expect(Object.values(own).some((reward) => reward !== 0)).toBe(true);
+    for (const [agent, reward] of Object.entries(own)) expect(played.rewards[agent]).toBeCloseTo(reward, 6);
+  });
+
+  test("trains a tiny model by TRL's GRPOTrainer, whose completions call the environment", async () => {
+    const trained = await runPython<{
+      readonly rewards: readonly number[];
+      readonly deviations: readonly number[];
+      readonly calls: readonly number[];
+      readonly failures: readonly number[];
+      readonly changed: number;
+    }>({
+      environment: await providePythonEnvironment(trl),
+      script: "trl_grpo",
+      packages: join(folder, "letters"),
+      request: { url: server.url, prompts, steps: 4, warmUp: 800, folder: join(folder, "trl") },
+      timeoutMs: 1_800_000,
+    });
+    expect(trained.rewards).toHaveLength(4);
+    expect(Math.max(...trained.calls)).toBeGreaterThan(0);
+    expect(new Set(trained.rewards).size).toBeGreaterThan(1);
+    expect(Math.max(...trained.deviations)).toBeGreaterThan(0);
+    expect(trained.changed).toBeGreaterThan(0);
+  });
+
+  test("is a taskset of verifiers, whose rewards are those of the environment", async () => {
+    const answers: Readonly<Record<string, string>> = { "Write a.": "aab", "Write it again.": "ba" };
+    await using capture = await captureServer();
+    const policy = scriptedPolicy(({ messages }) => answers[textOf(messages.at(-1) ?? textMessage("user", ""))] ?? "");
+    await using session = capture.open({ policy });
+    const evaluated = await runPython<
+      readonly {
+        readonly index: number;
+        readonly ok: boolean;
+        readonly rewards: Readonly<Record<string, { readonly score: number }>>;
+      }[]
+    >({
+      environment: await providePythonEnvironment(verifiers),
+      script: "verifiers_eval",
+      packages: join(folder, "letters"),
+      request: {
+        url: server.url,
+        model: `${capture.url}/v1`,
+        key: session.id,
+        count: prompts.length,
+        folder: join(folder),
+      },
+    });
+    const scores = evaluated
+      .toSorted((one, other) => one.index - other.index)
+      .map(({ ok, rewards }) => [ok, rewards.environment?.score]);
+    const own: unknown[] = [];
+    for (const [index, prompt] of prompts.entries()) {
+      const { agent } = await rewardsOf("letters", { split: "train", index, texts: { agent: answers[prompt]! } });
+      own.push([true, agent]);
+    }
+    expect(scores).toEqual(own);
+    expect(own).toEqual([
+      [true, 2 / 3],
+      [true, 1 / 2],
+    ]);
+    expect(session.calls()).toHaveLength(prompts.length);
+  });
+});
