@@ -14,6 +14,7 @@ const entryPoints = Object.entries(manifest.exports).flatMap(([path, target]) =>
 const notQuick = [
   "ai-sdk-providers",
   "capture",
+  "deployment",
   "exported-packages",
   "gsm8k-extraction",
   "math-verify",
