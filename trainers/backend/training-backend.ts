@@ -214,6 +214,8 @@ export interface Model {
   readonly version: number;
   /** The largest number of tokens of one sequence. */
   readonly maxLength: number;
+  /** False if no sampler of earlier weights may sample after a step or during one. True by default. */
+  readonly samplesEarlierWeights?: boolean;
   /**
    * Computes outputs of each datum, in order. The model splits the data into micro-batches: see {@link PassOptions}.
    */

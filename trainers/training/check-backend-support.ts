@@ -1,7 +1,7 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Algorithm } from "../algorithms/index.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
-import type { Capabilities } from "../backend/training-backend.ts";
+import type { Capabilities, Model } from "../backend/training-backend.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import { backendTerms } from "../losses/loss.ts";
 
@@ -37,6 +37,23 @@ export function checkBackendSupport(options: {
     throw unsupported(capabilities, `cannot export as ${format}`, "Set export.format to auto.");
   }
   if (algorithm.rollout.actor === "policy") checkSampling(config, capabilities);
+}
+
+/**
+ * Throws `backend.unsupported` if batches are played while a step learns, but a model cannot sample from earlier weights.
+ * Called when the models are open, because only then a server shows it.
+ */
+export function checkStaleness(
+  config: TrainingConfig,
+  options: { readonly models: readonly Model[]; readonly capabilities: Capabilities },
+): void {
+  const { models, capabilities } = options;
+  if (config.rollout.maxStaleness === 0 || models.every((model) => model.samplesEarlierWeights !== false)) return;
+  throw unsupported(
+    capabilities,
+    "cannot sample from earlier weights while it trains",
+    "Set rollout.maxStaleness to 0.",
+  );
 }
 
 /** What to do without a loss term. */

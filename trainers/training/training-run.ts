@@ -45,7 +45,7 @@ import type { RewardProcessor } from "../rewards/reward-processor.ts";
 import { createRewardProcessors } from "../rewards/reward-processor-config.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { branching } from "./branching.ts";
-import { checkBackendSupport } from "./check-backend-support.ts";
+import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
 import { createCurriculum } from "./curriculum.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
@@ -216,6 +216,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     needsReference: needsReference(algorithm.loss) || algorithm.credit.needsReference === true,
     open,
   });
+  const models = learners.policies.map(({ model }) => model);
+  checkStaleness(config, { models, capabilities: backend.capabilities });
   if (checkpoint !== undefined) {
     for (const [folder, model] of trainedModels(learners)) await model.load(join(checkpoint.path, folder));
   }

@@ -129,6 +129,41 @@ it("resumes a run with the weights and moments on the server", async () => {
   expect(state).toMatchObject({ rank: 4, version: 4, path: expect.stringMatching(/^tinker:\/\//) });
 });
 
+it("ends with the way to resume if the server goes away, and resumes when it is back", async () => {
+  const output = await temporaryFolder();
+  const judged = letterEnvironment({ judge: () => Math.random() });
+  const config = configOf({ training: { steps: 4, batchSize: 2 }, checkpoint: { every: 1 } });
+  const times = { delayMs: 1, retryForMs: 100 };
+  {
+    await using backend = await createTinkerBackend({ url: server.url, gradients: "sum", times });
+    const run = await runTraining({
+      ...{ output, config, environment: judged, backend },
+      onEvent: (event) => {
+        if (event.type !== "checkpoint" || event.step !== 2) return;
+        server.fault = { before: (_route, request) => request.socket.destroy().destroyed };
+      },
+    });
+    expect(run.error).toMatchObject({ code: "backend.unavailable", hint: expect.stringContaining("--resume") });
+    server.fault = {};
+  }
+  await using backend = await connect();
+  const run = await runTraining({ output, config, environment: judged, backend, resume: true });
+  expect(run.error).toBeUndefined();
+  expect(eventsOf(run, "step").map(({ step }) => step)).toEqual([3, 4]);
+});
+
+it("does not sample from earlier weights on a server that would train on from them", async () => {
+  const averaging = await served.serve({ rule: "mean" });
+  await using backend = await createTinkerBackend({ url: averaging.url, times: { delayMs: 1 } });
+  const judged = letterEnvironment({ judge: () => Math.random() });
+  const config = configOf({ rollout: { maxStaleness: 1 }, training: { steps: 4, batchSize: 2 } });
+  const run = await runTraining({ output: await temporaryFolder(), config, environment: judged, backend });
+  expect(run.error).toMatchObject({
+    code: "backend.unsupported",
+    hint: expect.stringContaining("maxStaleness"),
+  });
+});
+
 it("exports an adapter that the embedded engine opens with the same log-probabilities", async () => {
   const output = await temporaryFolder();
   await using backend = await connect();

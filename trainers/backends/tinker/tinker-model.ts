@@ -53,6 +53,8 @@ export class TinkerModel implements Model {
   /** 0 if every weight is trained, or if the model's family is not known here. */
   readonly parameterCount: number;
   readonly maxLength: number;
+  /** SkyRL's JAX backend loads weights for sampling into the model in training. It is known by its rule. */
+  readonly samplesEarlierWeights: boolean;
   readonly #options: TinkerModelOptions;
   #remote: RemoteModel | undefined;
   #version = 0;
@@ -71,6 +73,7 @@ export class TinkerModel implements Model {
     this.tokenizer = options.tokenizer;
     this.renderer = options.renderer;
     this.maxLength = options.limits.maxLength;
+    this.samplesEarlierWeights = options.behaviour.rule === "sum";
     this.isAdapter = (options.rank ?? 0) > 0;
     this.parameterCount = (options.rank ?? 0) * options.adapterSize;
     this.#remote = remote;
@@ -135,7 +138,7 @@ export class TinkerModel implements Model {
       tokenizer,
       limits,
       check: () => {
-        if (path !== undefined && behaviour.rule === "mean" && version !== this.#version) throw earlierWeights();
+        if (path !== undefined && !this.samplesEarlierWeights && version !== this.#version) throw earlierWeights();
       },
       onClose: () => void (path === undefined ? undefined : deleteSaved(session, path)),
     });
