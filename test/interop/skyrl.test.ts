@@ -117,6 +117,24 @@ describe("trainings of lyceum train on SkyRL", () => {
     for (const { metrics } of steps) expect(metrics["kl/sampler"] ?? 0).toBeLessThan(1e-4);
   });
 
+  test("two agents are two adapters, and both learn", async () => {
+    const config = await writeConfig("team", {
+      environment: join(import.meta.dirname, "team-module.ts"),
+      algorithm: { id: "magrpo", groupSize: 8 },
+      training: { steps: 12, batchSize: 8, learningRate: 0.02 },
+    });
+    const output = join(folder, "team");
+    expect(await train(config, output)).toMatchObject({ code: 0, stderr: "" });
+    const steps = await stepsOf(output);
+    expect(mean(steps.slice(-3), "reward/mean")).toBeGreaterThan(mean(steps.slice(0, 3), "reward/mean") + 0.1);
+    const states = await Promise.all(
+      ["left", "right"].map(async (agent) =>
+        JSON.parse(await readFile(join(output, `checkpoints/step-000012/model/${agent}/tinker.json`), "utf8")),
+      ),
+    );
+    expect(new Set(states.map(({ path }) => path)).size).toBe(2);
+  });
+
   test("resumes after the server was killed and started again", async () => {
     const config = await writeConfig("restart", {
       algorithm: { id: "sft" },
@@ -145,6 +163,12 @@ describe("trainings of lyceum train on SkyRL", () => {
     expect(resumed.map(([step]) => step)).toEqual(whole.map(([step]) => step));
     for (const [i, [, loss]] of resumed.entries()) expect(Math.abs(loss - whole[i]![1])).toBeLessThan(1e-3);
   });
+});
+
+test("full training is refused with the alternative, because the JAX backend has none", async () => {
+  await using backend = await createTinkerBackend({ url: server.url, gradients: "mean" });
+  const opened = backend.openModel({ source: { type: "pretrained", path: model }, trainable: { type: "full" } });
+  await expect(opened).rejects.toMatchObject({ code: "backend.unsupported", hint: "Set model.adapter.type to lora." });
 });
 
 describe("an adapter of SkyRL on the embedded engine", () => {

@@ -19,5 +19,8 @@ afterAll(async () => {
 
 describeBackend("a server that sums losses", {
   create: () => createTinkerBackend({ url: server.url, times: { delayMs: 1 } }),
-  specs: { lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } } },
+  specs: {
+    lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } },
+    full: { source, trainable: { type: "full" } },
+  },
 });

@@ -1,4 +1,7 @@
+import { mkdtempDisposable } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../../trainers/backend/training-backend.ts";
@@ -169,6 +172,22 @@ describe("a server without sequence ids", () => {
     expect(await trained(model)).toEqual(expected);
     expect(appliedSteps(plain)).toBe(3);
   });
+});
+
+it.each([
+  "dropped-after",
+  "dropped-before",
+  "truncated",
+] as const)("loads a state again into a new model if nobody knows whether it was loaded: %s", async (mishap) => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-tinker-state-"));
+  const model = await openModel(server.url);
+  await trained(model);
+  await model.save(join(folder.path, "state"));
+  const other = await openModel(server.url);
+  server.fault = misfortune([mishap], (route) => route === "load_weights");
+  await other.load(join(folder.path, "state"));
+  const outputs = { outputs: ["logprobs"] } as const;
+  expect(await other.forward(exampleData(9), outputs)).toEqual(await model.forward(exampleData(9), outputs));
 });
 
 describe("a server that loses a request", () => {

@@ -40,6 +40,8 @@ export interface ProtocolServerOptions {
   /** True if the server recognizes repeated operations. Default: true. */
   readonly numbered?: boolean;
   readonly losses?: readonly string[];
+  /** False if it trains adapters only. Default: true. */
+  readonly full?: boolean;
 }
 
 interface Served {
@@ -51,7 +53,7 @@ interface Served {
 
 /** Starts a {@link ProtocolServer}. */
 export async function startProtocolServer(options: ProtocolServerOptions): Promise<ProtocolServer> {
-  const { backend, source, rule = "sum", numbered = true, losses } = options;
+  const { backend, source, rule = "sum", numbered = true, losses, full = true } = options;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-protocol-"));
   const models = new Map<string, Served>();
   const saved = new Map<string, string>();
@@ -104,6 +106,8 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
       const { rank, seed } = lora_config;
       const model_id = `model-${randomUUID().slice(0, 8)}`;
       const trainable = rank === 0 ? ({ type: "full" } as const) : ({ type: "lora", lora: { rank, seed } } as const);
+      if (rank === 0 && !full)
+        return { ...promise(() => Promise.reject(new Error("rank 0 is not allowed"))), model_id };
       const opened = backend.openModel({ source, trainable }).then((model) => {
         models.set(model_id, { model, rank, promises: new Map(), pending: [] });
         state.steps.set(model_id, 0);
@@ -148,12 +152,16 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
         saved.set(`tinker://${model_id}/weights/${path}`, target);
         return { path: `tinker://${model_id}/weights/${path}` };
       }),
-    load_weights: (body) =>
-      operate(body, async (served) => {
+    load_weights: (body) => {
+      const { model_id } = body as { model_id: string };
+      const before = models.get(model_id)?.promises.size ?? 0;
+      if (before > 0) throw new Error("LoadWeights is permitted only as the first request of a model");
+      return operate(body, async (served) => {
         await served.model.load(saved.get((body as { path: string }).path)!);
         served.pending = [];
         return {};
-      }),
+      });
+    },
     save_weights_for_sampler: (body) =>
       operate(body, async ({ model, rank }) => {
         const { path, model_id } = body as { path: string; model_id: string };

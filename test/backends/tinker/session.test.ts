@@ -84,6 +84,17 @@ it("creates an adapter for each model, and frees it", async () => {
   expect(server.requests.filter(({ route }) => route === "unload_model")).toHaveLength(3);
 });
 
+it("says what to set if the server cannot train every weight", async () => {
+  const adapters = await served.serve({ full: false });
+  await using backend = await connect({ url: adapters.url });
+  const opened = backend.openModel({ source: served.source, trainable: { type: "full" } });
+  await expect(opened).rejects.toMatchObject({
+    code: "backend.unsupported",
+    message: expect.stringContaining("rank 0 is not allowed"),
+    hint: "Set model.adapter.type to lora.",
+  });
+});
+
 it("splits data by number and by size", () => {
   const datum = (length: number): WireDatum => ({
     model_input: wirePrompt([]),

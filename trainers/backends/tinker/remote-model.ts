@@ -1,7 +1,9 @@
 import type { z } from "zod";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { AdamParams } from "../../backend/training-backend.ts";
 import { chunks } from "./chunks.ts";
 import type { ServerLoss } from "./server-loss.ts";
+import { unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
 import {
   anySchema,
@@ -58,7 +60,12 @@ export class RemoteModel {
     };
     // A model that is created twice only takes space until the session ends.
     const created = await session.connection.post("create_model", body, createModelSchema, { signal });
-    await session.connection.result(created, anySchema, { what: "create_model", signal });
+    try {
+      await session.connection.result(created, anySchema, { what: "create_model", signal });
+    } catch (error) {
+      if (rank > 0 || !LyceumError.isInstance(error) || error.code !== "backend.failed") throw error;
+      throw unsupported(`The server cannot train every weight. ${error.message}`, "Set model.adapter.type to lora.");
+    }
     return new RemoteModel({ ...options, id: created.model_id });
   }
 
@@ -177,9 +184,8 @@ export class RemoteModel {
 
   #send(route: string, body: object, signal?: AbortSignal): Promise<{ readonly request_id: string }> {
     const numbered = { model_id: this.id, seq_id: ++this.#sequence, ...body };
-    // Computing and loading twice changes nothing.
-    const harmless = route === "forward" || route === "load_weights";
-    const repeatable = this.#numbered || harmless;
+    // Computing twice changes nothing. A second load is refused, because a model loads only as its first request.
+    const repeatable = route === "forward" || (this.#numbered && route !== "load_weights");
     return this.#session.connection.post(route, numbered, promiseSchema, { repeatable, signal });
   }
 }

@@ -44,6 +44,9 @@ export interface TinkerModelOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How often something is done again on a model of its own if nobody knows whether the server has done it. */
+const mostTries = 3;
+
 /** A model on a server of the Tinker API. */
 export class TinkerModel implements Model {
   readonly spec: ModelSpec;
@@ -126,7 +129,7 @@ export class TinkerModel implements Model {
   }
 
   async snapshot(): Promise<Sampler> {
-    const { session, baseModel, tokenizer, limits, behaviour } = this.#options;
+    const { session, baseModel, tokenizer, limits } = this.#options;
     const remote = this.#remote;
     const version = this.#version;
     const path = remote === undefined ? undefined : await remote.saveForSampler(stateName("sampler", version));
@@ -238,7 +241,7 @@ export class TinkerModel implements Model {
       } catch (error) {
         this.#stale = true;
         // The gradient of earlier passes of this step would be dropped too.
-        if (!isUnknownOutcome(error) || this.#accumulated > 0 || tries === 3) throw error;
+        if (!isUnknownOutcome(error) || this.#accumulated > 0 || tries === mostTries) throw error;
       }
     }
   }
@@ -253,11 +256,17 @@ export class TinkerModel implements Model {
 
   /** Loads weights and optimizer into a new model on the server. The API allows loading only as the first request. */
   async #reload(path: string): Promise<void> {
-    if (this.#trained().used) {
-      await this.#trained().unload();
-      this.#remote = await createRemote(this.#options);
+    for (let tries = 1; ; tries++) {
+      if (this.#trained().used) {
+        await this.#trained().unload();
+        this.#remote = await createRemote(this.#options);
+      }
+      try {
+        return await this.#trained().load(path);
+      } catch (error) {
+        if (!isUnknownOutcome(error) || tries === mostTries) throw error;
+      }
     }
-    await this.#trained().load(path);
   }
 
   /** Sends an optimizer step. The returned function waits for its result. */
