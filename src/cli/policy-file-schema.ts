@@ -105,7 +105,7 @@ export function checkPolicyOptions(
   const advice =
     kind === "team"
       ? "Set other options per agent, whose value can be the keys of a policy file."
-      : owner && `"${foreign}" is an option of ${owner.id}: ${owner.description}`;
+      : owner && `Policies of the kind "${owner.id}" have "${foreign}". ${owner.description}`;
   throw new LyceumError({
     code: "config.invalid",
     message: `"${foreign}" is not an option of ${model === undefined ? "a model for each agent" : `the model ${model}`}.`,

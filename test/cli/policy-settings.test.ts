@@ -66,7 +66,7 @@ test.each([
     "agents: { aux: openai:gpt-5-mini }\nbase: b",
     [],
     /"base" is not an option of the model openai/,
-    /"base" is an option of engine: A local model/,
+    /Policies of the kind "engine" have "base"\. A local model/,
   ],
   ["agents: { aux: { model: a, baze: b } }", [], /served\.yaml, agents\.aux.*unknown key "baze"/, /"base"/],
   ["model: owner/name", ["maxRetries=2"], /"maxRetries" is not an option of the model owner\/name/, /baseUrl/],

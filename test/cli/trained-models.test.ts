@@ -394,7 +394,7 @@ describe("an invalid model is refused", () => {
       "a base for a server's model",
       [...one, "--model", "http://127.0.0.1:1/v1#m", "--base", "runs/base/model"],
       2,
-      /"base" is not an option of the model http[\s\S]*Only local models have it/,
+      /"base" is not an option of the model http[\s\S]*Policies of the kind "engine" have "base"\. A local model/,
     ],
     [
       "a team without one agent's weights",
