@@ -1,6 +1,7 @@
 import type { Json } from "../../contract/json.ts";
 import type {
   CheckpointEvent,
+  PreflightEvent,
   ProbeEvent,
   RunEndEvent,
   RunStartEvent,
@@ -17,6 +18,8 @@ export interface RunRecord {
   readonly config?: Json;
   /** The last start event. */
   readonly start?: RunStartEvent;
+  /** The last preflight. */
+  readonly preflight?: PreflightEvent;
   /** The probe before the first step. */
   readonly probe?: ProbeEvent;
   /** The steps in ascending order, one per step number. For repeated steps, the last one. */
@@ -37,6 +40,7 @@ export interface RunRecord {
 export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?: MetricsFile["header"] }): RunRecord {
   let start: RunStartEvent | undefined;
   let end: RunEndEvent | undefined;
+  let preflight: PreflightEvent | undefined;
   let probe: ProbeEvent | undefined;
   let finishedMs = 0;
   let sessionMs = 0;
@@ -54,6 +58,9 @@ export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?
         sessionMs = 0;
         start = event;
         end = undefined;
+        break;
+      case "preflight":
+        preflight = event;
         break;
       case "probe":
         probe = event;
@@ -85,6 +92,7 @@ export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?
     ...(file.header?.config === undefined ? {} : { config: file.header.config }),
     start,
     end,
+    preflight,
     probe,
     steps: byStep(steps.values()),
     evaluations: byStep(evaluations.values()),

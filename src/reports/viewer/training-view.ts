@@ -105,7 +105,7 @@ interface KnownTraining {
 }
 
 function trainingView({ path, training: { record }, status }: KnownTraining): TrainingView {
-  const { start, end, config, evaluations, probe, startedAt = "" } = record;
+  const { start, end, config, evaluations, preflight, probe, startedAt = "" } = record;
   const last = record.steps.at(-1);
   return {
     kind: "training",
@@ -119,6 +119,7 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     facts: runFacts(record),
     tiles: runTiles(record),
     sections: reportCharts(record).map((section) => ({ ...section, charts: section.charts.map(thinned) })),
+    preflight: preflight?.checks,
     probe: probe && { facts: probeFacts(probe), advice: probe.advice, samples: probe.samples },
     evaluations,
     samples: record.samples.slice(-maximumSamples).toReversed(),

@@ -1,5 +1,6 @@
 import type { Episode } from "../../contract/episode.ts";
 import type { Json } from "../../contract/json.ts";
+import type { PreflightCheck } from "../../contract/training-event.ts";
 import type { Comparison } from "../../evaluation/compare.ts";
 import type { EvaluationManifest, TaskLine } from "../../evaluation/log/manifest.ts";
 import type { EvaluationSummary, Metric } from "../../evaluation/log/summary.ts";
@@ -110,6 +111,8 @@ export interface TrainingView {
   /** The figures of its current state. */
   readonly tiles: readonly RunTile[];
   readonly sections: readonly ChartSection[];
+  /** The checks before the first step. */
+  readonly preflight?: readonly PreflightCheck[];
   /** The result of the probe before the first step. */
   readonly probe?: { readonly facts: readonly string[] } & Pick<NonNullable<RunRecord["probe"]>, "advice" | "samples">;
   /** `path`: of the stored evaluation, with its episodes. */

@@ -128,6 +128,12 @@ function everywhere(text: string): TrainingEvent[] {
       resumedFrom: 0,
     },
     {
+      type: "preflight",
+      step: 0,
+      checks: [{ name: "sync", status: "failed", detail: text, cause: text, learner: text }],
+      elapsedMs: 1,
+    },
+    {
       ...{ type: "probe", step: 0, groups: 2, withSignal: 0, comparison: "group", metrics, elapsedMs: 1 },
       ...{ samples: [{ prompt: text, completion: text, reward: 0 }], advice: [text] },
     },

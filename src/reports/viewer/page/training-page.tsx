@@ -105,7 +105,7 @@ export function TrainingPage(props: {
 
 /** The results of a training so far. Samples show episodes if there is no trace. */
 function Curves({ run, route }: { readonly run: TrainingView; readonly route: RunRoute }): JSX.Element {
-  const { sections, config, trace, probe, note } = run;
+  const { sections, config, trace, preflight, probe, note } = run;
   const { smoothing = 0 } = route;
   return (
     <>
@@ -121,6 +121,7 @@ function Curves({ run, route }: { readonly run: TrainingView; readonly route: Ru
       )}
       <ChartSections sections={sections} look={{ smoothing }} />
       <Evaluations evaluations={run.evaluations} />
+      {preflight !== undefined && <Preflight checks={preflight} />}
       {probe !== undefined && <Probe probe={probe} />}
       <Samples samples={run.samples} />
       {trace === undefined && (
@@ -146,6 +147,30 @@ function Curves({ run, route }: { readonly run: TrainingView; readonly route: Ru
 }
 
 const traceOutcomes = ["scored", "unscored", "completed", "truncated", "failed", "aborted"] as const;
+
+/** The checks before the first step. Open if one failed. */
+function Preflight({ checks }: { readonly checks: NonNullable<TrainingView["preflight"]> }): JSX.Element {
+  const passed = checks.filter(({ status }) => status === "passed").length;
+  return (
+    <details class="section" open={checks.some(({ status }) => status === "failed")}>
+      <summary>
+        <h2>
+          Preflight: {passed} of {checks.length} checks passed
+        </h2>
+      </summary>
+      {checks.map(({ name, learner, status, detail, cause }) => (
+        <p class={status === "failed" ? "note" : undefined} key={`${name} ${learner}`}>
+          {learner === undefined ? name : <Text>{`${name} of ${learner}`}</Text>} {status}: <Text>{detail}</Text>
+          {cause !== undefined && (
+            <>
+              . <Text>{cause}</Text>
+            </>
+          )}
+        </p>
+      ))}
+    </details>
+  );
+}
 
 function Probe({ probe }: { readonly probe: NonNullable<TrainingView["probe"]> }): JSX.Element {
   const { facts, advice, samples } = probe;
