@@ -30,7 +30,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   rescore: ["lyceum rescore runs/eval/before --env ./environment.ts --output runs/again"],
   view: ["lyceum view", "lyceum view runs/train --export train.html"],
   capture: ["lyceum capture --model runs/train", "lyceum capture --model http://127.0.0.1:8000/v1 -M tokenIds=true"],
-  serve: ["lyceum serve --environments math,./environment.ts --port 8000", "lyceum serve -e code --grpc-port 50051"],
+  serve: [
+    "lyceum serve --environments math,./environment.ts --port 8000",
+    "lyceum serve --model runs/train --grpc-port 50051",
+  ],
   migrate: ["lyceum migrate old.yaml --output train.yaml"],
   export: ["lyceum export runs/train --output my-model", "lyceum export runs/lora --merged --output my-model"],
   "export-python": ["lyceum export-python number-guessing --output guessing-python"],

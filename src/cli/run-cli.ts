@@ -87,7 +87,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       }),
     view,
     capture: (args) => run(async (context) => (await import("./capture-command.ts")).captureCommand(args, context)),
-    serve,
+    serve: (args) => run(async (context) => (await import("./serve-command.ts")).serveCommand(args, context)),
     migrate,
     info,
   };
@@ -138,12 +138,6 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     using interruption = listenForInterrupt();
     const { viewCommand } = await import("./view-command.ts");
     await viewCommand(args, { output: stdout, signal: interruption.signal });
-  }
-
-  async function serve(args: Parameters<Commands["serve"]>[0]): Promise<void> {
-    using interruption = listenForInterrupt();
-    const { serveCommand } = await import("./serve-command.ts");
-    await serveCommand(args, { output: stdout, environment: process.env, signal: interruption.signal });
   }
 
   async function migrate(args: Parameters<Commands["migrate"]>[0]): Promise<void> {

@@ -1,13 +1,21 @@
 import type { Command } from "commander";
+import type { Device } from "../../trainers/config/model-config.ts";
 import type { Commands } from "./commands.ts";
+import { addModelOptions, modelKinds } from "./model-options.ts";
 import { append, port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum serve`. */
 export interface ServeArguments {
-  /** Names, files or packages. */
-  readonly environments: readonly string[];
+  /** Names, files or packages. None by default: then a model is required. */
+  readonly environments?: readonly string[];
   /** The options of the environments: `option=value` for one environment, `name.option=value` for several. */
   readonly set: readonly string[];
+  /** One model, or `NAME=MODEL` for each of several. See `ModelArguments`. */
+  readonly model?: readonly string[];
+  readonly base?: string;
+  /** The options of the models as `option=value`, in order. */
+  readonly modelOption: readonly string[];
+  readonly device: Device;
   /** A free port by default. */
   readonly port?: number;
   readonly host: string;
@@ -25,17 +33,17 @@ export interface ServeArguments {
   readonly idleTimeout: number;
   /** In seconds. */
   readonly drainTimeout: number;
-  /** A port for gRPC, besides. */
+  /** The port for gRPC. By default a free one for models, and no gRPC without them. */
   readonly grpcPort?: number;
 }
 
 /** Adds `serve`. */
 export function addServeCommand(program: Command, commands: Pick<Commands, "serve">): void {
-  program
+  const serve = program
     .command("serve")
-    .summary("serve environments to trainers in any language")
-    .description("serve environments by the protocols of OpenEnv and ORS, and by gRPC if a port is given")
-    .requiredOption("-e, --environments <names>", "names, files or packages, separated by commas", (text) =>
+    .summary("serve environments and models to programs in any language")
+    .description("serve environments by the protocols of OpenEnv, ORS and gRPC, and models by gRPC")
+    .option("-e, --environments <names>", "names, files or packages, separated by commas", (text) =>
       text.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()])),
     )
     .option(
@@ -59,10 +67,13 @@ export function addServeCommand(program: Command, commands: Pick<Commands, "serv
     .option("--idle-timeout <seconds>", "the time without a call after which a session is closed", positive, 900)
     .option(
       "--drain-timeout <seconds>",
-      "the time for running sessions to end after Ctrl-C or SIGTERM; a second signal ends the server at once",
+      "the time for running sessions and calls of models to end after Ctrl-C or SIGTERM; a second signal ends the server at once",
       positive,
       30,
     )
-    .option("--grpc-port <n>", "a port for gRPC, besides", port)
+    .option("--grpc-port <n>", "the port for gRPC (default: a free one for models, else no gRPC)", port)
     .action((args: ServeArguments) => commands.serve(args));
+  addModelOptions(serve, {
+    description: `a model for gRPC clients: ${modelKinds}; NAME=MODEL for several (repeatable)`,
+  });
 }

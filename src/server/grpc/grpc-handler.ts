@@ -22,11 +22,22 @@ export interface GrpcServices {
   readonly token?: string;
 }
 
+/** What {@link grpcHandler} needs besides the services. */
+interface HandlerOptions extends GrpcServices {
+  /** Aborts when the server drains. The health service then says that it does not serve. */
+  readonly draining: AbortSignal;
+}
+
 /** The maximum size of a message in bytes. */
 const maxMessageBytes = 64 * 1024 * 1024;
 
 /** Returns the request handler of a gRPC server, for Node's `http2.createServer`. */
-export function grpcHandler({ host, policies, token }: GrpcServices): ReturnType<typeof connectNodeAdapter> {
+export function grpcHandler({
+  host,
+  policies,
+  token,
+  draining,
+}: HandlerOptions): ReturnType<typeof connectNodeAdapter> {
   const routes = (router: ConnectRouter): void => {
     const services: string[] = [];
     if (host !== undefined) {
@@ -37,7 +48,7 @@ export function grpcHandler({ host, policies, token }: GrpcServices): ReturnType
       router.service(ModelService, modelService(policies));
       services.push(ModelService.typeName);
     }
-    router.service(Health, healthService({ services, isServing: () => host?.isOpen ?? true }));
+    router.service(Health, healthService({ services, isServing: () => host?.isOpen ?? true, draining }));
   };
   return connectNodeAdapter({
     routes,

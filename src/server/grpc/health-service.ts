@@ -6,16 +6,20 @@ import { HealthCheckResponse_ServingStatus as Status } from "./generated/grpc/he
 /** The time in milliseconds between two looks at the server's state while a client watches it. */
 const watchMs = 500;
 
-/** Implements the standard health service of gRPC. `isServing` says whether the server accepts new work. */
+/**
+ * Implements the standard health service of gRPC. `isServing` says whether the server accepts new work. After `draining`
+ * has aborted, no service serves, and clients that watch get this as their last message.
+ */
 export function healthService(options: {
   /** The full names of the services. */
   readonly services: readonly string[];
   readonly isServing: () => boolean;
+  readonly draining: AbortSignal;
 }): ServiceImpl<typeof Health> {
-  const { services, isServing } = options;
+  const { services, isServing, draining } = options;
   const statusOf = (service: string) => {
     if (service !== "" && !services.includes(service)) return Status.SERVICE_UNKNOWN;
-    return isServing() ? Status.SERVING : Status.NOT_SERVING;
+    return !draining.aborted && isServing() ? Status.SERVING : Status.NOT_SERVING;
   };
   return {
     check: ({ service }) => {
@@ -24,11 +28,14 @@ export function healthService(options: {
       return { status };
     },
     watch: async function* ({ service }, { signal }) {
+      const end = AbortSignal.any([signal, draining]);
       for (let last: number | undefined; !signal.aborted; ) {
+        const isLast = draining.aborted;
         const status = statusOf(service);
         if (status !== last) yield { status };
+        if (isLast) return;
         last = status;
-        await pause(watchMs, signal);
+        await pause(watchMs, end);
       }
     },
   };

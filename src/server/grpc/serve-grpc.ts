@@ -1,4 +1,5 @@
 import { createSecureServer, createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { aborted } from "../../core/concurrency/aborted.ts";
 import { listen } from "../../core/network/listen.ts";
 import { type GrpcServices, grpcHandler } from "./grpc-handler.ts";
 
@@ -17,6 +18,11 @@ export interface GrpcServer extends AsyncDisposable {
   /** The address for clients, such as `grpc://127.0.0.1:50051`. */
   readonly url: string;
   readonly port: number;
+  /**
+   * Accepts no further calls, and resolves when the running ones have ended or the signal aborts. The health service says
+   * that the server does not serve. Call it after the session host's `drain`, because sessions end by calls.
+   */
+  drain(options: { readonly signal: AbortSignal }): Promise<void>;
   /** Ends the server and its connections. The session host stays open. A second call has no effect. */
   close(): Promise<void>;
 }
@@ -27,7 +33,8 @@ export interface GrpcServer extends AsyncDisposable {
  */
 export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
   const { port = 0, hostname = "127.0.0.1", tls } = options;
-  const handler = grpcHandler(options);
+  const draining = new AbortController();
+  const handler = grpcHandler({ ...options, draining: draining.signal });
   const server: Http2Server = tls === undefined ? createServer(handler) : createSecureServer({ ...tls }, handler);
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
@@ -37,17 +44,21 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
     session.once("close", () => sessions.delete(session));
   });
   const address = await listen(server, { hostname, port });
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closed ??= new Promise((resolve) => {
-      server.close(() => resolve());
-      for (const session of sessions) session.destroy();
-    });
-    return closed;
+  let ended: Promise<void> | undefined;
+  const endConnections = (end: (session: ServerHttp2Session) => void): Promise<void> => {
+    ended ??= new Promise((resolve) => server.close(() => resolve()));
+    for (const session of sessions) end(session);
+    return ended;
   };
+  const drain: GrpcServer["drain"] = async ({ signal }) => {
+    draining.abort();
+    await Promise.race([endConnections((session) => session.close()), aborted(signal)]);
+  };
+  const close = (): Promise<void> => endConnections((session) => session.destroy());
   return {
     url: `${tls === undefined ? "grpc" : "grpcs"}://${address.authority}`,
     port: address.port,
+    drain,
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -324,6 +324,57 @@ describe("ModelService", () => {
   });
 });
 
+test("a draining server answers its running calls, accepts no others, and says so", async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const model: Policy = {
+    specificationVersion: "v1",
+    name: "model",
+    accepts: ["text"],
+    act: async () => {
+      asked.resolve();
+      await answer.promise;
+      return { action: { message: textMessage("assistant", "late"), finish: "stop" } };
+    },
+  };
+  const server = resources.use(await serveGrpc({ policies: { model } }));
+  const connect = () => createGrpcTransport({ baseUrl: server.url.replace(/^grpc/, "http") });
+  const client = createClient(ModelService, connect());
+  const seen: number[] = [];
+  const watching = (async () => {
+    for await (const { status } of createClient(Health, connect()).watch({})) seen.push(status);
+  })();
+  const running = client.generate({ messages: [{ role: "user" }] });
+  await asked.promise;
+  await expect.poll(() => seen).toEqual([Status.SERVING]);
+  let isDrained = false;
+  const drained = server.drain({ signal: new AbortController().signal }).then(() => {
+    isDrained = true;
+  });
+  await watching;
+  expect(seen).toEqual([Status.SERVING, Status.NOT_SERVING]);
+  expect(await failure(createClient(ModelService, connect()).listModels({}))).toMatchObject({ status: "Unavailable" });
+  expect(isDrained).toBe(false);
+  answer.resolve();
+  expect((await running).action!.message!.content[0]!.part.value).toBe("late");
+  await drained;
+});
+
+test("a drain ends with its signal, and the close after it ends the running calls", async () => {
+  const model: Policy = {
+    specificationVersion: "v1",
+    name: "model",
+    accepts: ["text"],
+    act: ({ signal }) => new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason))),
+  };
+  const server = resources.use(await serveGrpc({ policies: { model } }));
+  const client = createClient(ModelService, createGrpcTransport({ baseUrl: server.url.replace(/^grpc/, "http") }));
+  const running = failure(client.generate({ messages: [{ role: "user" }] }));
+  await server.drain({ signal: AbortSignal.timeout(50) });
+  await server.close();
+  expect((await running).status).toBe("Unavailable");
+});
+
 test("serves over TLS", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-grpc-"));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
