@@ -361,18 +361,23 @@ test("a draining server answers its running calls, accepts no others, and says s
 });
 
 test("a drain ends with its signal, and the close after it ends the running calls", async () => {
+  const asked = Promise.withResolvers<void>();
   const model: Policy = {
     specificationVersion: "v1",
     name: "model",
     accepts: ["text"],
-    act: ({ signal }) => new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason))),
+    act: ({ signal }) => {
+      asked.resolve();
+      return new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+    },
   };
   const server = resources.use(await serveGrpc({ policies: { model } }));
   const client = createClient(ModelService, createGrpcTransport({ baseUrl: server.url.replace(/^grpc/, "http") }));
   const running = failure(client.generate({ messages: [{ role: "user" }] }));
+  await asked.promise;
   await server.drain({ signal: AbortSignal.timeout(50) });
   await server.close();
-  expect((await running).status).toBe("Unavailable");
+  expect((await running).status).toBe("Canceled");
 });
 
 test("serves over TLS", async () => {
