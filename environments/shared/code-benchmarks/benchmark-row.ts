@@ -2,40 +2,31 @@ import { readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { dataFileError } from "../../../src/core/taskset/data-file-error.ts";
 
 /**
  * Reads the rows of a benchmark file: a JSON list (`.json`) or JSON lines (`.jsonl`, `.jsonl.gz`). Throws
  * `data.not-found` and `data.malformed`.
  */
 export async function readBenchmarkRows(path: string): Promise<readonly unknown[]> {
-  let file: Buffer;
   try {
-    file = await readFile(path);
-  } catch (cause) {
-    throw new LyceumError({
-      code: "data.not-found",
-      message: `The benchmark file ${path} cannot be read.`,
-      hint: "Check the path.",
-      data: { path },
-      cause,
-    });
-  }
-  try {
+    const file = await readFile(path);
     const text = (path.endsWith(".gz") ? gunzipSync(file) : file).toString("utf8");
     if (path.endsWith(".json")) return z.array(z.unknown()).parse(JSON.parse(text));
     return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as unknown]));
-  } catch (cause) {
-    throw malformed(`The benchmark file ${path} is neither a JSON list nor JSON lines.`, cause);
+  } catch (error) {
+    throw dataFileError(path, error);
   }
 }
 
 /** Parses a row with its schema. Throws `data.malformed`, which names the benchmark and the field. */
 export function parseRow<Row>(schema: z.ZodType<Row>, row: unknown, benchmark: string): Row {
   const { success, data, error } = schema.safeParse(row);
-  if (!success) throw malformed(`A row of ${benchmark} is malformed: ${z.prettifyError(error)}`, error);
-  return data;
-}
-
-function malformed(message: string, cause: unknown): LyceumError {
-  return new LyceumError({ code: "data.malformed", message, hint: "Compare it with the published file.", cause });
+  if (success) return data;
+  throw new LyceumError({
+    code: "data.malformed",
+    message: `A row of ${benchmark} is malformed: ${z.prettifyError(error)}`,
+    hint: "Compare it with the published file.",
+    cause: error,
+  });
 }

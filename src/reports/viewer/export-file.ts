@@ -1,6 +1,5 @@
-import { html, jsonForScript } from "../training/html.ts";
-import { htmlPage } from "../training/html-page.ts";
 import type { EpisodeRow } from "./episode-row.ts";
+import { exportedPage } from "./exported-page.ts";
 import type { ExportedRun } from "./exported-run.ts";
 import type { PageFiles } from "./page-files.ts";
 import type { EpisodeView, RunView, ViewSource } from "./view-source.ts";
@@ -79,14 +78,4 @@ async function spreadRows(options: {
     rows.push(...(await at(Math.floor((place * total) / wanted), 1)).rows);
   }
   return { rows, total };
-}
-
-/** Returns the viewer's page with a run in it, which it shows without a server. */
-export function exportedPage(run: ExportedRun, { style, script }: PageFiles): string {
-  const { name, environment } = run.line;
-  const title = run.view.kind === "training" ? `${name} on ${environment}` : name;
-  const body = html`<div id="page"></div>
-<noscript>This page needs JavaScript to show the run.</noscript>
-<script type="application/json" id="exported-run">${jsonForScript(run)}</script>`;
-  return htmlPage({ title, style, script, isModule: true, body });
 }

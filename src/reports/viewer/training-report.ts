@@ -1,4 +1,4 @@
-import { exportedPage } from "./export-file.ts";
+import { exportedPage } from "./exported-page.ts";
 import { readPageFiles } from "./page-files.ts";
 import { createTrainingLines } from "./training-line.ts";
 import { createTrainingReader } from "./training-view.ts";
