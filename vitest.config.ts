@@ -27,6 +27,7 @@ const notQuick = [
   "team-round-trip",
   "trackers",
   "transformers-js",
+  "trl-agent",
   "viewer",
 ].map((name) => `test/interop/${name}.test.ts`);
 

@@ -107,6 +107,27 @@ trainer = GRPOTrainer(
 )
 trainer.train()
 \`\`\`
+
+## TRL and a program
+
+TRL also trains the model of a program, such as a TypeScript agent with tools of its own. The program reads its task from
+its standard input and writes its answer to its standard output. It finds its model by \`OPENAI_BASE_URL\` and
+\`OPENAI_API_KEY\`. The environment rewards the answer.
+
+\`\`\`python
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer
+from ${module}.agent_rollouts import AgentRollouts, agent_rows, environment_reward
+
+trainer = GRPOTrainer(
+    model="Qwen/Qwen3-0.6B",
+    train_dataset=Dataset.from_list(agent_rows(64)),
+    rollout_func=AgentRollouts(["node", "agent.ts"]),
+    reward_funcs=environment_reward,
+    args=GRPOConfig(output_dir="out", max_steps=10),
+)
+trainer.train()
+\`\`\`
 `,
         ]
       : []),

@@ -1,7 +1,9 @@
 import type { EnvironmentSpec } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { ServedSplit } from "../session/environment-runner.ts";
+import { agentRolloutsModule } from "./agent-rollouts-module.ts";
 import { clientModule } from "./client-module.ts";
+import { modelEndpointModule } from "./model-endpoint-module.ts";
 import { modelsModule } from "./models-module.ts";
 import { pettingZooModule } from "./pettingzoo-module.ts";
 import { dockerfile, type ProjectFacts, packageInit, projectToml, readme } from "./project-files.ts";
@@ -44,7 +46,7 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
     "models.py": modelsModule({ prefix, agents, splits: splits.map((split) => split.name) }),
     "session.py": sessionModule(spec.id),
     "client.py": clientModule({ prefix, module: name }),
-    ...(isSingle ? { "trl_environment.py": trlModule({ prefix, description, tools }) } : {}),
+    ...(isSingle ? trlModules({ prefix, description, tools }) : {}),
     ...(isSingle ? {} : { "pettingzoo_env.py": pettingZooModule({ prefix, name: spec.id, agents }) }),
   };
   const facts: ProjectFacts = {
@@ -64,6 +66,15 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
     [`${module}/py.typed`]: "",
     ...Object.fromEntries(Object.entries(modules).map(([path, text]) => [`${module}/${path}`, text])),
     ...(hasVerifiers ? { [`${module}_taskset.py`]: taskset } : {}),
+  };
+}
+
+/** The environment for TRL, and what trains on the model calls of a program. */
+function trlModules(options: Parameters<typeof trlModule>[0]): Readonly<Record<string, string>> {
+  return {
+    "trl_environment.py": trlModule(options),
+    "agent_rollouts.py": agentRolloutsModule(),
+    "model_endpoint.py": modelEndpointModule(),
   };
 }
 

@@ -116,6 +116,7 @@ describe("the package of an environment", () => {
     expect(Object.keys(files)).toEqual([
       ...["pyproject.toml", "README.md", "Dockerfile", "hard_env/__init__.py", "hard_env/py.typed"],
       ...["hard_env/models.py", "hard_env/session.py", "hard_env/client.py", "hard_env/trl_environment.py"],
+      ...["hard_env/agent_rollouts.py", "hard_env/model_endpoint.py"],
     ]);
     await compiled(files);
   });

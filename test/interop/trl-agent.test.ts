@@ -1,0 +1,184 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { type Message, textMessage } from "../../src/contract/message.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { agentProgram } from "../../src/server/capture/agent-program.ts";
+import { chatMessage, chatTool } from "../../src/server/capture/dialects/openai-message.ts";
+import { type EnvironmentServer, serveEnvironments } from "../../src/server/http/serve-environments.ts";
+import { pythonPackage } from "../../src/server/python/python-package.ts";
+import { localRunner } from "../../src/server/session/local-runner.ts";
+import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
+import { callsOf } from "../server/capture/scripted-bytes.ts";
+import { runPython } from "./python.ts";
+import { providePythonEnvironment } from "./python-environment.ts";
+
+const prompts = ["Fill the sheet.", "Fill it again."];
+const root = join(import.meta.dirname, "../..");
+const agent = [process.execPath, join(import.meta.dirname, "letter-agent.ts")];
+
+/** The more of three letters are an a, the better. */
+const sheets = defineEnvironment({
+  id: "sheets",
+  tasks: prompts,
+  reset: ({ task }) => task,
+  step: ({ text }) => ({ reward: [...text].filter((letter) => letter === "a").length / 3 }),
+}) as EnvironmentDefinition;
+
+/** A sequence as the capture server exports it. */
+interface Sequence {
+  readonly trainable: boolean;
+  readonly input_ids: readonly number[];
+  readonly loss_mask: readonly number[];
+  readonly logprobs: readonly number[];
+  readonly turn_lengths: readonly number[];
+}
+
+/** What the script trl_agent.py returns. */
+interface Trained {
+  readonly recorded: readonly { readonly sequences: readonly Sequence[]; readonly turns: readonly object[] }[];
+  readonly sampled: readonly (readonly number[])[];
+  readonly trained: readonly {
+    readonly ids: readonly number[];
+    readonly mask: readonly number[];
+    readonly logprobs: readonly number[];
+    readonly advantage: number;
+  }[];
+  readonly rows: readonly {
+    readonly prompt_ids: readonly number[];
+    readonly completion_ids: readonly number[];
+    readonly env_mask: readonly number[];
+    readonly logprobs: readonly number[];
+    readonly agent_answer: string | null;
+    readonly agent_sequences: number;
+  }[];
+  readonly rewards: readonly number[];
+  readonly deviations: readonly number[];
+  readonly changed: number;
+  readonly pid: number;
+}
+
+let folder: string;
+let host: SessionHost;
+let server: EnvironmentServer;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-trl-agent-"));
+  const runner = await localRunner([{ name: "sheets", definition: sheets }]);
+  host = createSessionHost(runner);
+  server = await serveEnvironments({ host });
+  const [{ spec, splits }] = runner.environments as [(typeof runner.environments)[number]];
+  const files = pythonPackage({ spec, splits, serve: ["--environments", "sheets"], npm: [] });
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+});
+afterAll(async () => {
+  await server.close();
+  await host.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Returns the conversations of the agent with a model that answers by a script. */
+async function conversations(prompt: string, answers: readonly (Message | string)[]) {
+  const env = { LETTER_LOG: join(folder, "script.log") };
+  const policy = await agentProgram({ command: agent, env }).open(scriptedPolicy([...answers]));
+  try {
+    const messages = [textMessage("user", prompt)];
+    const { calls } = await policy.act({
+      ...{ agent: "agent", messages, seed: 0 },
+      sampling: { temperature: 1, maxTokens: 64 },
+    });
+    return calls!.map(({ messages, tools, action }) => ({
+      messages: [...messages, action.message].map(chatMessage),
+      tools: tools!.map(chatTool),
+    }));
+  } finally {
+    await policy.close?.();
+  }
+}
+
+describe("TRL's GRPOTrainer", () => {
+  test("trains the model of a TypeScript agent on the tokens that the capture server recorded", async () => {
+    const vowel = callsOf("", ["vowel", {}]);
+    const consonant = callsOf("", ["consonant", {}]);
+    const examples: object[] = [];
+    for (const prompt of prompts) {
+      for (const script of [[vowel], [consonant], [vowel, consonant], [consonant, vowel]]) {
+        const calls = await conversations(prompt, [...script, "Done."]);
+        expect(calls).toHaveLength(script.length + 1);
+        examples.push(...calls);
+      }
+    }
+
+    const log = join(folder, "agent.log");
+    const played = await runPython<Trained>({
+      environment: await providePythonEnvironment({
+        name: "trl",
+        requirements: "trl-requirements.txt",
+        download: "2.6 GB",
+      }),
+      script: "trl_agent",
+      packages: folder,
+      request: {
+        ...{ url: server.url, agent, env: { LETTER_LOG: log }, tasks: prompts.length, steps: 3, warmUp: 60 },
+        lyceum: [process.execPath, join(root, "src/cli/main.ts")],
+        folder: join(folder, "out"),
+        examples: examples as Json,
+      },
+      timeoutMs: 1_200_000,
+    });
+    const { recorded, trained, rows, rewards, deviations, changed } = played;
+    console.log({ rewards, deviations, changed, answers: rows.map((row) => row.agent_answer) });
+
+    // Each step has four runs of the agent. Their tools ran in processes of Node, and the answers have what they wrote.
+    expect(recorded).toHaveLength(12);
+    const written = (await readFile(log, "utf8")).trim().split("\n");
+    expect(written.map((line) => line.split(" ")[1]).sort()).toEqual(
+      [...rows.map((row) => row.agent_answer).join("")].sort(),
+    );
+    expect(written.some((line) => line.startsWith(`${played.pid} `))).toBe(false);
+    expect(rows.every(({ agent_sequences }) => agent_sequences === 1)).toBe(true);
+
+    // Several calls of an agent are one sequence.
+    expect(rows.some((row) => row.agent_answer !== "")).toBe(true);
+    expect(recorded.some((rollout) => rollout.sequences[0]!.turn_lengths.length > 1)).toBe(true);
+
+    // TRL trained on exactly the recorded ids, and masked what the model did not sample.
+    const sequences = recorded.flatMap((rollout) => rollout.sequences.filter((row) => row.trainable));
+    const key = (row: { readonly ids: readonly number[]; readonly mask: readonly number[] }) =>
+      JSON.stringify([row.ids, row.mask]);
+    const keyOfRow = ({ prompt_ids, completion_ids, env_mask }: Trained["rows"][number]) =>
+      key({ ids: [...prompt_ids, ...completion_ids], mask: [...prompt_ids.map(() => 0), ...env_mask] });
+    expect(trained.map(key).sort()).toEqual(
+      sequences.map(({ input_ids: ids, loss_mask: mask }) => key({ ids, mask })).sort(),
+    );
+    // The recorded ids are those that the model sampled.
+    const sampled = new Set(played.sampled.map((ids) => JSON.stringify(ids)));
+    for (const { input_ids, loss_mask, turn_lengths } of sequences) {
+      const ids = input_ids.filter((_, place) => loss_mask[place] === 1);
+      let start = 0;
+      for (const length of turn_lengths) {
+        expect(sampled).toContain(JSON.stringify(ids.slice(start, start + length)));
+        start += length;
+      }
+      expect(start).toBe(ids.length);
+    }
+    // The log-probabilities are those of the weights that TRL then trained.
+    for (const [place, row] of trained.entries()) {
+      const step = rows.slice(place - (place % 4), place - (place % 4) + 4);
+      const { logprobs, env_mask } = step.find((own) => keyOfRow(own) === key(row))!;
+      const captured = logprobs.filter((_, token) => env_mask[token] === 1);
+      expect(captured).toHaveLength(row.logprobs.length);
+      for (const [token, logprob] of row.logprobs.entries()) expect(captured[token]).toBeCloseTo(logprob, 3);
+    }
+    expect(Math.max(...deviations)).toBeGreaterThan(0);
+    expect(trained.some(({ advantage }) => advantage !== 0)).toBe(true);
+    expect(changed).toBeGreaterThan(0);
+  });
+});
