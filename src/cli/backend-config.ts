@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { GradientRule } from "../../trainers/backends/tinker/index.ts";
+import type { Encoding, GradientRule } from "../../trainers/backends/tinker/index.ts";
 
 /** The engine that trains. The schema below describes each key. */
 export type BackendConfig =
@@ -9,6 +9,7 @@ export type BackendConfig =
       readonly url: string;
       readonly model?: string | undefined;
       readonly gradients: GradientRule | "auto";
+      readonly encoding: Encoding | "auto";
     };
 
 /** The schema of the section `backend`. */
@@ -33,6 +34,10 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .describe(
           "How the server makes a gradient of token losses: sum, as the API says, or mean over the sequences of a step. auto finds out with a small adapter.",
         ),
+      encoding: z
+        .enum(["auto", "json", "protobuf"])
+        .default("auto")
+        .describe("The encoding of data and results. auto takes the one that the server prefers."),
     }),
   ])
   .describe("The engine that trains: onnx on this machine, or a Tinker server. On the command line: --backend.");

@@ -44,6 +44,8 @@ const backendConfig = JSON.stringify({
 export async function startSkyrl(options: { readonly model: string; readonly folder: string }): Promise<SkyrlServer> {
   const { model, folder } = options;
   const environment = await provideEnvironment();
+  // A newer SkyRL, over the packages of the released one.
+  const source = process.env.LYCEUM_SKYRL_SOURCE;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   await mkdir(folder, { recursive: true });
@@ -68,6 +70,7 @@ export async function startSkyrl(options: { readonly model: string; readonly fol
           UV_PYTHON: environment.python,
           HF_HUB_OFFLINE: "1",
           JAX_PLATFORMS: "cpu",
+          ...(source === undefined ? {} : { PYTHONPATH: source }),
         },
       },
     );

@@ -11,8 +11,10 @@ const folder = await mkdtemp(`${tmpdir()}/lyceum-tinker-`);
 const backend = await createOnnxBackend({ device: "cpu", threads: 2 });
 const source = await tinyModel(backend, folder);
 const server = await startProtocolServer({ backend, source });
+const binary = await startProtocolServer({ backend, source, binary: true });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
+  await binary[Symbol.asyncDispose]();
   await backend.close();
   await rm(folder, { recursive: true });
 });
@@ -23,4 +25,9 @@ describeBackend("a server that sums losses", {
     lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } },
     full: { source, trainable: { type: "full" } },
   },
+});
+
+describeBackend("a server that accepts passes only in the binary encoding", {
+  create: () => createTinkerBackend({ url: binary.url, times: { delayMs: 1 } }),
+  specs: { lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } } },
 });

@@ -9,6 +9,7 @@ import { listen } from "../../../src/core/network/listen.ts";
 import type { Datum } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { type ReadPass, readPass, writePassResult, writeSample } from "./protobuf-messages.ts";
 
 /** What a fault does to one request: it may answer itself (true), before or after the server has run the request. */
 export interface Fault {
@@ -40,6 +41,8 @@ export interface ProtocolServerOptions {
   /** True if the server recognizes repeated operations. Default: true. */
   readonly numbered?: boolean;
   readonly losses?: readonly string[];
+  /** True if it prefers the binary encoding, and refuses passes in JSON. */
+  readonly binary?: boolean;
   /** False if it trains adapters only. Default: true. */
   readonly full?: boolean;
 }
@@ -53,7 +56,7 @@ interface Served {
 
 /** Starts a {@link ProtocolServer}. */
 export async function startProtocolServer(options: ProtocolServerOptions): Promise<ProtocolServer> {
-  const { backend, source, rule = "sum", numbered = true, losses, full = true } = options;
+  const { backend, source, rule = "sum", numbered = true, losses, full = true, binary = false } = options;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-protocol-"));
   const models = new Map<string, Served>();
   const saved = new Map<string, string>();
@@ -99,6 +102,7 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
       supported_models: [{ model_name: source.path }],
       ...(losses === undefined ? {} : { supported_loss_fns: losses }),
     }),
+    "client/config": () => ({ proto_write_fwdbwd: binary }),
     create_session: () => ({ session_id: "session" }),
     session_heartbeat: () => ({}),
     create_model: (body) => {
@@ -247,9 +251,11 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
     void (async () => {
       const parts: Buffer[] = [];
       for await (const part of request) parts.push(part as Buffer);
-      const text = Buffer.concat(parts).toString("utf8");
-      const body = (text === "" ? {} : JSON.parse(text)) as Body;
-      const route = request.url!.replace("/api/v1/", "");
+      const whole = Buffer.concat(parts);
+      const isBinary = request.headers["content-type"] === "application/x-protobuf";
+      const pass = isBinary ? readPass(whole) : undefined;
+      const route = pass?.forwardOnly === true ? "forward" : request.url!.replace("/api/v1/", "");
+      const body: Body = pass === undefined ? JSON.parse(whole.toString() || "{}") : passBody(pass);
       state.requests.push({ route, body, key: request.headers["x-api-key"]?.toString() });
       if (state.fault.before?.(route, request, response, body) === true) return;
       const [archived] = route.match(/checkpoints\/[^/]+\/archive$/) ?? [];
@@ -260,10 +266,16 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
       }
       const send = (status: number, answer: unknown): void => {
         if (status === 200 && state.fault.after?.(route, response, answer) === true) return;
+        const encoded = binary && request.headers.accept?.includes("x-protobuf") ? binaryResult(answer) : undefined;
+        if (status === 200 && encoded !== undefined) {
+          response.writeHead(200, { "content-type": "application/x-protobuf" }).end(encoded);
+          return;
+        }
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(answer));
       };
       try {
-        if (route === "retrieve_future") {
+        if (binary && !isBinary && /^forward/.test(route)) send(415, { detail: "JSON is not accepted" });
+        else if (route === "retrieve_future") {
           const result = results.get((body as { request_id: string }).request_id);
           if (result === undefined) send(404, { detail: "Future not found" });
           else send(200, await result);
@@ -286,6 +298,20 @@ export async function startProtocolServer(options: ProtocolServerOptions): Promi
       await rm(folder, { recursive: true, force: true });
     },
   });
+}
+
+function passBody({ forwardOnly, input, ...rest }: ReadPass): Body {
+  return { ...rest, [forwardOnly ? "forward_input" : "forward_backward_input"]: input };
+}
+
+/** Returns the results that have a binary form in it. */
+function binaryResult(answer: Body): Uint8Array | undefined {
+  if (answer.loss_fn_outputs !== undefined) {
+    return writePassResult(answer.loss_fn_outputs.map((output: Body) => output.logprobs.data));
+  }
+  if (answer.sequences === undefined) return undefined;
+  const [{ tokens, logprobs, stop_reason }] = answer.sequences;
+  return writeSample({ ids: tokens, logprobs, finish: stop_reason });
 }
 
 function scaledDatum(datum: Datum, scale: number): Datum {

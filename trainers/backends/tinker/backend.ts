@@ -7,7 +7,7 @@ import type { ConnectionTimes } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
 import { TinkerModel } from "./tinker-model.ts";
 import { wireSeed } from "./tinker-sampler.ts";
-import { TinkerSession } from "./tinker-session.ts";
+import { type Encoding, TinkerSession } from "./tinker-session.ts";
 
 /** The options of {@link createTinkerBackend}. */
 export interface TinkerBackendOptions {
@@ -19,6 +19,8 @@ export interface TinkerBackendOptions {
   readonly model?: string | undefined;
   /** How the server makes a gradient of token losses. `auto`, the default, finds out with a small adapter. */
   readonly gradients?: GradientRule | "auto" | undefined;
+  /** The encoding of large messages. `auto`, the default, takes the one that the server prefers. */
+  readonly encoding?: Encoding | "auto" | undefined;
   /** Waits and limits of requests. */
   readonly times?: ConnectionTimes;
   readonly signal?: AbortSignal | undefined;

@@ -6,7 +6,7 @@ export interface HttpRequest {
   readonly url: URL;
   readonly method: "GET" | "POST" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /**
    * True for a connection of its own. A reused connection may be closed by the server while the request is under way,
    * so that nobody knows whether the server has read it.

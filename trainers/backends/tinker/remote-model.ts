@@ -2,7 +2,9 @@ import type { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { AdamParams } from "../../backend/training-backend.ts";
 import { chunks } from "./chunks.ts";
+import { decodePass, encodePass } from "./protobuf.ts";
 import type { ServerLoss } from "./server-loss.ts";
+import type { CallOptions } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
 import {
@@ -14,7 +16,10 @@ import {
   savedSchema,
   stepResultSchema,
   type WireDatum,
+  type WirePromise,
 } from "./wire.ts";
+
+type PassRoute = "forward" | "forward_backward";
 
 /** The options of one operation on a remote model. */
 interface OperationOptions {
@@ -138,37 +143,33 @@ export class RemoteModel {
    * Sends the same forward pass twice under one number. A server with sequence ids answers with the same request.
    */
   async recognizesNumbers(data: readonly WireDatum[]): Promise<boolean> {
-    const forward_input = { data, loss_fn: "cross_entropy" };
-    const body = { model_id: this.id, seq_id: ++this.#sequence, forward_input };
-    const { connection } = this.#session;
-    const first = await connection.post("forward", body, promiseSchema);
-    const second = await connection.post("forward", body, promiseSchema);
-    for (const promise of [first, second]) await connection.result(promise, anySchema, { what: "forward" });
+    const body = this.#passBody("forward", data, { name: "cross_entropy" });
+    const [first, second] = [await this.#postPass("forward", body), await this.#postPass("forward", body)];
+    const { connection, encoding } = this.#session;
+    const wait = { what: "forward", decode: encoding === "protobuf" ? decodePass : undefined };
+    for (const promise of [first, second]) await connection.result(promise, anySchema, wait);
     return first.request_id === second.request_id;
   }
 
   async #pass(
-    route: "forward" | "forward_backward",
+    route: PassRoute,
     data: readonly WireDatum[],
     loss: ServerLoss,
     { signal }: OperationOptions,
   ): Promise<PassPromise> {
     const parts = chunks(data);
-    const promises: { readonly request_id: string }[] = [];
+    const promises: WirePromise[] = [];
     for (const { data: part } of parts) {
-      const input = {
-        data: part,
-        loss_fn: loss.name,
-        ...(loss.config === undefined ? {} : { loss_fn_config: loss.config }),
-      };
-      promises.push(await this.#send(route, { [`${route}_input`]: input }, signal));
+      promises.push(await this.#postPass(route, this.#passBody(route, part, loss), signal));
     }
+    const { connection, encoding } = this.#session;
+    const wait = { what: route, decode: encoding === "protobuf" ? decodePass : undefined, signal };
     return {
       result: async (onChunk) => {
         const logprobs: Float32Array[] = [];
         for (const [index, { first, data: part }] of parts.entries()) {
           const schema = passResultOf(part.map(({ loss_fn_inputs }) => loss_fn_inputs.target_tokens!.data.length));
-          const result = await this.#session.connection.result(promises[index]!, schema, { what: route, signal });
+          const result = await connection.result(promises[index]!, schema, wait);
           logprobs.push(...result.loss_fn_outputs.map((output) => Float32Array.from(output.logprobs.data)));
           onChunk?.(first, part.length);
         }
@@ -177,16 +178,37 @@ export class RemoteModel {
     };
   }
 
+  /** Returns the next pass in the encoding of the server. */
+  #passBody(route: PassRoute, data: readonly WireDatum[], loss: ServerLoss): object | Uint8Array {
+    const sequence = ++this.#sequence;
+    const { name, config } = loss;
+    if (this.#session.encoding === "protobuf") {
+      const forwardOnly = route === "forward";
+      return encodePass({ model: this.id, sequence, data, loss: name, config: config ?? {}, forwardOnly });
+    }
+    const input = { data, loss_fn: name, ...(config === undefined ? {} : { loss_fn_config: config }) };
+    return { model_id: this.id, seq_id: sequence, [`${route}_input`]: input };
+  }
+
+  #postPass(route: PassRoute, body: object | Uint8Array, signal?: AbortSignal): Promise<WirePromise> {
+    // In the binary encoding, a forward pass is a kind of forward_backward. It changes nothing if it runs twice.
+    const to = body instanceof Uint8Array ? "forward_backward" : route;
+    return this.#post(to, body, { repeatable: this.#numbered || route === "forward", signal });
+  }
+
   async #do<T>(route: string, body: object, schema: z.ZodType<T>): Promise<T> {
     const promise = await this.#send(route, body);
     return this.#session.connection.result(promise, schema, { what: route });
   }
 
-  #send(route: string, body: object, signal?: AbortSignal): Promise<{ readonly request_id: string }> {
+  #send(route: string, body: object): Promise<WirePromise> {
     const numbered = { model_id: this.id, seq_id: ++this.#sequence, ...body };
-    // Computing twice changes nothing. A second load is refused, because a model loads only as its first request.
-    const repeatable = route === "forward" || (this.#numbered && route !== "load_weights");
-    return this.#session.connection.post(route, numbered, promiseSchema, { repeatable, signal });
+    // A second load is refused, because a model loads only as its first request.
+    return this.#post(route, numbered, { repeatable: this.#numbered && route !== "load_weights" });
+  }
+
+  #post(route: string, body: object | Uint8Array, options: CallOptions): Promise<WirePromise> {
+    return this.#session.connection.post(route, body, promiseSchema, options);
   }
 }
 

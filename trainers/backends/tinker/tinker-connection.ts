@@ -1,9 +1,10 @@
 import type { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { isJsonObject, tryParseJson } from "../../../src/contract/json.ts";
+import { isJsonObject, type Json, type JsonObject, tryParseJson } from "../../../src/contract/json.ts";
 import { backoffMs, sleep } from "../../../src/core/policy/serving/model-server.ts";
 import { retryAfterMs } from "../../../src/core/policy/serving/retry-after.ts";
 import { exchange, type HttpAnswer, type HttpRequest } from "./http-exchange.ts";
+import { protobufType } from "./protobuf.ts";
 import { refused, unavailable, unknownOutcome } from "./tinker-error.ts";
 
 /** The waits and limits of requests. */
@@ -22,6 +23,8 @@ export interface ConnectionTimes {
 
 /** The options of one request. */
 export interface CallOptions {
+  /** Decodes a result in the binary encoding, which is then asked for. Results are JSON by default. */
+  readonly decode?: ((body: Uint8Array) => unknown) | undefined;
   /** False if a request that may have been applied must not be sent again. Default: true. */
   readonly repeatable?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -81,8 +84,8 @@ export class TinkerConnection {
     await this.#send(route, "DELETE", undefined, { any: true }).catch(() => undefined);
   }
 
-  /** Posts a JSON document and reads the answer. */
-  async post<T>(route: string, body: object, schema: z.ZodType<T>, options: CallOptions = {}): Promise<T> {
+  /** Posts a JSON document, or a body in the binary encoding, and reads the answer. */
+  async post<T>(route: string, body: object | Uint8Array, schema: z.ZodType<T>, options: CallOptions = {}): Promise<T> {
     return parsed(route, schema, await this.#retry(route, "POST", body, options));
   }
 
@@ -96,8 +99,9 @@ export class TinkerConnection {
     schema: z.ZodType<T>,
     options: CallOptions & { readonly what: string },
   ): Promise<T> {
-    const { what, signal } = options;
+    const { what, signal, decode } = options;
     const { request_id } = promise;
+    const accept = decode === undefined ? this.#headers.accept! : `${protobufType}, application/json`;
     const { delayMs, maxDelayMs, retryForMs } = this.#times;
     let failingSince: number | undefined;
     let malformed = 0;
@@ -106,13 +110,13 @@ export class TinkerConnection {
       let asked: number | undefined;
       try {
         const url = new URL("retrieve_future", this.#base);
-        const headers = { ...this.#headers, "x-tinker-request-iteration": String(polls) };
+        const headers = { ...this.#headers, accept, "x-tinker-request-iteration": String(polls) };
         const body = JSON.stringify({ request_id });
         const answer = await exchange({ ...this.#request("POST", { signal }), url, headers, body });
-        const content = tryParseJson(answer.body.toString("utf8"));
+        const content = contentOf(answer, decode);
         asked = retryAfterMs(answer.headers as Record<string, string>);
         if (answer.status === 200 && content !== undefined) {
-          const waits = isJsonObject(content) && content.type === "try_again";
+          const waits = isJsonObject(content as Json) && (content as JsonObject).type === "try_again";
           if (!waits) {
             try {
               return resultOf(what, schema, content);
@@ -182,14 +186,20 @@ export class TinkerConnection {
     const { repeatable = true, signal, any = false } = options;
     const { delayMs, maxDelayMs, retryForMs } = this.#times;
     const started = performance.now();
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    const sent = body === undefined ? {} : { body: body instanceof Uint8Array ? body : JSON.stringify(body) };
+    const headers = { ...this.#headers, ...(body instanceof Uint8Array ? { "content-type": protobufType } : {}) };
     for (let tries = 0; ; tries++) {
       let problem: string;
       let cause: unknown;
       let asked: number | undefined;
       let taken = true;
       try {
-        const answer = await exchange({ ...this.#request(method, options), url: new URL(route, this.#base), ...text });
+        const answer = await exchange({
+          ...this.#request(method, options),
+          url: new URL(route, this.#base),
+          headers,
+          ...sent,
+        });
         const { status } = answer;
         const success = status >= 200 && status < 300;
         if (success && (any || tryParseJson(answer.body.toString("utf8")) !== undefined)) return answer;
@@ -240,6 +250,18 @@ function parsed<T>(route: string, schema: z.ZodType<T>, value: unknown): T {
     hint: "Check that backend.url is a server of the Tinker API.",
     data: { route, reason: malformedReason },
   });
+}
+
+/** Reads the content of an answer. Undefined if it is malformed. Failures are JSON in both encodings. */
+function contentOf({ headers, body }: HttpAnswer, decode: CallOptions["decode"]): unknown {
+  if (decode === undefined || headers["content-type"]?.includes(protobufType) !== true) {
+    return tryParseJson(body.toString("utf8"));
+  }
+  try {
+    return decode(body);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads a result. Some servers report the failure of a request as a result with an `error`. */

@@ -1,6 +1,7 @@
 import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { checkRequests } from "../onnx/check-input.ts";
+import { decodeSamples } from "./protobuf.ts";
 import { unavailable, unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
 import { promiseSchema, sampleResultSchema, wirePrompt } from "./wire.ts";
@@ -94,7 +95,8 @@ export class TinkerSampler implements Sampler {
       type: "sample",
     };
     const promise = await connection.post("asample", body, promiseSchema, { signal });
-    const { sequences } = await connection.result(promise, sampleResultSchema, { what: "asample", signal });
+    const decode = this.#session.encoding === "protobuf" ? decodeSamples : undefined;
+    const { sequences } = await connection.result(promise, sampleResultSchema, { what: "asample", decode, signal });
     const [sequence] = sequences;
     if (sequence === undefined) throw unavailable("The result of asample has no sequence.");
     const { tokens: ids, logprobs, stop_reason: finish } = sequence;

@@ -2,7 +2,13 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { Semaphore } from "../../../src/core/concurrency/semaphore.ts";
 import { type ConnectionTimes, TinkerConnection } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
-import { anySchema, capabilitiesSchema, createSessionSchema } from "./wire.ts";
+import { anySchema, capabilitiesSchema, clientConfigSchema, createSessionSchema } from "./wire.ts";
+
+/** The encoding of large messages: JSON, or the binary one of newer servers. */
+export type Encoding = "json" | "protobuf";
+
+/** The version of the API's own client whose requests these are. */
+const sdkVersion = "0.24.1";
 
 /** What a server says about itself. */
 export interface ServerCapabilities {
@@ -22,6 +28,8 @@ export class TinkerSession implements AsyncDisposable {
   readonly connection: TinkerConnection;
   readonly capabilities: ServerCapabilities;
   readonly id: string;
+  /** The encoding of large messages. */
+  readonly encoding: Encoding;
   /** Limits the requests for samples that are under way. */
   readonly sampling: Semaphore = new Semaphore(maxSampleRequests);
   readonly #heartbeat: NodeJS.Timeout;
@@ -32,11 +40,13 @@ export class TinkerSession implements AsyncDisposable {
     readonly connection: TinkerConnection;
     readonly capabilities: ServerCapabilities;
     readonly id: string;
+    readonly encoding: Encoding;
     readonly heartbeatMs: number | undefined;
   }) {
     this.connection = options.connection;
     this.capabilities = options.capabilities;
     this.id = options.id;
+    this.encoding = options.encoding;
     const beat = (): void => {
       const body = { session_id: this.id, type: "session_heartbeat" };
       this.connection.post("session_heartbeat", body, anySchema).catch(() => undefined);
@@ -49,20 +59,27 @@ export class TinkerSession implements AsyncDisposable {
   static async open(options: {
     readonly url: string;
     readonly apiKey: string;
+    readonly encoding?: Encoding | "auto" | undefined;
     readonly times?: ConnectionTimes | undefined;
     readonly signal?: AbortSignal | undefined;
   }): Promise<TinkerSession> {
-    const { signal } = options;
+    const { signal, encoding = "auto" } = options;
     const connection = new TinkerConnection(options);
     const answer = await connection.get("get_server_capabilities", capabilitiesSchema, { signal });
     const capabilities: ServerCapabilities = {
       models: answer.supported_models.flatMap(({ model_name }) => model_name ?? []),
       losses: answer.supported_loss_fns ?? undefined,
     };
-    const body = { tags: ["lyceum"], user_metadata: {}, sdk_version: "0.24.1", type: "create_session" };
+    const body = { tags: ["lyceum"], user_metadata: {}, sdk_version: sdkVersion, type: "create_session" };
     const { session_id } = await connection.post("create_session", body, createSessionSchema, { signal });
     const heartbeatMs = options.times?.heartbeatMs;
-    return new TinkerSession({ connection, capabilities, id: session_id, heartbeatMs });
+    return new TinkerSession({
+      connection,
+      capabilities,
+      id: session_id,
+      encoding: encoding === "auto" ? await serverEncoding(connection, signal) : encoding,
+      heartbeatMs,
+    });
   }
 
   /** Returns true if the server has a loss function. */
@@ -110,6 +127,18 @@ export class TinkerSession implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeat);
   }
+}
+
+/** Returns the encoding that the server prefers. Older servers have no such route, or do not say, and speak JSON. */
+async function serverEncoding(connection: TinkerConnection, signal: AbortSignal | undefined): Promise<Encoding> {
+  const asked = connection.post("client/config", { sdk_version: sdkVersion }, clientConfigSchema, { signal });
+  const preferred = asked.then(({ proto_write_fwdbwd: binary }) => binary === true);
+  const binary = await preferred.catch((error: unknown) => {
+    signal?.throwIfAborted();
+    if (LyceumError.isInstance(error) && error.code === "server.unauthorized") throw error;
+    return false;
+  });
+  return binary ? "protobuf" : "json";
 }
 
 function lastPart(name: string): string | undefined {

@@ -29,6 +29,11 @@ export const createSamplingSessionSchema: Schema<{ readonly sampling_session_id:
   sampling_session_id: z.string(),
 });
 
+/** Reads the answer to `client/config`: the flags of the API's own client. */
+export const clientConfigSchema: Schema<{ readonly proto_write_fwdbwd?: boolean | null | undefined }> = z.object({
+  proto_write_fwdbwd: z.boolean().nullish(),
+});
+
 /** The answer to `get_server_capabilities`. Few servers list their losses. */
 export interface WireCapabilities {
   readonly supported_models: readonly { readonly model_name?: string | null | undefined }[];
