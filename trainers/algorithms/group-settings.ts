@@ -1,86 +1,34 @@
 import { z } from "zod";
 import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
-import type { KlEstimator } from "../losses/kl-estimator.ts";
 import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
-import type { SettingsShape } from "./settings-shape.ts";
 
-/** The settings shared by all algorithms that compare the episodes of a group. The schema below describes each one. */
-export interface GroupSettings extends TurnSettings, DivergenceSettings, UpdateSettings {
-  readonly groupSize: number;
-  readonly dropGroupsWithoutSignal: boolean;
-  readonly resampleRounds: number;
-  readonly lossAggregation: LossAggregation;
-}
+/** The settings that a function's schema keys describe, with defaults filled in. */
+export type SettingsOf<Keys extends (...defaults: never[]) => z.ZodRawShape> = z.output<z.ZodObject<ReturnType<Keys>>>;
 
-/**
- * The settings for several turns and agents: which joint actions are played, what follows them, and the weight of each
- * turn.
- */
-export interface TurnSettings {
-  readonly turnStructure: "episodes" | "tree" | "handoff";
-  readonly jointMode: "align" | "cross";
-  readonly crossReturn: "mean" | "sum";
-  readonly handoff: "random" | "best" | "randomIndependent";
-  readonly discount: number;
-  readonly creditBy: "episode" | "turn";
-  readonly turnWeights: readonly number[] | undefined;
-  readonly terminationThreshold: number | undefined;
-  readonly terminationWeight: number;
-  readonly maxNodes: number;
-  readonly whiten: boolean;
-}
+/** The settings shared by all algorithms that compare the episodes of a group. */
+export type GroupSettings = SettingsOf<typeof groupSettings>;
 
 /** The settings that keep the policy close to the model at the start of the run. */
-export interface DivergenceSettings {
-  readonly klWeight: number;
-  readonly klIn: "loss" | "reward";
-  readonly klEstimator: KlEstimator;
-  readonly entropyWeight: number;
-}
-
-/** The settings of the updates on one batch. */
-export interface UpdateSettings {
-  readonly epochs: number;
-  readonly minibatches: number;
-  readonly targetKl: number | undefined;
-  readonly maskTruncated: boolean;
-  readonly importanceCap: number | undefined;
-}
-
-/** The clip range: how far a probability ratio may move from 1 before its gradient is clipped. */
-export interface ClipSettings {
-  readonly clipLow: number;
-  readonly clipHigh: number;
-}
+export type DivergenceSettings = SettingsOf<typeof divergenceSettings>;
 
 /** The defaults in which the algorithms of this family differ. */
 export interface GroupDefaults {
   readonly groupSize: number;
   /** The smallest group that can be compared. 2 by default. */
   readonly leastGroupSize?: number;
-  readonly dropGroupsWithoutSignal: boolean;
+  /** True by default. */
+  readonly dropGroupsWithoutSignal?: boolean;
   readonly resampleRounds?: number;
   readonly turnStructure?: "episodes" | "tree" | "handoff";
   readonly discount?: number;
   readonly creditBy?: "episode" | "turn";
-  readonly lossAggregation?: "token-mean" | "sequence-mean" | { readonly fixedLength: number };
+  readonly lossAggregation?: LossAggregation;
 }
 
-/**
- * The defaults of the algorithms for teams. Joint actions branch, and each turn is credited with the rewards from it
- * on.
- */
-export const teamDefaults = {
-  groupSize: 4,
-  turnStructure: "tree",
-  discount: 0.9,
-  creditBy: "turn",
-} as const;
-
 /** Returns the schema keys of {@link GroupSettings}, with the given defaults. Spread them into a strict schema. */
-export function groupSettings(defaults: GroupDefaults): SettingsShape<GroupSettings> {
-  const { groupSize, leastGroupSize = 2, dropGroupsWithoutSignal, resampleRounds = 0 } = defaults;
+export function groupSettings(defaults: GroupDefaults) {
+  const { groupSize, leastGroupSize = 2, dropGroupsWithoutSignal = true, resampleRounds = 0 } = defaults;
   return {
     groupSize: z
       .int()
@@ -104,11 +52,7 @@ export function groupSettings(defaults: GroupDefaults): SettingsShape<GroupSetti
   };
 }
 
-function turnSettings({
-  turnStructure = "episodes",
-  discount = 1,
-  creditBy = "episode",
-}: GroupDefaults): SettingsShape<TurnSettings> {
+function turnSettings({ turnStructure = "episodes", discount = 1, creditBy = "episode" }: GroupDefaults) {
   return {
     turnStructure: z
       .enum(["episodes", "tree", "handoff"])
@@ -170,8 +114,8 @@ function turnSettings({
   };
 }
 
-/** Returns the schema keys of {@link DivergenceSettings}. */
-export function divergenceSettings(): SettingsShape<DivergenceSettings> {
+/** Returns the schema keys of the settings that keep the policy close to the model at the start of the run. */
+export function divergenceSettings() {
   return {
     klWeight: z
       .number()
@@ -187,10 +131,8 @@ export function divergenceSettings(): SettingsShape<DivergenceSettings> {
   };
 }
 
-/** Returns the schema keys of {@link UpdateSettings}, with the given defaults. */
-export function updateSettings(
-  defaults: { readonly epochs?: number; readonly minibatches?: number } = {},
-): SettingsShape<UpdateSettings> {
+/** Returns the schema keys of the updates on one batch, with the given defaults. */
+export function updateSettings(defaults: { readonly epochs?: number; readonly minibatches?: number } = {}) {
   const { epochs = 1, minibatches = 1 } = defaults;
   return {
     epochs: z.int().min(1).default(epochs).describe("Passes over each batch of episodes."),
@@ -216,8 +158,8 @@ export function updateSettings(
   };
 }
 
-/** Returns the schema keys of {@link ClipSettings}, with the given defaults. */
-export function clipSettings(defaults: { readonly low: number; readonly high: number }): SettingsShape<ClipSettings> {
+/** Returns the schema keys of the clip range (how far a probability ratio may move from 1 before its gradient is clipped), with the given defaults. */
+export function clipSettings(defaults: { readonly low: number; readonly high: number }) {
   return {
     clipLow: z
       .number()

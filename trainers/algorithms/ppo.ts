@@ -1,20 +1,11 @@
 import { z } from "zod";
-import { actorCritic, withKlPenalty } from "../credit/index.ts";
-import { type ActorCriticSettings, actorCriticSettings } from "./actor-critic-settings.ts";
-import type { Algorithm, AlgorithmDefinition } from "./algorithm.ts";
-import { defineAlgorithm } from "./define-algorithm.ts";
-import { regularizers, updateSchedule } from "./group-algorithm.ts";
-import { type ClipSettings, clipSettings } from "./group-settings.ts";
-import type { SettingsShape } from "./settings-shape.ts";
+import { actorCritic } from "../credit/index.ts";
+import { actorCriticAlgorithm, actorCriticSettings, criticShape } from "./actor-critic.ts";
+import { type Algorithm, type AlgorithmDefinition, defineAlgorithm } from "./algorithm.ts";
+import { clipSettings, type SettingsOf } from "./group-settings.ts";
 
-/** The settings of PPO and IPPO, with defaults filled in. The schema below describes each one. */
-export interface PpoSettings extends ActorCriticSettings, ClipSettings {
-  readonly discount: number;
-  readonly lambda: number;
-}
-
-/** Returns the schema keys of {@link PpoSettings}. */
-export function ppoSettings(): SettingsShape<PpoSettings> {
+/** Returns the schema keys of PPO and IPPO. */
+function ppoSettings() {
   return {
     ...actorCriticSettings({ epochs: 2, minibatches: 2, critic: "shared" }),
     ...clipSettings({ low: 0.2, high: 0.2 }),
@@ -39,27 +30,26 @@ export const ppo: AlgorithmDefinition = defineAlgorithm({
   create: createPpo,
 });
 
-/** Creates PPO, for one agent or for each agent of a team. */
-export function createPpo(settings: PpoSettings): Algorithm {
-  const { clipLow, clipHigh, critic, valueWeight, valueClip, klIn, klWeight } = settings;
-  const credit = actorCritic({
-    gamma: settings.discount,
-    lambda: settings.lambda,
-    whiten: settings.whiten,
-    critic: { type: critic, scope: "learner", learningRateScale: settings.criticLearningRateScale, clip: valueClip },
-  });
-  return {
-    rollout: { actor: "policy", groupSize: settings.groupSize, dropGroupsWithoutSignal: false, resampleRounds: 0 },
-    credit: klIn === "reward" ? withKlPenalty(credit, klWeight) : credit,
+/**
+ * Independent PPO (de Witt et al. 2020, https://arxiv.org/abs/2011.09533). Each agent is a PPO learner of its own. The
+ * other agents are part of its environment. With one agent, it equals PPO.
+ */
+export const ippo: AlgorithmDefinition = defineAlgorithm({
+  id: "ippo",
+  description: "Independent PPO: each agent of a team learns by PPO on its own.",
+  settings: z.strictObject(ppoSettings()),
+  create: createPpo,
+});
+
+function createPpo(settings: SettingsOf<typeof ppoSettings>): Algorithm {
+  const { discount, lambda, whiten, clipLow, clipHigh, critic, valueWeight, valueClip } = settings;
+  return actorCriticAlgorithm(settings, {
+    credit: actorCritic({ gamma: discount, lambda, whiten, critic: criticShape(settings, "learner") }),
     loss: {
       terms: [
         { type: "ppo", clipLow, clipHigh },
         ...(critic === "shared" ? [{ type: "value", weight: valueWeight, clip: valueClip } as const] : []),
-        ...regularizers(settings),
       ],
-      aggregation: settings.lossAggregation,
     },
-    updates: updateSchedule(settings),
-    maskTruncated: settings.maskTruncated,
-  };
+  });
 }

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { imitation } from "../credit/index.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
-import type { AlgorithmDefinition } from "./algorithm.ts";
-import { defineAlgorithm } from "./define-algorithm.ts";
+import { type AlgorithmDefinition, defineAlgorithm } from "./algorithm.ts";
 
 const settings = z.strictObject({
   actionWeight: z

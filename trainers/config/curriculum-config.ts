@@ -1,21 +1,10 @@
 import { z } from "zod";
-
-/** The settings of a curriculum. The schema below describes each key. */
-export interface CurriculumConfig {
-  readonly by: string;
-  readonly order?: readonly string[] | undefined;
-  readonly start: number;
-  readonly end: number;
-  readonly steps: number;
-}
-
-/** A {@link CurriculumConfig} in which keys with a default are optional. */
-export type CurriculumConfigInput = Pick<CurriculumConfig, "by" | "steps"> & Partial<CurriculumConfig>;
+import type { Immutable } from "./immutable.ts";
 
 const share = (): z.ZodNumber => z.number().positive().max(1);
 
 /** The schema of the section `tasks.curriculum`. */
-export const curriculumSchema: z.ZodType<CurriculumConfig> = z.strictObject({
+export const curriculumSchema = z.strictObject({
   by: z
     .string()
     .min(1)
@@ -29,3 +18,6 @@ export const curriculumSchema: z.ZodType<CurriculumConfig> = z.strictObject({
   end: share().default(1).describe("The share at the end. Below 1, the hardest tasks are never played."),
   steps: z.int().positive().describe("The number of batches over which the share grows from start to end."),
 });
+
+/** The settings of a curriculum. The schema above describes each key. */
+export type CurriculumConfig = Immutable<z.output<typeof curriculumSchema>>;

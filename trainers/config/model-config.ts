@@ -2,65 +2,11 @@ import { z } from "zod";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
 import { templateVariablesSchema } from "../../src/core/tokens/template-variables.ts";
-import type { ModelSource, ModelSpec, TemplateVariables, TrainableSpec } from "../backend/training-backend.ts";
+import type { ModelSource, ModelSpec, TrainableSpec } from "../backend/training-backend.ts";
+import type { Immutable } from "./immutable.ts";
 
 /** The device that runs a model. `auto` selects the fastest one that works. */
 export type Device = "auto" | "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
-
-/** The model to train, the parameters to train, and the device. The schema below describes each key. */
-export interface ModelConfig {
-  readonly path?: string | undefined;
-  readonly revision?: string | undefined;
-  readonly base?: string | undefined;
-  readonly chatTemplate?: string | undefined;
-  readonly templateVariables?: TemplateVariables | undefined;
-  readonly scratch?: ScratchModelConfig | undefined;
-  readonly adapter: AdapterConfig;
-  readonly device: Device;
-  readonly precision: "float32" | "float16";
-  readonly deviceIndex?: number | undefined;
-  readonly threads?: number | undefined;
-}
-
-/** The shape of a model with random weights and the byte tokenizer. */
-export interface ScratchModelConfig {
-  readonly family: "llama" | "qwen2" | "qwen3";
-  readonly hiddenSize: number;
-  readonly layers: number;
-  readonly heads: number;
-  readonly keyValueHeads: number;
-  readonly intermediateSize: number;
-  readonly maxLength: number;
-  readonly tieEmbeddings: boolean;
-  readonly ropeTheta: number;
-  readonly normEpsilon: number;
-  /**
-   * The standard deviation of the random weights. By default `hiddenSize ** -0.5`, which keeps the size of activations
-   * in products of `hiddenSize` terms. The usual 0.02 of checkpoints suits widths of thousands. In a narrow model it
-   * shrinks the signal from layer to layer.
-   */
-  readonly initializerRange: number;
-}
-
-/** A {@link ModelConfig} in which keys with a default are optional. */
-export interface ModelConfigInput extends Partial<Omit<ModelConfig, "scratch" | "adapter">> {
-  readonly scratch?: Partial<ScratchModelConfig> | undefined;
-  readonly adapter?: ({ readonly type: "lora" } & Partial<LoraConfig>) | { readonly type: "full" };
-}
-
-/** What is trained: low-rank adapters on frozen weights, or every weight. */
-export type AdapterConfig = LoraConfig | { readonly type: "full" };
-
-/** The settings of adapters. */
-interface LoraConfig {
-  readonly type: "lora";
-  readonly start: "continue" | "merge";
-  /** If absent: 16, or the rank of the adapter that is continued. The same holds for alpha (32) and targets (all). */
-  readonly rank?: number | undefined;
-  readonly alpha?: number | undefined;
-  readonly targets?: readonly string[] | undefined;
-  readonly dropout: number;
-}
 
 const size = (): z.ZodNumber => z.int().positive();
 
@@ -93,14 +39,12 @@ const scratchSchema = z
       context.issues.push({ code: "custom", message, input: keyValueHeads, path: ["keyValueHeads"] });
     }
   })
-  .transform(
-    ({ keyValueHeads, intermediateSize, initializerRange, ...scratch }): ScratchModelConfig => ({
-      ...scratch,
-      keyValueHeads: keyValueHeads ?? scratch.heads,
-      intermediateSize: intermediateSize ?? 4 * scratch.hiddenSize,
-      initializerRange: initializerRange ?? scratch.hiddenSize ** -0.5,
-    }),
-  );
+  .transform(({ keyValueHeads, intermediateSize, initializerRange, ...scratch }) => ({
+    ...scratch,
+    keyValueHeads: keyValueHeads ?? scratch.heads,
+    intermediateSize: intermediateSize ?? 4 * scratch.hiddenSize,
+    initializerRange: initializerRange ?? scratch.hiddenSize ** -0.5,
+  }));
 
 const adapterSchema = z.discriminatedUnion("type", [
   z.strictObject({
@@ -137,7 +81,7 @@ const adapterSchema = z.discriminatedUnion("type", [
 ]);
 
 /** The schema of the section `model`. */
-export const modelConfigSchema: z.ZodType<ModelConfig> = z
+export const modelConfigSchema = z
   .strictObject({
     path: z
       .string()
@@ -201,6 +145,12 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
     }
   });
 
+/** The model to train, the parameters to train, and the device. The schema above describes each key. */
+export type ModelConfig = Immutable<z.output<typeof modelConfigSchema>>;
+
+/** A {@link ModelConfig} in which keys with a default are optional. */
+export type ModelConfigInput = Immutable<z.input<typeof modelConfigSchema>>;
+
 /** The seeds of the random parts of a model. */
 export interface ModelSeeds {
   /** The seed of the run. */
@@ -234,14 +184,7 @@ function modelSource(config: ModelOrigin, seed: number): ModelSource {
     return { type: "scratch", config: huggingFaceConfig(config.scratch), seed: deriveSeed(seed, "weights") };
   }
   const { path = "", revision, base, chatTemplate, templateVariables } = config;
-  return {
-    type: "pretrained",
-    path,
-    ...(revision === undefined ? {} : { revision }),
-    ...(base === undefined ? {} : { base }),
-    ...(chatTemplate === undefined ? {} : { chatTemplate }),
-    ...(templateVariables === undefined ? {} : { templateVariables }),
-  };
+  return { type: "pretrained", path, revision, base, chatTemplate, templateVariables };
 }
 
 function adapterSeed({ seed, learner = 0, critic = false }: ModelSeeds): number {
@@ -249,24 +192,14 @@ function adapterSeed({ seed, learner = 0, critic = false }: ModelSeeds): number 
   return learner === 0 ? deriveSeed(seed, "adapter") : deriveSeed(seed, "adapter", learner);
 }
 
-function trainableSpec(adapter: AdapterConfig, seed: number): TrainableSpec {
+function trainableSpec(adapter: ModelConfig["adapter"], seed: number): TrainableSpec {
   if (adapter.type === "full") return { type: "full" };
   const { start, rank, alpha, targets, dropout } = adapter;
-  return {
-    type: "lora",
-    start,
-    lora: {
-      seed,
-      dropout,
-      ...(rank === undefined ? {} : { rank }),
-      ...(alpha === undefined ? {} : { alpha }),
-      ...(targets === undefined ? {} : { targets }),
-    },
-  };
+  return { type: "lora", start, lora: { seed, dropout, rank, alpha, targets } };
 }
 
 /** Returns the keys of a Hugging Face `config.json`. */
-function huggingFaceConfig(scratch: ScratchModelConfig): Readonly<Record<string, unknown>> {
+function huggingFaceConfig(scratch: NonNullable<ModelConfig["scratch"]>): Readonly<Record<string, unknown>> {
   const { family, hiddenSize, heads } = scratch;
   return {
     model_type: family,

@@ -2,16 +2,11 @@ import { createRegistry } from "../../src/core/registry.ts";
 import { type Algorithm, type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
 import { defaultLearningRate } from "../update/default-learning-rate.ts";
 import { completeConfig } from "./complete-config.ts";
-import {
-  checkConfig,
-  type OptimizationConfig,
-  type TrainingConfig,
-  type TrainingConfigInput,
-} from "./training-config.ts";
+import { checkConfig, type TrainingConfig, type TrainingConfigInput } from "./training-config.ts";
 
 /** A complete config with its learning rate: the value that a run trains with and records. */
 export interface ResolvedConfig extends TrainingConfig {
-  readonly training: OptimizationConfig & { readonly learningRate: number };
+  readonly training: TrainingConfig["training"] & { readonly learningRate: number };
 }
 
 /** A resolved config, and facts about the model that its defaults depend on. */

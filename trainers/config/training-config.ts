@@ -1,182 +1,16 @@
 import { z } from "zod";
-import type { AgentId } from "../../src/contract/action.ts";
-import type { SamplingSettings } from "../../src/contract/sampler.ts";
 import { parseConfig } from "../../src/core/config/parse-config.ts";
-import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
-import { type ProgramSpecification, programSpecificationSchema } from "../../src/core/policy/program-specification.ts";
+import { policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
+import { programSpecificationSchema } from "../../src/core/policy/program-specification.ts";
 import { createRegistry } from "../../src/core/registry.ts";
 import type { RolloutLimits } from "../../src/core/rollout/rollout-limits.ts";
 import { maxConcurrency } from "../../src/core/rollout/rollout-options.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
-import type { ExportDtype } from "../backend/training-backend.ts";
-import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";
-import type { OverlongPolicy } from "../data/fit-episodes.ts";
-import { type RewardProcessorConfig, rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
+import { rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
 import { completeConfig, isComplete } from "./complete-config.ts";
-import { type CurriculumConfig, type CurriculumConfigInput, curriculumSchema } from "./curriculum-config.ts";
-import { type ModelConfig, type ModelConfigInput, modelConfigSchema } from "./model-config.ts";
-
-/**
- * All settings of a training run, without its environment: checked and complete, except that the learning rate may be
- * absent. The schema below describes each key.
- */
-export interface TrainingConfig {
-  readonly seed: number;
-  readonly algorithm: AlgorithmConfig;
-  readonly model: ModelConfig;
-  readonly agents: AgentsConfig;
-  readonly rewards: readonly RewardProcessorConfig[];
-  readonly tasks: TasksConfig;
-  readonly data: DataConfig;
-  readonly sampling: SamplingConfig;
-  readonly rollout: RolloutConfig;
-  readonly training: OptimizationConfig;
-  readonly evaluation: EvaluationConfig;
-  readonly checkpoint: CheckpointConfig;
-  readonly export: ExportConfig;
-  readonly preflight: boolean;
-  readonly probe: ProbeConfig;
-}
-
-/** The tasks to train on. */
-export interface TasksConfig {
-  readonly split: string;
-  readonly curriculum?: CurriculumConfig | undefined;
-}
-
-/** The settings for rows of demonstrations and preferences. */
-export interface DataConfig {
-  readonly overlong: OverlongPolicy;
-}
-
-/** The algorithm's id and its settings. */
-export interface AlgorithmConfig {
-  readonly id: string;
-  readonly [setting: string]: unknown;
-}
-
-/** The weights that the agents of an environment with several agents play with. */
-export interface AgentsConfig {
-  /**
-   * `separate`: an adapter on a shared base, or a full model, for each agent. `shared`: one set of weights for all
-   * agents.
-   */
-  readonly weights: "separate" | "shared";
-  /** The models of the agents that play with another model than `model`, by agent. */
-  readonly models: Readonly<Record<AgentId, ModelConfig>>;
-  /** The frozen policies of the agents that are not trained, by agent. */
-  readonly policies: Readonly<Record<AgentId, PolicySpecification>>;
-  /** The programs of the trained agents that act by one, by agent. */
-  readonly programs: Readonly<Record<AgentId, ProgramSpecification>>;
-}
-
-/** The sampling settings. */
-export interface SamplingConfig {
-  readonly temperature: number;
-  readonly maxTokens: number;
-  readonly topK?: number | undefined;
-  readonly topP?: number | undefined;
-  readonly minP?: number | undefined;
-  readonly stop?: readonly string[] | undefined;
-}
-
-/** The settings of rollouts. */
-export interface RolloutConfig {
-  readonly concurrency: number;
-  readonly maxStaleness: number;
-  readonly trace: boolean;
-  readonly limits: {
-    readonly turns?: number | undefined;
-    readonly tokens?: number | undefined;
-    readonly episodeSeconds?: number | undefined;
-    readonly environmentSeconds: number;
-    readonly actSeconds: number;
-  };
-}
-
-/** The length of the training and the settings of the optimizer. */
-export interface OptimizationConfig {
-  /** If absent: the steps of `epochs`, or 100. */
-  readonly steps?: number | undefined;
-  /** Passes over the tasks. Replaces `steps`. */
-  readonly epochs?: number | undefined;
-  readonly batchSize: number;
-  /** If absent, it depends on the kind of training; see `defaultLearningRate`. */
-  readonly learningRate?: number | undefined;
-  readonly schedule: "constant" | "linear" | "cosine";
-  readonly warmupSteps: number;
-  readonly finalLearningRateFraction: number;
-  readonly clipNorm: number;
-  readonly weightDecay: number;
-  readonly beta1: number;
-  readonly beta2: number;
-  readonly epsilon: number;
-  readonly maxTokensPerMicroBatch: number;
-  readonly sampleEvery: number;
-}
-
-/** The settings of evaluations on held-out tasks. */
-export interface EvaluationConfig {
-  readonly split?: string | undefined;
-  readonly every: number;
-  readonly limit: number;
-  readonly temperature: number;
-  readonly episodesPerTask: number;
-  /** The policy that the model plays against, instead of itself. */
-  readonly opponent?: PolicySpecification | undefined;
-}
-
-/** When checkpoints are written and how many are kept. */
-export interface CheckpointConfig {
-  readonly every: number;
-  readonly keep: number;
-  readonly best?: BestCheckpointConfig | undefined;
-}
-
-/** The settings of the export at the end of a run. */
-export interface ExportConfig {
-  readonly format: "auto" | "none" | "huggingface" | "peft";
-  /** The data type of a Hugging Face folder. `auto`: that of the model that the run starts from. */
-  readonly dtype: "auto" | ExportDtype;
-  /** `last`: the model after the last step. `best`: the model of the best evaluation. */
-  readonly from: "last" | "best";
-}
-
-/** The settings of the probe of the reward's signal before the first step. */
-export interface ProbeConfig {
-  readonly groups: number;
-}
-
-/** A config as a program or a file writes it: a {@link TrainingConfig} in which keys with a default are optional. */
-export interface TrainingConfigInput {
-  readonly seed?: number;
-  readonly algorithm: AlgorithmConfig;
-  readonly model: ModelConfigInput;
-  readonly agents?: {
-    readonly weights?: AgentsConfig["weights"];
-    readonly models?: Readonly<Record<AgentId, ModelConfigInput>>;
-    readonly policies?: Readonly<Record<AgentId, PolicySpecification>>;
-    readonly programs?: Readonly<Record<AgentId, ProgramSpecification>>;
-  };
-  readonly rewards?: readonly RewardProcessorConfig[];
-  readonly tasks?: { readonly split?: string; readonly curriculum?: CurriculumConfigInput | undefined };
-  readonly data?: Partial<DataConfig>;
-  readonly sampling?: Partial<SamplingConfig>;
-  readonly rollout?: {
-    readonly concurrency?: number;
-    readonly maxStaleness?: number;
-    readonly trace?: boolean;
-    readonly limits?: Partial<RolloutConfig["limits"]>;
-  };
-  readonly training?: Partial<OptimizationConfig>;
-  readonly evaluation?: Partial<EvaluationConfig>;
-  readonly checkpoint?: Partial<Omit<CheckpointConfig, "best">> & {
-    readonly best?: Partial<BestCheckpointConfig> | undefined;
-  };
-  readonly export?: Partial<ExportConfig>;
-  readonly preflight?: boolean;
-  readonly probe?: Partial<ProbeConfig>;
-}
+import { curriculumSchema } from "./curriculum-config.ts";
+import type { Immutable } from "./immutable.ts";
+import { modelConfigSchema } from "./model-config.ts";
 
 const count = (): z.ZodNumber => z.int().positive();
 
@@ -353,7 +187,7 @@ const probe = z.strictObject({
  * Returns the keys of a training config with their schemas. A larger config, such as the command line's with an
  * environment, spreads them into its own `z.strictObject`. `known` are the algorithms that the config may name.
  */
-export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algorithms.list()): TrainingConfigShape {
+export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algorithms.list()) {
   const cases = known.map(({ id, settings, description }) =>
     settings.strict().safeExtend({ id: z.literal(id).describe(description) }),
   );
@@ -361,7 +195,7 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
     seed: z.int().default(0).describe("The seed of all random choices of the run."),
     algorithm: z
       .discriminatedUnion("id", cases as unknown as [z.ZodObject, ...z.ZodObject[]])
-      .describe("The training algorithm.") as unknown as z.ZodType<AlgorithmConfig>,
+      .describe("The training algorithm.") as unknown as z.ZodType<AlgorithmConfig, AlgorithmConfig>,
     model: modelConfigSchema.describe("The model to train, the parameters to train, and the device."),
     agents: agents.prefault({}),
     rewards: rewardProcessorsSchema.prefault([]),
@@ -418,8 +252,22 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
   };
 }
 
-/** The schema of each key of a {@link TrainingConfig}. */
-export type TrainingConfigShape = { readonly [Key in keyof TrainingConfig]: z.ZodType<TrainingConfig[Key]> };
+/** The algorithm's id and its settings. */
+interface AlgorithmConfig {
+  readonly id: string;
+  readonly [setting: string]: unknown;
+}
+
+type ShapeOf = z.ZodObject<ReturnType<typeof trainingConfigShape>>;
+
+/**
+ * All settings of a training run, without its environment: checked and complete, except that the learning rate may be
+ * absent. The schema above describes each key.
+ */
+export type TrainingConfig = Immutable<z.output<ShapeOf>>;
+
+/** A config as a program or a file writes it: a {@link TrainingConfig} in which keys with a default are optional. */
+export type TrainingConfigInput = Immutable<z.input<ShapeOf>>;
 
 /** Returns the strict schema of a {@link TrainingConfig}. */
 export function trainingConfigSchema(
@@ -443,7 +291,7 @@ export function checkConfig(
 }
 
 /** Returns the limits of the section `rollout` as the rollout loop takes them, in milliseconds. */
-export function rolloutLimits({ limits }: RolloutConfig): Partial<RolloutLimits> {
+export function rolloutLimits({ limits }: TrainingConfig["rollout"]): Partial<RolloutLimits> {
   const { turns, tokens, episodeSeconds, environmentSeconds, actSeconds } = limits;
   return {
     ...(turns === undefined ? {} : { turns }),
@@ -451,18 +299,5 @@ export function rolloutLimits({ limits }: RolloutConfig): Partial<RolloutLimits>
     ...(episodeSeconds === undefined ? {} : { episodeMs: episodeSeconds * 1000 }),
     environmentMs: environmentSeconds * 1000,
     actMs: actSeconds * 1000,
-  };
-}
-
-/** Returns the section `sampling` as a sampler takes it. */
-export function samplingSettings(config: SamplingConfig): SamplingSettings {
-  const { temperature, maxTokens, topK, topP, minP, stop } = config;
-  return {
-    temperature,
-    maxTokens,
-    ...(topK === undefined ? {} : { topK }),
-    ...(topP === undefined ? {} : { topP }),
-    ...(minP === undefined ? {} : { minP }),
-    ...(stop === undefined ? {} : { stop }),
   };
 }

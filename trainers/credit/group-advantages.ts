@@ -1,5 +1,5 @@
 import type { Group } from "../../src/contract/episode.ts";
-import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
+import type { AdvantageEstimator } from "../advantages/advantage-estimators.ts";
 import type { TrainingGroup } from "../data/training-group.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import type { Credit } from "./credit.ts";

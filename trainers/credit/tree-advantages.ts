@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
-import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
+import type { AdvantageEstimator } from "../advantages/advantage-estimators.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../metrics/statistics.ts";
 

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
-import { rolloutLimits, samplingSettings } from "../config/training-config.ts";
+import { rolloutLimits } from "../config/training-config.ts";
 import { openPlayers } from "../models/open-policy.ts";
 import type { TrainingRun } from "../training/training-run.ts";
 import { evaluatePolicies } from "./evaluate-policies.ts";
@@ -33,7 +33,7 @@ export async function evaluateRun(run: TrainingRun): ReturnType<typeof evaluateP
     samples: episodesPerTask,
     concurrency: config.rollout.concurrency,
     limits: rolloutLimits(config.rollout),
-    sampling: { ...samplingSettings(config.sampling), temperature },
+    sampling: { ...config.sampling, temperature },
     seed: deriveSeed(config.seed, "evaluation"),
     folder,
     onEpisode: () => meter.add(1),

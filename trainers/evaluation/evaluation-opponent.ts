@@ -2,7 +2,7 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
-import { samplingSettings, type TrainingConfig } from "../config/training-config.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
 import { frozenAgentPolicy } from "../training/frozen-agents.ts";
 
 /**
@@ -45,7 +45,7 @@ export function evaluationOpponent(options: {
       "train() does not open policies by name. Open the policy and pass it as train({ opponent }), as the command line does.",
     );
   }
-  return frozenAgentPolicy(given, samplingSettings(config.sampling));
+  return frozenAgentPolicy(given, config.sampling);
 }
 
 function invalid(message: string, hint: string): LyceumError {

@@ -1,14 +1,14 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import { LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
 import type { ModelConfig } from "../config/model-config.ts";
-import type { AgentsConfig } from "../config/training-config.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
 import { oneModelError } from "../training/team-agents.ts";
 import { locateModel, type ModelLocation } from "./model-location.ts";
 
 /** The part of a training config that names the model each agent starts from. */
 export interface StartingModels {
   readonly model: ModelConfig;
-  readonly agents: Pick<AgentsConfig, "weights" | "models">;
+  readonly agents: Pick<TrainingConfig["agents"], "weights" | "models">;
 }
 
 /**

@@ -6,7 +6,7 @@ import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import type { Datum } from "../backend/datum.ts";
 import type { Capabilities } from "../backend/training-backend.ts";
-import { rolloutLimits, samplingSettings } from "../config/training-config.ts";
+import { rolloutLimits } from "../config/training-config.ts";
 import { sampleData } from "../data/sample-data.ts";
 import { trainingGroup } from "../data/training-group.ts";
 import { openPlayers } from "../models/open-policy.ts";
@@ -61,7 +61,7 @@ async function playedData(
     model: recordSamples(learner.model, recorded.get(learner)!),
   }));
   await using players = await openPlayers({ learners: { policies }, frozen, programs });
-  const sampling = samplingSettings(config.sampling);
+  const { sampling } = config;
   const groups = await collectGroups(
     rollout({
       environment: run.pool,

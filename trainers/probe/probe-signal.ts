@@ -1,7 +1,7 @@
 import type { AgentEpisode } from "../../src/contract/episode.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
-import type { ProbeConfig } from "../config/training-config.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { agentsOf, hasSignal, rewardsOf } from "../credit/trajectory.ts";
@@ -22,7 +22,7 @@ const leastEpisodes = 4;
  * run is not affected: no tasks or random numbers are consumed, and nothing is written to the trace. If every episode
  * fails, throws the error of the first.
  */
-export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConfig): Promise<ProbeEvent> {
+export async function probeSignal(run: TrainingRun, { groups: count }: TrainingConfig["probe"]): Promise<ProbeEvent> {
   const { config, algorithm, signal } = run;
   const started = performance.now();
   using meter = run.activity.begin({ activity: "probing", step: 0, unit: playedUnit(run) });

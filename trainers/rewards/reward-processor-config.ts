@@ -51,7 +51,7 @@ export const rewardProcessorsSchema = z
   .array(z.discriminatedUnion("type", [firstEntry!, ...otherEntries]).describe("A reward processor."))
   .describe(
     "Reward processors, applied in order to the reward of every turn before rewards are compared.",
-  ) as z.ZodType<unknown> as z.ZodType<readonly RewardProcessorConfig[]>;
+  ) as z.ZodType<unknown> as z.ZodType<readonly RewardProcessorConfig[], readonly RewardProcessorConfig[]>;
 
 /** Creates the processors of a complete config, in order. Throws `config.invalid` if the options of one do not fit. */
 export function createRewardProcessors(configs: readonly RewardProcessorConfig[]): RewardProcessor[] {

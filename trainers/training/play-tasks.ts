@@ -7,7 +7,7 @@ import type { JointShape } from "../../src/core/rollout/joint-shape.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
-import { rolloutLimits, samplingSettings } from "../config/training-config.ts";
+import { rolloutLimits } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { trainingGroup } from "../data/training-group.ts";
 import { branching } from "./branching.ts";
@@ -35,7 +35,7 @@ export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Pr
   const { config, algorithm, pool, signal } = run;
   const { actor, terminationThreshold } = algorithm.rollout;
   const { groupSize = algorithm.rollout.groupSize, trace, meter } = options;
-  const sampling = samplingSettings(config.sampling);
+  const { sampling } = config;
   const common = {
     environment: pool,
     tasks: options.tasks,

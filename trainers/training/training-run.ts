@@ -31,12 +31,7 @@ import type { Checkpoint } from "../checkpoint/find-checkpoints.ts";
 import { renameDamaged, resumedCheckpoint } from "../checkpoint/resumed-checkpoint.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "../checkpoint/run-identity.ts";
 import { createAlgorithm, type Resolution, withLearningRate } from "../config/resolve-config.ts";
-import {
-  checkConfig,
-  samplingSettings,
-  type TrainingConfig,
-  type TrainingConfigInput,
-} from "../config/training-config.ts";
+import { checkConfig, type TrainingConfig, type TrainingConfigInput } from "../config/training-config.ts";
 import { removeLaterEvaluations } from "../evaluation/evaluation-folders.ts";
 import { evaluationOpponent } from "../evaluation/evaluation-opponent.ts";
 import { needsReference } from "../losses/loss.ts";
@@ -172,7 +167,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const frozen = frozenPolicies({
     given: policies,
     named: checked.agents.policies,
-    sampling: samplingSettings(checked.sampling),
+    sampling: checked.sampling,
   });
   const opponent = evaluationOpponent({ given: options.opponent, config: checked, environment, frozen: frozenNames });
   checkBranching(algorithm, { environment, config: checked, frozen: frozenNames });

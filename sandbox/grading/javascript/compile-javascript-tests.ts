@@ -1,6 +1,8 @@
+import { type AnyNode, type CallExpression, type Node, parse, type Statement } from "acorn";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import type { PlainValue } from "../../plain-value.ts";
 import type { CallSuite, CallTest } from "../test-suite.ts";
-import { readJavascriptConstant, skipBlank } from "./javascript-constant.ts";
+import { javascriptConstant } from "./javascript-constant.ts";
 
 /**
  * Compiles the calls of a MultiPL-E test file in JavaScript or TypeScript. The file has a function `test` with lines
@@ -24,47 +26,51 @@ export function compileJavascriptTests(options: {
   return { kind: "calls", language, function: entryPoint, tests };
 }
 
-/** The text before and after the assertions. */
-const head =
-  /^\s*(?:declare var require: any;\s*)?const assert = require\(['"]node:assert['"]\);\s*function test\(\) \{\s*let candidate = ([\w$]+);/;
-const tail = /\s*\}\s*test\(\);?\s*$/y;
-
 function readTests(source: string, entryPoint: string): CallTest[] | undefined {
-  const start = head.exec(source);
-  if (start === null || start[1] !== entryPoint) return undefined;
-  const tests: CallTest[] = [];
-  for (let at = skipBlank(source, start[0].length); ; ) {
-    tail.lastIndex = at;
-    if (tail.test(source)) return tests.length === 0 ? undefined : tests;
-    const test = readTest(source, at);
-    if (test === undefined) return undefined;
-    tests.push(test.test);
-    at = skipBlank(source, test.end);
+  const program = parsed(source) ?? parsed(source.replace(quoted, (text) => text.replaceAll("\n", "\\n")));
+  if (program === undefined) return undefined;
+  const { body, text } = program;
+  const [imported, test, call] = body;
+  if (body.length !== 3 || test?.type !== "FunctionDeclaration") return undefined;
+  const [candidate, ...assertions] = test.body.body;
+  const isTestFile =
+    /^const assert = require\(['"]node:assert['"]\);$/.test(text(imported!)) &&
+    text(test).startsWith("function test() {") &&
+    candidate !== undefined &&
+    text(candidate) === `let candidate = ${entryPoint};` &&
+    /^test\(\);?$/.test(text(call!));
+  if (!isTestFile || assertions.length === 0) return undefined;
+  const tests = assertions.map((assertion) => readAssertion(assertion, text));
+  return tests.includes(undefined) ? undefined : (tests as CallTest[]);
+}
+
+/** A string in quotes. One of MultiPL-E's tests has a line break in a string, which JavaScript forbids. */
+const quoted = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'/g;
+
+function parsed(
+  file: string,
+): { readonly body: readonly Statement[]; readonly text: (node: Node) => string } | undefined {
+  const source = file.replace(/^\s*declare var require: any;/, "");
+  try {
+    const { body } = parse(source, { ecmaVersion: "latest" });
+    return { body: body as readonly Statement[], text: ({ start, end }) => source.slice(start, end) };
+  } catch {
+    return undefined;
   }
 }
 
 /** `assert.deepEqual(candidate(1, 2), 3);` */
-function readTest(source: string, from: number): { readonly test: CallTest; readonly end: number } | undefined {
-  let at = from;
-  const accept = (text: string): boolean => {
-    at = skipBlank(source, at);
-    if (!source.startsWith(text, at)) return false;
-    at += text.length;
-    return true;
-  };
-  if (!accept("assert.deepEqual(") || !accept("candidate(")) return undefined;
-  const args = [];
-  while (!accept(")")) {
-    if (args.length > 0 && !accept(",")) return undefined;
-    const argument = readJavascriptConstant(source, at);
-    if (argument === undefined) return undefined;
-    args.push(argument.value);
-    at = argument.end;
-  }
-  if (!accept(",")) return undefined;
-  const expected = readJavascriptConstant(source, at);
-  if (expected === undefined) return undefined;
-  at = expected.end;
-  if (!accept(")") || !accept(";")) return undefined;
-  return { test: { args, expected: expected.value, comparator: { kind: "loose" } }, end: at };
+function readAssertion(assertion: Statement, text: (node: Node) => string): CallTest | undefined {
+  const check = callOf(assertion.type === "ExpressionStatement" ? assertion.expression : undefined);
+  const call = callOf(check?.arguments[0]);
+  if (check === undefined || call === undefined || check.arguments.length !== 2) return undefined;
+  if (text(check.callee) !== "assert.deepEqual" || text(call.callee) !== "candidate") return undefined;
+  const args = call.arguments.map((argument) => javascriptConstant(argument));
+  const expected = javascriptConstant(check.arguments[1]!);
+  if (expected === undefined || args.includes(undefined)) return undefined;
+  return { args: args as PlainValue[], expected, comparator: { kind: "loose" } };
+}
+
+function callOf(node: AnyNode | undefined): CallExpression | undefined {
+  return node?.type === "CallExpression" && !node.optional ? node : undefined;
 }

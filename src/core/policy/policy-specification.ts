@@ -8,7 +8,7 @@ import type { Json } from "../../contract/json.ts";
 export type PolicySpecification = string | Readonly<Record<string, Json>>;
 
 /** The schema of a {@link PolicySpecification}. The keys of a mapping are checked when it is opened. */
-export const policySpecificationSchema: z.ZodType<PolicySpecification> = z.union([
+export const policySpecificationSchema: z.ZodType<PolicySpecification, PolicySpecification> = z.union([
   z.string().min(1),
   z.record(z.string(), z.json()),
 ]);

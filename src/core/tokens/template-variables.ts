@@ -12,7 +12,7 @@ const reserved: readonly string[] = [
 ];
 
 /** The variables of a chat template, by name. */
-export const templateVariablesSchema: z.ZodType<Readonly<Record<string, Json>>> = z
+export const templateVariablesSchema: z.ZodType<Readonly<Record<string, Json>>, Readonly<Record<string, Json>>> = z
   .record(
     z
       .string()
