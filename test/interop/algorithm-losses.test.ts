@@ -5,12 +5,15 @@ import { generalizedAdvantages } from "../../trainers/advantages/index.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import { dpo } from "../../trainers/losses/dpo.ts";
 import { gspo } from "../../trainers/losses/gspo.ts";
-import { cispo } from "../../trainers/testing/reference-losses/cispo.ts";
-import { importanceSampling } from "../../trainers/testing/reference-losses/importance-sampling.ts";
-import { kl } from "../../trainers/testing/reference-losses/kl.ts";
-import { policyGradient } from "../../trainers/testing/reference-losses/policy-gradient.ts";
-import { ppo } from "../../trainers/testing/reference-losses/ppo.ts";
-import type { TokenInput, TokenLoss } from "../../trainers/testing/reference-losses/token-loss.ts";
+import {
+  cispo,
+  importanceSampling,
+  kl,
+  policyGradient,
+  ppo,
+  type TokenInput,
+  type TokenLoss,
+} from "../../trainers/testing/reference-losses/token-loss-of.ts";
 import { valueLoss } from "../../trainers/testing/reference-losses/value-loss.ts";
 import { runPython } from "./python.ts";
 

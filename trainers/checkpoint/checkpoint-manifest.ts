@@ -4,7 +4,7 @@ import { z } from "zod";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Json } from "../../src/contract/json.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
-import { damageOf, type FileChecksums } from "./file-checksums.ts";
+import { damageOf } from "./file-checksums.ts";
 
 /** The manifest of a checkpoint. It records the position of the run and which run it was. */
 export interface CheckpointManifest {
@@ -24,10 +24,6 @@ export interface CheckpointManifest {
   readonly evaluated?: boolean;
   /** The length of the trace after this step, in bytes. Absent if the run had no trace. */
   readonly traceLength?: number;
-  /** The trained models by their folder in the checkpoint, and whether each has a value head. */
-  readonly models?: Readonly<Record<string, { readonly valueHead: boolean }>>;
-  /** The checksums of the checkpoint's other files. Absent in checkpoints of earlier versions. */
-  readonly files?: FileChecksums;
 }
 
 /** The file name of the manifest in a checkpoint. */
@@ -39,7 +35,8 @@ export const manifestFile = "manifest.json";
 export const modelFolder = "model";
 
 const count = z.int().min(0);
-const fields = {
+const schema = z.object({
+  schemaVersion: z.literal(2),
   step: count,
   taskCursor: count,
   environment: z.string(),
@@ -48,38 +45,32 @@ const fields = {
   metrics: z.record(z.string(), z.number()),
   evaluated: z.boolean().exactOptional(),
   traceLength: count.exactOptional(),
-  models: z.record(z.string(), z.object({ valueHead: z.boolean() })).exactOptional(),
-};
-const schema = z.discriminatedUnion("schemaVersion", [
-  z.object({ schemaVersion: z.literal(1), ...fields }),
-  z.object({
-    schemaVersion: z.literal(2),
-    ...fields,
-    files: z.record(z.string(), z.object({ bytes: count, sha256: z.string() })),
-    sha256: z.string(),
-  }),
-]);
+  models: z.record(z.string(), z.object({ valueHead: z.boolean() })),
+  files: z.record(z.string(), z.object({ bytes: count, sha256: z.string() })),
+  sha256: z.string(),
+});
+
+/** The manifest of a checkpoint on disk, with its models and the checksums of its other files. */
+export type WrittenManifest = CheckpointManifest & Pick<z.output<typeof schema>, "models" | "files">;
 
 /** Returns the text of the manifest file, with a checksum of its content. */
-export function manifestText(manifest: CheckpointManifest & { readonly files: FileChecksums }): string {
+export function manifestText(manifest: WrittenManifest): string {
   const content = JSON.parse(JSON.stringify({ schemaVersion: 2, ...manifest })) as Record<string, Json>;
   return `${JSON.stringify({ ...content, sha256: contentHash(content) }, null, 2)}\n`;
 }
 
 /**
  * Reads the manifest of a checkpoint folder. Throws `checkpoint.unusable` if it is missing, malformed or damaged. The
- * other files are not checked; see {@link checkpointDamage}.
+ * other files are not checked; see {@link readWholeManifest}.
  */
-export async function readManifest(folder: string): Promise<CheckpointManifest> {
+export async function readManifest(folder: string): Promise<WrittenManifest> {
   const path = join(folder, manifestFile);
   try {
     const value = JSON.parse(await readFile(path, "utf8")) as Record<string, Json>;
-    const { schemaVersion, ...manifest } = schema.parse(value);
-    if (schemaVersion === 1) return manifest as CheckpointManifest;
-    const { sha256, ...content } = value;
+    const { schemaVersion: _, sha256, ...manifest } = schema.parse(value);
+    const { sha256: __, ...content } = value;
     if (sha256 !== contentHash(content)) throw new Error("Its checksum differs.");
-    const { sha256: _, ...rest } = manifest as typeof manifest & { readonly sha256: string };
-    return rest as CheckpointManifest;
+    return manifest as WrittenManifest;
   } catch (cause) {
     throw new LyceumError({
       code: "checkpoint.unusable",
@@ -91,21 +82,10 @@ export async function readManifest(folder: string): Promise<CheckpointManifest> 
   }
 }
 
-/**
- * Describes what is wrong with the files of a checkpoint. Returns undefined if they are intact, or if there are no
- * checksums.
- */
-export async function checkpointDamage(
-  folder: string,
-  { files = {} }: CheckpointManifest,
-): Promise<string | undefined> {
-  return damageOf(folder, files);
-}
-
 /** Reads the manifest of a checkpoint and checks all its files. Throws `checkpoint.unusable` if any is damaged. */
-export async function readWholeManifest(folder: string): Promise<CheckpointManifest> {
+export async function readWholeManifest(folder: string): Promise<WrittenManifest> {
   const manifest = await readManifest(folder);
-  const damage = await checkpointDamage(folder, manifest);
+  const damage = await damageOf(folder, manifest.files);
   if (damage === undefined) return manifest;
   throw new LyceumError({
     code: "checkpoint.unusable",

@@ -1,7 +1,8 @@
 import { rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { checkpointDamage, manifestFile, readManifest } from "./checkpoint-manifest.ts";
+import { manifestFile, readManifest } from "./checkpoint-manifest.ts";
+import { damageOf } from "./file-checksums.ts";
 import { type Checkpoint, listCheckpoints, newestCheckpoint, removePartialCheckpoints } from "./find-checkpoints.ts";
 
 /** The checkpoint that a run starts from. */
@@ -27,7 +28,7 @@ export async function resumedCheckpoint(folder: string, resume: boolean): Promis
   for (const path of (await listCheckpoints(folder)).toReversed()) {
     const manifest = await readManifest(path).catch(() => undefined);
     const damage =
-      manifest === undefined ? `${manifestFile} is missing or damaged` : await checkpointDamage(path, manifest);
+      manifest === undefined ? `${manifestFile} is missing or damaged` : await damageOf(path, manifest.files);
     if (manifest === undefined || damage !== undefined) {
       damaged.push({ path, damage: damage! });
       continue;
@@ -38,11 +39,6 @@ export async function resumedCheckpoint(folder: string, resume: boolean): Promis
       warnings.push(
         `The checkpoint ${other.path} is damaged: ${other.damage}. The run continues from ${basename(path)}, the newest ` +
           `that is intact. The damaged one was renamed to ${basename(kept)} and can be deleted.`,
-      );
-    }
-    if (manifest.files === undefined) {
-      warnings.push(
-        `The checkpoint ${path} is from an earlier version without checksums. Damage to it cannot be detected.`,
       );
     }
     return { checkpoint: { path, manifest }, warnings };

@@ -6,7 +6,7 @@ import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { stepFolder } from "../../src/core/files/step-folder.ts";
 import { syncDirectory, syncFolder } from "../../src/core/files/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
-import { type CheckpointManifest, manifestFile, manifestText } from "./checkpoint-manifest.ts";
+import { type CheckpointManifest, manifestFile, manifestText, type WrittenManifest } from "./checkpoint-manifest.ts";
 import { fileChecksums } from "./file-checksums.ts";
 import { keepNewestCheckpoints, newestCheckpoint, partialSuffix, removeCheckpoint } from "./find-checkpoints.ts";
 
@@ -67,7 +67,7 @@ export function isTypedError(error: unknown): boolean {
   return LyceumError.isInstance(error) && error.code !== "checkpoint.write-failed";
 }
 
-function modelsOf(models: ReadonlyMap<string, Model>): NonNullable<CheckpointManifest["models"]> {
+function modelsOf(models: ReadonlyMap<string, Model>): WrittenManifest["models"] {
   return Object.fromEntries([...models].map(([name, { spec }]) => [name, { valueHead: spec.valueHead === true }]));
 }
 

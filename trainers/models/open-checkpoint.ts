@@ -45,8 +45,7 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
   const manifest = await readWholeManifest(folder);
   const recorded = checkpointConfig(folder, manifest);
   const { seed } = recorded;
-  const { models = { [modelFolder]: { valueHead: false } } } = manifest;
-  const policies = Object.entries(models).filter(([name]) => name.split("/")[0] === modelFolder);
+  const policies = Object.entries(manifest.models).filter(([name]) => name.split("/")[0] === modelFolder);
   const agentOf = (name: string): AgentId | undefined =>
     name === modelFolder ? undefined : decodeURIComponent(name.slice(modelFolder.length + 1));
   const names = policies.flatMap(([name]) => agentOf(name) ?? []);

@@ -19,7 +19,6 @@ function parametersRead(terms: readonly LossTerm[], outputs: readonly ForwardOut
     chunks: 1,
     blocks: 1,
     outputs,
-    placement: "input",
     device: "cpu",
     precision: "float32",
   });

@@ -80,8 +80,8 @@ describe("checkpoints", () => {
 
   it.each([
     ["empty", ""],
-    ["torn", '{"schemaVersion": 1, "step": 4'],
-    ["of another version", JSON.stringify({ ...manifest(4), schemaVersion: 2 })],
+    ["torn", '{"schemaVersion": 2, "step": 4'],
+    ["of another version", JSON.stringify({ ...manifest(4), schemaVersion: 1 })],
     ["without a cursor", JSON.stringify({ ...manifest(4), taskCursor: undefined })],
   ])("skip and overwrite one whose manifest is %s", async (_, text) => {
     const folder = await temporaryFolder();

@@ -130,17 +130,6 @@ describe("a damaged checkpoint", () => {
     expect(await readdir(join(output, "checkpoints"))).toContain("best.damaged");
   });
 
-  it("of an earlier version without checksums is resumed with a warning", async () => {
-    const output = await copied();
-    const path = join(step(output, 4), "manifest.json");
-    const { files: _, sha256: __, ...manifest } = JSON.parse(await readFile(path, "utf8"));
-    await writeFile(path, JSON.stringify({ ...manifest, schemaVersion: 1 }));
-    const record = await runTraining({ config: config(6), output, resume: true });
-    expect(warningsOf(record)).toEqual([expect.stringContaining("without checksums")]);
-    expect(eventsOf(record, "run-start")[0]!.resumedFrom).toBe(4);
-    expect(await checkpointState(output, 6)).toBe(expected);
-  });
-
   it("is detected for every tried bit of its manifest that has a meaning", async () => {
     const output = await copied();
     const path = join(step(output, 4), "manifest.json");

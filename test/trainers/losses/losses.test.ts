@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TokenInput } from "../../../trainers/testing/reference-losses/token-loss.ts";
-import { type TokenLossTerm, tokenLossOf } from "../../../trainers/testing/reference-losses/token-loss-of.ts";
+import {
+  type TokenInput,
+  type TokenLossTerm,
+  tokenLossOf,
+} from "../../../trainers/testing/reference-losses/token-loss-of.ts";
 import { negativeEntropy } from "../negative-entropy.ts";
 
 const terms: readonly TokenLossTerm[] = [

@@ -106,11 +106,10 @@ export async function writeHuggingFaceFolder(options: {
   readonly tokenizerFiles: Readonly<Record<string, Json>>;
   /** Written to the same folder: see `valueHeadFile`. */
   readonly valueHead?: readonly TensorToWrite[];
-  readonly signal?: AbortSignal;
 }): Promise<void> {
-  const { folder, config, tensors, tokenizerFiles, valueHead = [], signal } = options;
+  const { folder, config, tensors, tokenizerFiles, valueHead = [] } = options;
   await writeNewFolder(folder, async (partial) => {
-    await writeSafetensors(path.join(partial, singleWeights), tensors, { signal });
+    await writeSafetensors(path.join(partial, singleWeights), tensors);
     await writeValueHead(partial, valueHead);
     await writeTokenizerFiles(partial, tokenizerFiles);
     await writeFile(path.join(partial, "config.json"), toText(config));

@@ -1,3 +1,5 @@
+import type { TokenLoss } from "./token-loss-of.ts";
+
 /** The input of the value loss for one token. */
 export interface ValueInput {
   /** V, the value head's output under the current weights. */
@@ -10,18 +12,12 @@ export interface ValueInput {
   readonly mask: number;
 }
 
-/** The value loss at one token, and its derivative with respect to `prediction`. */
-export interface ValueLoss {
-  readonly value: number;
-  readonly derivative: number;
-}
-
 /**
- * Returns w (V - R)^2. With `clip`, returns w max((V - R)^2, (clip(V, V' - clip, V' + clip) - R)^2). The second error
+ * Returns w (V - R)^2 and its derivative with respect to `prediction`. With `clip`, returns w max((V - R)^2, (clip(V, V' - clip, V' + clip) - R)^2). The second error
  * is the greater one only if V has left the clip range towards R. The derivative is then 0 (`ppo2` of
  * https://github.com/openai/baselines).
  */
-export function valueLoss(input: ValueInput, clip: number = Number.POSITIVE_INFINITY): ValueLoss {
+export function valueLoss(input: ValueInput, clip: number = Number.POSITIVE_INFINITY): TokenLoss {
   const { prediction, target, oldPrediction = prediction, mask } = input;
   const error = prediction - target;
   const clippedError = Math.min(Math.max(prediction, oldPrediction - clip), oldPrediction + clip) - target;

@@ -2,7 +2,7 @@ import { headName } from "../architecture/parameters.ts";
 import { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";
 import { decoderBody } from "../models/decoder.ts";
-import { GraphParameters } from "../models/graph-parameters.ts";
+import { bindParameters } from "../models/graph-parameters.ts";
 import { sequenceInputs } from "../models/sequence-inputs.ts";
 import { trainingAttention } from "../models/training-attention.ts";
 import { layOutSequences } from "./batch.ts";
@@ -25,24 +25,17 @@ export async function runLogits(options: {
   const { config } = weights;
   const compiled = await sessions.get(`logits|${structureKey(weights)}`, () => {
     const graph = new Graph();
-    const base = new GraphParameters({ graph, block: weights.base, placement: "input" });
-    const adapter =
-      weights.adapter === undefined
-        ? undefined
-        : {
-            parameters: new GraphParameters({ graph, block: weights.adapter.block, placement: "input" }),
-            scale: weights.adapter.scale,
-          };
-    const parts = { config, parameters: base, adapter };
+    const { plan, ...bound } = bindParameters(graph, weights);
+    const parts = { config, ...bound };
     const { ids: input, positions, layout, maskOf } = sequenceInputs(graph, config);
     const hidden = decoderBody(parts, {
       ids: input,
       positions,
       attention: trainingAttention(config, { layout, maskOf }),
     });
-    const head = base.tensor(headName(config));
+    const head = parts.parameters.tensor(headName(config));
     graph.output("logits", matrixProduct(hidden, head, { transposeB: true }));
-    return { graph, baseParameters: base.bound, adapterParameters: adapter?.parameters.bound ?? [] };
+    return plan;
   });
   const batch = layOutSequences([ids]);
   const results = await compiled.session.run({

@@ -4,7 +4,7 @@ import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
-import { GraphParameters } from "../models/graph-parameters.ts";
+import { bindParameters, type GraphPlan } from "../models/graph-parameters.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import type { AdapterBuffer, AdapterBuffers } from "./adapter-buffer.ts";
 import { layOutSequences } from "./batch.ts";
@@ -12,7 +12,7 @@ import { DecodeBatch, type DecodeResults, type ReadPrompt } from "./decode-batch
 import type { PositionTables } from "./position-tables.ts";
 import { sequenceFeeds } from "./sequence-runner.ts";
 import type { Feed, GraphSession } from "./session.ts";
-import type { GraphPlan, SessionCache } from "./session-cache.ts";
+import type { SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
 /** The memory limits of the sampler. */
@@ -198,16 +198,9 @@ interface GraphRecipe {
 
 function planGraph(weights: ModelWeights, { placement, build }: GraphRecipe): GraphPlan {
   const graph = new Graph();
-  const parameters = new GraphParameters({ graph, block: weights.base, placement });
-  const adapter =
-    weights.adapter === undefined
-      ? undefined
-      : {
-          parameters: new GraphParameters({ graph, block: weights.adapter.block, placement: "input" }),
-          scale: weights.adapter.scale,
-        };
-  build(graph, { config: weights.config, parameters, adapter });
-  return { graph, baseParameters: parameters.bound, adapterParameters: adapter?.parameters.bound ?? [] };
+  const { plan, ...parts } = bindParameters(graph, weights, placement);
+  build(graph, { config: weights.config, ...parts });
+  return plan;
 }
 
 /** Returns how many of the first prompts fit in one prefill, at least one. */

@@ -209,7 +209,6 @@ export class SequenceRunner {
         outputs,
         truncated,
         dropout,
-        placement: "input",
         device: this.#sessions.settings.device,
         precision: this.#lossScale === undefined ? "float32" : "float16",
       }),

@@ -1,19 +1,9 @@
-import type { Graph } from "../graph/graph.ts";
-import type { BoundParameter } from "../models/graph-parameters.ts";
+import type { GraphPlan } from "../models/graph-parameters.ts";
 import { GraphSession, type SessionSettings } from "./session.ts";
 
-/** A compiled graph and its parameters. */
-export interface CompiledGraph {
+/** A graph's session, and the parameters that it reads. */
+export interface CompiledGraph extends Omit<GraphPlan, "graph"> {
   readonly session: GraphSession;
-  readonly baseParameters: readonly BoundParameter[];
-  readonly adapterParameters: readonly BoundParameter[];
-}
-
-/** A graph to compile. */
-export interface GraphPlan {
-  readonly graph: Graph;
-  readonly baseParameters: readonly BoundParameter[];
-  readonly adapterParameters: readonly BoundParameter[];
 }
 
 /**
@@ -34,9 +24,8 @@ export class SessionCache implements AsyncDisposable {
   async get(key: string, plan: () => GraphPlan): Promise<CompiledGraph> {
     let compiled = this.#compiled.get(key);
     if (compiled === undefined) {
-      const { graph, baseParameters, adapterParameters } = plan();
-      const session = await GraphSession.create(graph, this.settings);
-      compiled = { session, baseParameters, adapterParameters };
+      const { graph, ...parameters } = plan();
+      compiled = { session: await GraphSession.create(graph, this.settings), ...parameters };
     } else {
       this.#compiled.delete(key);
     }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import type { BoundParameter } from "../models/graph-parameters.ts";
+import type { BoundParameter, GraphPlan } from "../models/graph-parameters.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { hasValueHead } from "../models/value-head.ts";
 import type { Feed } from "./session.ts";
@@ -20,10 +20,7 @@ export function structureKey({ config, base, adapter }: ModelWeights): string {
 }
 
 /** Returns the feeds of the parameters that a compiled graph reads. */
-export function parameterFeeds(
-  graph: { readonly baseParameters: readonly BoundParameter[]; readonly adapterParameters: readonly BoundParameter[] },
-  weights: ModelWeights,
-): Record<string, Feed> {
+export function parameterFeeds(graph: Omit<GraphPlan, "graph">, weights: ModelWeights): Record<string, Feed> {
   const feeds: Record<string, Feed> = {};
   const add = (parameters: readonly BoundParameter[], block: ParameterBlock | undefined): void => {
     for (const { name, names, shape } of parameters) feeds[name] = { data: block!.stacked(names).data, shape };

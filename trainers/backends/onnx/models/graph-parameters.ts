@@ -46,3 +46,32 @@ export class GraphParameters {
     return tensor;
   }
 }
+
+/** A graph, and the parameters of the model that it reads. */
+export interface GraphPlan {
+  readonly graph: Graph;
+  readonly baseParameters: readonly BoundParameter[];
+  readonly adapterParameters: readonly BoundParameter[];
+}
+
+/**
+ * Binds the parameters of a model to a graph. Returns them, and the plan of the graph. The plan lists the parameters
+ * that the graph reads, also those that it reads later.
+ */
+export function bindParameters(
+  graph: Graph,
+  model: {
+    readonly base: ParameterBlock;
+    readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
+  },
+  placement: "input" | "constant" = "input",
+) {
+  const parameters = new GraphParameters({ graph, block: model.base, placement });
+  const adapter = model.adapter && {
+    parameters: new GraphParameters({ graph, block: model.adapter.block, placement: "input" }),
+    scale: model.adapter.scale,
+  };
+  const adapterParameters = adapter?.parameters.bound ?? [];
+  const plan: GraphPlan = { graph, baseParameters: parameters.bound, adapterParameters };
+  return { parameters, adapter, plan };
+}

@@ -8,7 +8,7 @@ import { Graph, type Precision } from "../graph/graph.ts";
 import { concatenate } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type DecoderParts, decoderBody } from "./decoder.ts";
-import { type BoundParameter, GraphParameters } from "./graph-parameters.ts";
+import { bindParameters, type GraphParameters, type GraphPlan } from "./graph-parameters.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 import { sequenceInputs } from "./sequence-inputs.ts";
 import { trainingAttention } from "./training-attention.ts";
@@ -33,19 +33,9 @@ export interface TrainingGraphOptions {
   readonly outputs: readonly ForwardOutput[];
   /** True if positions have a support: the tokens that the target was sampled from. Default: false. */
   readonly truncated?: boolean;
-  readonly placement: "input" | "constant";
   readonly device: string;
   /** The precision of products. In float16 the input `lossScale` multiplies the gradients. */
   readonly precision: Precision;
-}
-
-/** A training graph with the names of its inputs and outputs. */
-export interface TrainingGraph {
-  readonly graph: Graph;
-  readonly baseParameters: readonly BoundParameter[];
-  readonly adapterParameters: readonly BoundParameter[];
-  /** The names of parameters with a gradient output `gradient:<name>`. */
-  readonly gradientNames: readonly string[];
 }
 
 /**
@@ -55,21 +45,16 @@ export interface TrainingGraph {
  * that each token's hidden state feeds, or the number of positions if there is none. Outputs: `terms`, `logprobs`,
  * `entropy`, `values` and the gradients.
  */
-export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph {
+export function buildTrainingGraph(options: TrainingGraphOptions): GraphPlan {
   const { config } = options;
   const graph = new Graph({ target: options.device, precision: options.precision });
-  const basePlacement = options.trains === "base" ? "input" : options.placement;
-  const base = new GraphParameters({ graph, block: options.base, placement: basePlacement });
-  const adapter =
-    options.adapter === undefined
-      ? undefined
-      : {
-          parameters: new GraphParameters({ graph, block: options.adapter.block, placement: "input" }),
-          scale: options.adapter.scale,
-          merged: new Set(options.merged),
-          dropout: options.dropout,
-        };
-  const parts: DecoderParts = { config, parameters: base, adapter };
+  const { parameters, adapter, plan } = bindParameters(graph, options);
+  const { dropout } = options;
+  const parts: DecoderParts = {
+    config,
+    parameters,
+    adapter: adapter && { ...adapter, merged: new Set(options.merged), dropout },
+  };
   const { ids, positions, layout, maskOf } = sequenceInputs(graph, config);
   const hidden = decoderBody(parts, {
     ids,
@@ -77,22 +62,16 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
     attention: trainingAttention(config, { layout, maskOf, blocks: options.blocks }),
   });
   const heads = trainingHeads({ ...options, parts, hidden, wantWeightGradient: options.trains === "base" });
-  const gradientNames =
-    options.trains === "none" || heads.hidden === undefined
-      ? []
-      : outputGradients({
-          graph,
-          parameters: options.trains === "base" ? base : adapter!.parameters,
-          hidden,
-          byPositions: heads.hidden,
-          byHeads: heads.parameters,
-        });
-  return {
-    graph,
-    baseParameters: base.bound,
-    adapterParameters: adapter?.parameters.bound ?? [],
-    gradientNames,
-  };
+  if (options.trains !== "none" && heads.hidden !== undefined) {
+    outputGradients({
+      graph,
+      parameters: options.trains === "base" ? parameters : adapter!.parameters,
+      hidden,
+      byPositions: heads.hidden,
+      byHeads: heads.parameters,
+    });
+  }
+  return plan;
 }
 
 /** Propagates the heads' gradients back through the body and outputs one gradient per parameter. */
@@ -105,7 +84,7 @@ function outputGradients(options: {
   readonly byPositions: Tensor;
   /** The gradients of the heads' own parameters. */
   readonly byHeads: ReadonlyMap<string, Tensor | undefined>;
-}): string[] {
+}): void {
   const { graph, parameters, hidden, byPositions, byHeads } = options;
   const width = hidden.shape[1] as number;
   const none = graph.constant(new Float32Array(width), [1, width]);
@@ -113,11 +92,10 @@ function outputGradients(options: {
   const hiddenGradient = gatherRows(extended, graph.input("positionOf", "int32", ["tokens"]));
   const tensors = parameters.bound.map(({ name }) => parameters.tensor(...name.split("+")));
   const found = gradients({ outputs: [{ tensor: hidden, gradient: hiddenGradient }], by: tensors });
-  return parameters.bound.map(({ name }, i) => {
+  for (const [i, { name }] of parameters.bound.entries()) {
     const [fromBody, fromHead] = [found[i], byHeads.get(name)];
     const gradient =
       fromBody === undefined || fromHead === undefined ? (fromBody ?? fromHead) : add(fromBody, fromHead);
     graph.output(`gradient:${name}`, gradient!);
-    return name;
-  });
+  }
 }

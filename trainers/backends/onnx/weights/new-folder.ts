@@ -1,10 +1,10 @@
 import { readdir, rename, rm, rmdir } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
+import { isSystemError, writeFailed } from "../../../../src/contract/errors/write-failed.ts";
 import { makeFolder } from "../../../../src/core/files/make-folder.ts";
 import { syncDirectory, syncFolder } from "../../../../src/core/files/sync-folder.ts";
 import { hasCode } from "../../../../src/core/tokens/model-file.ts";
-import { weightsWriteFailed } from "./write-failed.ts";
 
 /**
  * Creates a folder atomically. `write` fills a `.partial` folder next to it, which is then synced to disk and renamed.
@@ -24,7 +24,9 @@ export async function writeNewFolder(folder: string, write: (partial: string) =>
     await syncDirectory(path.dirname(target));
   } catch (error) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    throw weightsWriteFailed(target, error);
+    if (!isSystemError(error)) throw error;
+    const hint = "Nothing half-written was left.";
+    throw writeFailed({ path: target, cause: error, code: "checkpoint.write-failed", hint });
   }
 }
 

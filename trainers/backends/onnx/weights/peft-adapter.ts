@@ -82,15 +82,11 @@ export async function writePeftAdapter(options: {
   readonly valueHead?: readonly TensorToWrite[];
   /** Writes further files into the folder, which has a temporary name until it is complete. */
   readonly writeExtraFiles?: (folder: string) => Promise<void>;
-  readonly signal?: AbortSignal;
 }): Promise<void> {
-  const { folder, config, tensors, valueHead = [], writeExtraFiles, signal } = options;
+  const { folder, config, tensors, valueHead = [], writeExtraFiles } = options;
   const named = [...tensors].map((tensor) => ({ ...tensor, name: prefix + tensor.name }));
   await writeNewFolder(folder, async (partial) => {
-    await writeSafetensors(path.join(partial, weightsFile), named, {
-      maximumShardBytes: Number.POSITIVE_INFINITY,
-      signal,
-    });
+    await writeSafetensors(path.join(partial, weightsFile), named, { maximumShardBytes: Number.POSITIVE_INFINITY });
     await writeValueHead(partial, valueHead);
     await writeExtraFiles?.(partial);
     await writeFile(path.join(partial, configFile), `${JSON.stringify(toJson(config), null, 2)}\n`);

@@ -1,9 +1,7 @@
-import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, open, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { syncDirectory } from "../../../../src/core/files/sync-folder.ts";
 import { encodeFloats, type WritableDtype } from "./float-conversion.ts";
 import { dtypeBits, lengthBytes } from "./safetensors-header.ts";
-import { weightsWriteFailed } from "./write-failed.ts";
 
 /**
  * A tensor to write. If `data` is a function, it is called when the tensor is written, so that only one tensor is in
@@ -17,59 +15,29 @@ export interface TensorToWrite {
   readonly dtype?: WritableDtype;
 }
 
-/** The options of {@link writeSafetensors}. */
-export interface WriteSafetensorsOptions {
-  /** The maximum number of tensor bytes per shard. Default: 5e9, as in `transformers`. */
-  readonly maximumShardBytes?: number;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-}
-
 const chunkElements = 4 * 1024 * 1024;
 
 /**
- * Writes tensors to a `.safetensors` file. If they exceed the shard size, writes `-00001-of-0000N` shards and an index
- * in the same folder. All files are written under a temporary name, synced to disk and renamed. Returns their paths.
- * Throws `checkpoint.write-failed` if that fails, for example because the disk is full. Earlier files then stay intact,
- * and no partial file remains.
+ * Writes tensors to a `.safetensors` file. If they exceed the shard size (in bytes of tensors; 5e9 by default, as in
+ * `transformers`), writes `-00001-of-0000N` shards and an index in the same folder. Returns the paths of the files. Use
+ * it in `writeNewFolder`, which syncs the files to disk and removes them if writing fails.
  */
 export async function writeSafetensors(
   file: string,
   tensors: Iterable<TensorToWrite>,
-  options: WriteSafetensorsOptions = {},
+  { maximumShardBytes = 5e9 }: { readonly maximumShardBytes?: number } = {},
 ): Promise<string[]> {
-  const { maximumShardBytes = 5e9, metadata = { format: "pt" }, signal } = options;
-  const ordered = inFileOrder([...tensors]);
-  const shards = splitIntoShards(ordered, maximumShardBytes);
+  const shards = splitIntoShards(inFileOrder([...tensors]), maximumShardBytes);
   const files = shards.map((_, i) => shardPath(file, i, shards.length));
-  const index = `${file}.index.json`;
-  if (shards.length > 1) files.push(index);
-  try {
-    for (const [i, shard] of shards.entries()) {
-      await writeFileSynced(temporaryName(files[i]!), (handle) => writeShard({ handle, shard, metadata, signal }));
-    }
-    if (shards.length > 1) {
-      const names = files.map((shard) => path.basename(shard));
-      const content = `${JSON.stringify(indexOf(shards, names), null, 2)}\n`;
-      await writeFileSynced(temporaryName(index), (handle) => writeFile(handle, content));
-    }
-    for (const written of files) await rename(temporaryName(written), written);
-    await syncDirectory(path.dirname(file));
-    return files;
-  } catch (error) {
-    for (const written of files) await rm(temporaryName(written), { force: true }).catch(() => undefined);
-    throw weightsWriteFailed(file, error);
+  for (const [i, shard] of shards.entries()) {
+    await using handle = await open(files[i]!, "w");
+    await writeShard(handle, shard);
   }
-}
-
-function temporaryName(file: string): string {
-  return `${file}.partial`;
-}
-
-async function writeFileSynced(file: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
-  await using handle = await open(file, "w");
-  await write(handle);
-  await handle.sync();
+  if (shards.length === 1) return files;
+  const index = `${file}.index.json`;
+  const names = files.map((shard) => path.basename(shard));
+  await writeFile(index, `${JSON.stringify(indexOf(shards, names), null, 2)}\n`);
+  return [...files, index];
 }
 
 function shardPath(file: string, index: number, count: number): string {
@@ -113,14 +81,8 @@ function indexOf(shards: readonly (readonly TensorToWrite[])[], names: readonly 
   };
 }
 
-async function writeShard(options: {
-  readonly handle: FileHandle;
-  readonly shard: readonly TensorToWrite[];
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal | undefined;
-}): Promise<void> {
-  const { handle, shard, metadata, signal } = options;
-  await writeFully(handle, headerBytes(shard, metadata));
+async function writeShard(handle: FileHandle, shard: readonly TensorToWrite[]): Promise<void> {
+  await writeFully(handle, headerBytes(shard));
   for (const tensor of shard) {
     const data = typeof tensor.data === "function" ? await tensor.data() : tensor.data;
     const count = tensor.shape.reduce((product, size) => product * size, 1);
@@ -128,7 +90,6 @@ async function writeShard(options: {
       throw new RangeError(`Tensor "${tensor.name}" of shape [${tensor.shape.join(", ")}] has ${data.length} values.`);
     }
     for (let done = 0; done < count; done += chunkElements) {
-      signal?.throwIfAborted();
       await writeFully(handle, encodeFloats(tensor.dtype ?? "F32", data.subarray(done, done + chunkElements)));
     }
   }
@@ -138,8 +99,8 @@ async function writeShard(options: {
  * Returns the header's length and the header, padded with spaces so that the tensors begin at a multiple of eight
  * bytes.
  */
-function headerBytes(shard: readonly TensorToWrite[], metadata: Readonly<Record<string, string>>): Uint8Array {
-  const entries: [string, unknown][] = [["__metadata__", metadata]];
+function headerBytes(shard: readonly TensorToWrite[]): Uint8Array {
+  const entries: [string, unknown][] = [["__metadata__", { format: "pt" }]];
   let offset = 0;
   for (const tensor of shard) {
     const end = offset + byteLengthOf(tensor);
