@@ -1,61 +1,52 @@
-import type { CaseObservation, CodeError } from "../execution.ts";
+import { z } from "zod";
+import type { Limits } from "../limits.ts";
 import { isPlainValue } from "../plain-value-check.ts";
+import { codeErrorSchema } from "./observation.ts";
 import { caseCount } from "./requests.ts";
 import type { Job, WorkerResult } from "./worker.ts";
 
-const statuses = ["ok", "load_error", "timeout_cpu", "timeout_wall", "memory", "output_limit", "result_limit"];
-const allStatuses: readonly unknown[] = [...statuses, "exited", "signal", "violation"];
-const outcomes: readonly unknown[] = ["returned", "raised", "unsupported", "missing"];
+const amount = z.number().min(0);
+const output = z.object({ text: z.string(), bytes: z.number(), truncated: z.boolean() });
+const statuses = ["ok", "load_error", "timeout_cpu", "timeout_wall", "memory", "output_limit", "result_limit"] as const;
+const schema = z.object({
+  status: z.enum([...statuses, "exited", "signal", "violation"]),
+  cases: z.array(
+    z.object({
+      index: z.number(),
+      outcome: z.enum(["returned", "raised", "unsupported", "missing"]),
+      value: z.unknown().optional(),
+      changedArgs: z.array(z.unknown()).optional(),
+      error: codeErrorSchema.optional(),
+      cpuMs: z.number(),
+    }),
+  ),
+  error: codeErrorSchema.optional(),
+  stdout: output,
+  stderr: output,
+  exit: z.object({ code: z.number().nullable(), signal: z.string().nullable() }),
+  usage: z.object({ cpuMs: amount, wallMs: amount, peakRssKb: amount, swept: amount }),
+  integrity: z.object({ nonceOk: z.boolean(), flags: z.array(z.string()) }),
+});
 
 /**
  * True if the message of a worker's process is a valid result of this job: each case once, in order, and with no
  * unexpected fields or types. A process that ran hostile code is trusted no further.
  */
 export function checkResult(value: unknown, { request, limits }: Job): value is WorkerResult {
-  if (!isRecord(value) || !allStatuses.includes(value.status)) return false;
-  const { cases, error, stdout, stderr, exit, usage, integrity } = value;
-  const isCase = (item: unknown, index: number): boolean => isObservation(item, index, limits.depth);
-  if (!Array.isArray(cases) || cases.length !== caseCount(request.task) || !cases.every(isCase)) return false;
-  const isMissing = ({ outcome }: CaseObservation): boolean => outcome === "missing";
-  if (value.status === "ok" && (cases as CaseObservation[]).some(isMissing)) return false;
-  if (error !== undefined && !isCodeError(error)) return false;
-  if (!isOutput(stdout, limits.outputBytes) || !isOutput(stderr, limits.outputBytes)) return false;
-  if (!isRecord(exit) || !isRecord(integrity) || !isRecord(usage)) return false;
-  const numbers = [usage.cpuMs, usage.wallMs, usage.peakRssKb, usage.swept];
-  const { code, signal } = exit;
+  const result = schema.safeParse(value).data;
+  return result !== undefined && result.cases.length === caseCount(request.task) && keepsLimits(result, limits);
+}
+
+function keepsLimits({ status, cases, stdout, stderr }: z.output<typeof schema>, limits: Limits): boolean {
   return (
-    numbers.every((number) => typeof number === "number" && number >= 0) &&
-    (code === null || typeof code === "number") &&
-    (signal === null || typeof signal === "string") &&
-    typeof integrity.nonceOk === "boolean" &&
-    Array.isArray(integrity.flags) &&
-    integrity.flags.every((flag) => typeof flag === "string")
+    stdout.text.length <= limits.outputBytes &&
+    stderr.text.length <= limits.outputBytes &&
+    cases.every(
+      ({ index, outcome, value, changedArgs = [] }, place) =>
+        index === place &&
+        (status !== "ok" || outcome !== "missing") &&
+        (value === undefined || isPlainValue(value, limits.depth)) &&
+        changedArgs.every((arg) => isPlainValue(arg, limits.depth)),
+    )
   );
-}
-
-function isObservation(value: unknown, index: number, depth: number): boolean {
-  if (!isRecord(value) || value.index !== index || !outcomes.includes(value.outcome)) return false;
-  const { value: returned, changedArgs, error, cpuMs } = value;
-  return (
-    typeof cpuMs === "number" &&
-    (returned === undefined || isPlainValue(returned, depth)) &&
-    (changedArgs === undefined ||
-      (Array.isArray(changedArgs) && changedArgs.every((arg) => isPlainValue(arg, depth)))) &&
-    (error === undefined || isCodeError(error))
-  );
-}
-
-function isCodeError(value: unknown): value is CodeError {
-  if (!isRecord(value) || typeof value.type !== "string" || typeof value.message !== "string") return false;
-  return value.line === undefined || typeof value.line === "number";
-}
-
-function isOutput(value: unknown, limit: number): boolean {
-  if (!isRecord(value) || typeof value.text !== "string") return false;
-  // The replacement of a character that was cut in two may be longer than its bytes.
-  return value.text.length <= limit && typeof value.bytes === "number" && typeof value.truncated === "boolean";
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import { tryParseJson } from "../../src/contract/json.ts";
 import type { CaseObservation, ExecuteTask } from "../execution.ts";
+import { readObservation } from "../pool/observation.ts";
 import { missingCases } from "../pool/requests.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
 import { PythonChild } from "./child-process.ts";
 import { CpuWatch } from "./cpu-watch.ts";
-import { readObservation } from "./observation.ts";
 import type { FromChild, JobEnd, Relay, ToChild } from "./protocol.ts";
 
 /** Above this size, a worker is replaced: Python's memory never shrinks, and every restore copies all of it. */
@@ -142,7 +143,7 @@ export class PyodideWorker implements Worker {
         } else return violation;
       } else if (message.kind === "case") {
         const { index, text, cpuMs } = message;
-        const observation = readObservation(index, text, { depth: limits.depth, cpuMs });
+        const observation = readObservation(tryParseJson(text), { index, depth: limits.depth, cpuMs });
         if (observation === undefined || index !== cases.length) return violation;
         cases.push(observation);
       } else if (message.kind === "end") judgeEnd = message;
@@ -233,7 +234,7 @@ async function collect(
     if (message.kind === "end") return message;
     if (message.kind !== "case") return violation;
     const { index, text, cpuMs } = message;
-    const observation = readObservation(index, text, { depth, cpuMs });
+    const observation = readObservation(tryParseJson(text), { index, depth, cpuMs });
     if (observation === undefined || index !== cases.length) return violation;
     cases.push(observation);
     onCase();

@@ -1,6 +1,6 @@
-import { withoutUndefined } from "../../src/core/without-undefined.ts";
+import { isJsonObject, tryParseJson } from "../../src/contract/json.ts";
 import type { CaseObservation, CodeError } from "../execution.ts";
-import { isPlainValue } from "../plain-value-check.ts";
+import { codeErrorSchema, readObservation } from "../pool/observation.ts";
 
 /** The lines that a child reported about itself. The code in it may have written any of them. */
 export interface Report {
@@ -19,9 +19,6 @@ export interface Report {
   readonly broken: boolean;
 }
 
-/** Arguments may be nested deeper than returned values. */
-const maxArgumentDepth = 200;
-
 /**
  * Parses the messages of a child: that the code is loaded or why not, then the cases with `indices`, each once and in
  * order, then the end. Each message contains the nonce.
@@ -38,8 +35,8 @@ export function readReport(
   let loadError: CodeError | undefined;
   for (const line of lines) {
     const [, nonce, name, cpu, json] = /^(\w+) ([\w-]+) (\d+\.\d+) (\{.*)$/.exec(line) ?? [];
-    const message = json === undefined ? undefined : parseObject(json);
-    if (nonce !== options.nonce || message === undefined || report.ended || loadError !== undefined) {
+    const message = json === undefined ? undefined : tryParseJson(json);
+    if (nonce !== options.nonce || !isJsonObject(message) || report.ended || loadError !== undefined) {
       return { cases, ...report, broken: true };
     }
     if (name === "end") {
@@ -48,13 +45,14 @@ export function readReport(
     } else if (name === "loaded" && cases.length === 0 && !report.loaded) {
       report.loaded = true;
     } else if (name === "load" && cases.length === 0 && !report.loaded) {
-      loadError = readError(message.error);
+      loadError = codeErrorSchema.safeParse(message.error).data;
       if (loadError === undefined) return { cases, ...report, broken: true };
     } else if (message.outcome === "too-large") {
       return { cases, ...report, tooLarge: true };
     } else {
       const index = options.indices[cases.length];
-      const observation = name === String(index) ? readCase(message, index!, Number(cpu), options.depth) : undefined;
+      const place = { index: index!, depth: options.depth, cpuMs: Number(cpu) };
+      const observation = name === String(index) ? readObservation(message, place) : undefined;
       if (observation === undefined) return { cases, ...report, broken: true };
       cases.push(observation);
     }
@@ -62,38 +60,4 @@ export function readReport(
   const last = loadError ?? cases.at(-1)?.error;
   const outOfMemory = last?.type === "MemoryError" && (loadError !== undefined || cases.at(-1)!.outcome === "raised");
   return { cases, ...report, outOfMemory, ...(loadError === undefined ? {} : { loadError }) };
-}
-
-function readCase(
-  message: Readonly<Record<string, unknown>>,
-  index: number,
-  cpuMs: number,
-  depth: number,
-): CaseObservation | undefined {
-  const { outcome, value, changedArgs } = message;
-  if (outcome !== "returned" && outcome !== "raised" && outcome !== "unsupported") return undefined;
-  if (value !== undefined && !isPlainValue(value, depth)) return undefined;
-  if (changedArgs !== undefined) {
-    if (!Array.isArray(changedArgs) || !changedArgs.every((arg) => isPlainValue(arg, maxArgumentDepth)))
-      return undefined;
-  }
-  const error = readError(message.error);
-  if (outcome === "raised" && error === undefined) return undefined;
-  return withoutUndefined<CaseObservation>({ index, outcome, value, changedArgs, error, cpuMs });
-}
-
-function readError(error: unknown): CodeError | undefined {
-  if (typeof error !== "object" || error === null) return undefined;
-  const { type, message, line } = error as Readonly<Record<string, unknown>>;
-  if (typeof type !== "string" || typeof message !== "string") return undefined;
-  return { type, message, ...(Number.isInteger(line) ? { line: line as number } : {}) };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }

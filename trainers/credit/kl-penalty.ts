@@ -1,8 +1,9 @@
 import type { AgentEpisode, AgentTurn, TokenSequence } from "../../src/contract/episode.ts";
-import { addRewards, scored } from "../../src/contract/reward.ts";
-import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
+import { addRewards, type Reward, scored } from "../../src/contract/reward.ts";
+import type { JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { TrainingEpisode, TrainingGroup } from "../data/training-group.ts";
 import type { Credit, CreditContext } from "./credit.ts";
+import { withRewards } from "./joint-rewards.ts";
 import { nodesOf } from "./tree-advantages.ts";
 
 /**
@@ -108,7 +109,9 @@ async function penalizedTree(tree: JointTree, { weight, context, divergence }: P
     const reference = await context.referenceLogprobs(agent, own);
     for (const [i, sequence] of own.entries()) sums.set(sequence, sumOf(divergence, sequence, reference[i]!));
   }
-  return { ...tree, root: loweredNode(tree.root, (sequence) => weight * sums.get(sequence)!) };
+  const penalized = (reward: Reward, sampled: readonly TokenSequence[]): Reward =>
+    sampled.reduce((sum, sequence) => addRewards(sum, scored(-weight * sums.get(sequence)!)), reward);
+  return { ...tree, root: withRewards(tree.root, penalized) };
 }
 
 /** Returns the divergence of one completion. The mask is 1 on the completion only. */
@@ -116,23 +119,4 @@ function sumOf(divergence: Divergence, { mask, logprobs }: TokenSequence, refere
   let sum = 0;
   for (const [id, sampled] of mask.entries()) if (sampled === 1) sum += divergence.of(reference[id]!, logprobs[id]!);
   return sum;
-}
-
-function loweredNode(node: JointNode, penaltyOf: (sequence: TokenSequence) => number): JointNode {
-  const penalized = (joint: JointAction): JointAction => ({
-    ...joint,
-    rewards: Object.fromEntries(
-      Object.entries(joint.rewards).map(([agent, reward]) => {
-        const index = joint.choice[agent];
-        const sequences = index === undefined ? [] : (node.agents[agent]?.[index]?.sequences ?? []);
-        return [agent, sequences.reduce((sum, sequence) => addRewards(sum, scored(-penaltyOf(sequence))), reward)];
-      }),
-    ),
-    ...(joint.child === undefined ? {} : { child: loweredNode(joint.child, penaltyOf) }),
-  });
-  return {
-    ...node,
-    jointActions: node.jointActions.map(penalized),
-    ...(node.handoffAction === undefined ? {} : { handoffAction: penalized(node.handoffAction) }),
-  };
 }

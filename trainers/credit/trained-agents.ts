@@ -12,8 +12,8 @@ export function ofTrainedAgents(played: PlayedGroup, frozen: ReadonlySet<AgentId
   const { group, tree, greedy } = played;
   return {
     group: trainedGroup(group, frozen),
-    ...(tree === undefined ? {} : { tree: trainedTree(tree, frozen) }),
-    ...(greedy === undefined ? {} : { greedy: trainedGroup(greedy, frozen) }),
+    tree: tree && trainedTree(tree, frozen),
+    greedy: greedy && trainedGroup(greedy, frozen),
   };
 }
 
@@ -41,7 +41,7 @@ function trainedTree(tree: JointTree, frozen: ReadonlySet<AgentId>): JointTree {
   return {
     ...tree,
     episodes: tree.episodes.map((episode) => trainedEpisode(episode, frozen)),
-    ...(tree.root === undefined ? {} : { root: trainedNode(tree.root, frozen) }),
+    root: tree.root && trainedNode(tree.root, frozen),
   };
 }
 
@@ -50,7 +50,7 @@ function trainedNode(node: JointNode, frozen: ReadonlySet<AgentId>): JointNode {
     ...node,
     agents: without(node.agents, frozen),
     jointActions: node.jointActions.map((joint) => trainedJointAction(joint, frozen)),
-    ...(node.handoffAction === undefined ? {} : { handoffAction: trainedJointAction(node.handoffAction, frozen) }),
+    handoffAction: node.handoffAction && trainedJointAction(node.handoffAction, frozen),
   };
 }
 
@@ -58,8 +58,8 @@ function trainedJointAction(joint: JointAction, frozen: ReadonlySet<AgentId>): J
   return {
     choice: without(joint.choice, frozen),
     rewards: without(joint.rewards, frozen),
-    ...(joint.child === undefined ? {} : { child: trainedNode(joint.child, frozen) }),
-    ...(joint.episode === undefined ? {} : { episode: trainedEpisode(joint.episode, frozen) }),
+    child: joint.child && trainedNode(joint.child, frozen),
+    episode: joint.episode && trainedEpisode(joint.episode, frozen),
   };
 }
 

@@ -1,9 +1,9 @@
-import type { AgentId } from "../../src/contract/action.ts";
-import type { AgentEpisode, Episode, Group } from "../../src/contract/episode.ts";
+import type { AgentEpisode, Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
 import { addRewards, type Reward, scored } from "../../src/contract/reward.ts";
-import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
+import type { JointTree } from "../../src/core/rollout/joint-action.ts";
 import { sampledTokens } from "../../src/core/rollout/turn-completions.ts";
 import type { PlayedGroup } from "../credit/credit.ts";
+import { withRewards } from "../credit/joint-rewards.ts";
 import type { RewardProcessor } from "./reward-processor.ts";
 
 /** Applies the processors to every scored reward, turn by turn. Unscored rewards stay unchanged. */
@@ -18,8 +18,8 @@ export function processRewards(played: PlayedGroup, processors: readonly RewardP
   const { group, tree, greedy } = played;
   return {
     group: processedGroup(group, process),
-    ...(tree === undefined ? {} : { tree: processedTree(tree, process) }),
-    ...(greedy === undefined ? {} : { greedy: processedGroup(greedy, process) }),
+    tree: tree && processedTree(tree, process),
+    greedy: greedy && processedGroup(greedy, process),
   };
 }
 
@@ -54,29 +54,12 @@ function processedReward(reward: Reward | undefined, length: number, process: Pr
 }
 
 function processedTree(tree: JointTree, process: Process): JointTree {
-  return tree.root === undefined ? tree : { ...tree, root: processedNode(tree.root, process) };
+  const root =
+    tree.root &&
+    withRewards(tree.root, (reward, sequences) => processedReward(reward, sampledCount(sequences), process)!);
+  return { ...tree, root };
 }
 
-function processedNode(node: JointNode, process: Process): JointNode {
-  const processed = (joint: JointAction): JointAction => ({
-    ...joint,
-    rewards: Object.fromEntries(
-      Object.entries(joint.rewards).map(([agent, reward]) => [
-        agent,
-        processedReward(reward, answerLength(node, joint, agent), process)!,
-      ]),
-    ),
-    ...(joint.child === undefined ? {} : { child: processedNode(joint.child, process) }),
-  });
-  return {
-    ...node,
-    jointActions: node.jointActions.map(processed),
-    ...(node.handoffAction === undefined ? {} : { handoffAction: processed(node.handoffAction) }),
-  };
-}
-
-function answerLength(node: JointNode, { choice }: JointAction, agent: AgentId): number {
-  const index = choice[agent];
-  const sequences = index === undefined ? [] : (node.agents[agent]?.[index]?.sequences ?? []);
+function sampledCount(sequences: readonly TokenSequence[]): number {
   return sequences.flatMap(({ mask }) => mask).filter((sampled) => sampled === 1).length;
 }

@@ -1,9 +1,9 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
 import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import { TimeSlice } from "../../src/core/rollout/time-slice.ts";
 import type { CurriculumConfig } from "../config/curriculum-config.ts";
-import { shuffledPasses, type TaskOrder } from "./task-order.ts";
+import { orderedTasks, shuffledPasses, type TaskOrder } from "./task-order.ts";
 
 /**
  * Creates a task order that starts with easy tasks. Tasks are sorted by difficulty. Each batch is drawn from the
@@ -47,31 +47,11 @@ export async function createCurriculum<Task>(
     return drawn.order[(position % batchSize) % drawn.order.length]!;
   };
 
-  let cursor = options.cursor ?? 0;
-  const slice = new TimeSlice();
-  const peek: TaskOrder<Task>["peek"] = async (count, peekOptions) => {
-    const tasks: TaskEntry<Task>[] = [];
-    for (let i = 0; i < count; i++) {
-      await slice.pause();
-      peekOptions?.signal?.throwIfAborted();
-      tasks.push(await taskset.get(easiestFirst[placeAt(cursor + i)]!, peekOptions));
-    }
-    return tasks;
-  };
-  return {
-    get cursor() {
-      return cursor;
-    },
-    get pool() {
-      return poolAt(Math.floor(cursor / batchSize));
-    },
-    peek,
-    take: async (count, takeOptions) => {
-      const tasks = await peek(count, takeOptions);
-      cursor += count;
-      return tasks;
-    },
-  };
+  return orderedTasks(taskset, {
+    indexAt: (position) => easiestFirst[placeAt(position)]!,
+    cursor: options.cursor,
+    pool: (cursor) => poolAt(Math.floor(cursor / batchSize)),
+  });
 }
 
 /** Returns a rank for each task by its difficulty. Tasks of equal difficulty have equal ranks. */

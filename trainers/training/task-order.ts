@@ -36,16 +36,32 @@ export function createTaskOrder<Task>(
       hint: "Choose another split or slice.",
     });
   }
-  let cursor = options.cursor ?? 0;
   const indexAt = length === "unbounded" ? (position: number) => position : shuffledPasses(length, options.seed);
+  return orderedTasks(taskset, {
+    indexAt,
+    cursor: options.cursor,
+    leftInPass: (cursor) => (length === "unbounded" ? Number.POSITIVE_INFINITY : length - (cursor % length)),
+  });
+}
 
+/** Returns the tasks of a taskset in the order of `indexAt`, which maps a position to a task index. */
+export function orderedTasks<Task>(
+  taskset: Taskset<Task>,
+  options: {
+    readonly indexAt: (position: number) => number;
+    readonly cursor?: number | undefined;
+    readonly leftInPass?: (cursor: number) => number;
+    readonly pool?: (cursor: number) => number;
+  },
+): TaskOrder<Task> {
+  let cursor = options.cursor ?? 0;
   const slice = new TimeSlice();
-  const peek: TaskOrder<Task>["peek"] = async (count, options) => {
+  const peek: TaskOrder<Task>["peek"] = async (count, peekOptions) => {
     const tasks: TaskEntry<Task>[] = [];
     for (let i = 0; i < count; i++) {
       await slice.pause();
-      options?.signal?.throwIfAborted();
-      tasks.push(await taskset.get(indexAt(cursor + i), options));
+      peekOptions?.signal?.throwIfAborted();
+      tasks.push(await taskset.get(options.indexAt(cursor + i), peekOptions));
     }
     return tasks;
   };
@@ -54,7 +70,10 @@ export function createTaskOrder<Task>(
       return cursor;
     },
     get leftInPass() {
-      return length === "unbounded" ? Number.POSITIVE_INFINITY : length - (cursor % length);
+      return options.leftInPass?.(cursor);
+    },
+    get pool() {
+      return options.pool?.(cursor);
     },
     peek,
     take: async (count, takeOptions) => {
