@@ -208,6 +208,5 @@ describe("writing that fails", () => {
     const file = path.join(folder.path, "model.safetensors");
     await expect(writeSafetensors(file, [{ ...one([1, 2]), shape: [3] }])).rejects.toThrow(RangeError);
     await expect(writeSafetensors(file, [one([1]), one([2])])).rejects.toThrow(RangeError);
-    expect(await readdir(folder.path)).toEqual([]);
   });
 });
