@@ -26,6 +26,7 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
   const { catalog, output, environment, signal } = options;
   const { host: hostname, grpcPort, drainTimeout } = args;
   const { environments = [], model: models = [] } = args;
+  const limits = { heartbeatMs: args.heartbeat * 1000, maxMessageBytes: args.maxMessage * 2 ** 20 };
   const token = args.token ?? (environment[tokenVariable] || undefined);
   if (!isLoopback(hostname) && token === undefined) throw needsToken(hostname);
   checkServed(args);
@@ -37,7 +38,7 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
   if (host !== undefined) {
     const { port } = args;
     const server = resources.use(
-      await serveEnvironments({ host, port, hostname, token, tls, version: packageVersion() }),
+      await serveEnvironments({ host, port, hostname, token, tls, version: packageVersion(), ...limits }),
     );
     const names = host.runner.environments.map(({ name }) => name);
     output.write(`${names.join(", ")} at ${server.url} (Ctrl-C ends)\n`);
@@ -45,7 +46,7 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
   }
   let grpc: GrpcServer | undefined;
   if (policies !== undefined || grpcPort !== undefined) {
-    grpc = resources.use(await serveGrpc({ host, policies, port: grpcPort, hostname, token, tls }));
+    grpc = resources.use(await serveGrpc({ host, policies, port: grpcPort, hostname, token, tls, ...limits }));
     const served = policies === undefined ? "" : `${Object.keys(policies).join(", ")} by `;
     output.write(
       host === undefined ? `${served}gRPC at ${grpc.url} (Ctrl-C ends)\n` : `  ${served}gRPC at ${grpc.url}\n`,

@@ -33,6 +33,10 @@ export interface ServeArguments {
   readonly idleTimeout: number;
   /** In seconds. */
   readonly drainTimeout: number;
+  /** The time between signs of life of a connection, in seconds. */
+  readonly heartbeat: number;
+  /** The maximum size of a message of a client, in MiB. */
+  readonly maxMessage: number;
   /** The port for gRPC. By default a free one for models, and no gRPC without them. */
   readonly grpcPort?: number;
 }
@@ -71,6 +75,8 @@ export function addServeCommand(program: Command, commands: Pick<Commands, "serv
       positive,
       30,
     )
+    .option("--heartbeat <seconds>", "the time in which a client must give a sign of life and read", positive, 20)
+    .option("--max-message <mib>", "the maximum size of a message of a client in MiB", positive, 16)
     .option("--grpc-port <n>", "the port for gRPC (default: a free one for models, else no gRPC)", port)
     .action((args: ServeArguments) => commands.serve(args));
   addModelOptions(serve, {

@@ -1,6 +1,6 @@
 /**
  * Runs a task for each item of a stream and yields the results in the order in which they end. Reads no further item
- * while `concurrency` tasks run. Rejects with the first error of the stream or of a task.
+ * while `concurrency` tasks run or have results that nobody has taken. Rejects with the first error of the stream or of a task.
  */
 export async function* asCompleted<Item, Result>(
   items: AsyncIterable<Item>,
@@ -34,7 +34,7 @@ export async function* asCompleted<Item, Result>(
   const read = async (): Promise<void> => {
     for await (const item of items) {
       void start(item);
-      while (running >= concurrency && failure === undefined) await wake.promise;
+      while (running + done.length >= concurrency && failure === undefined) await wake.promise;
       if (failure !== undefined) return;
     }
     ended = true;
@@ -43,8 +43,10 @@ export async function* asCompleted<Item, Result>(
   void read().catch(fail);
   for (;;) {
     const next = done.shift();
-    if (next !== undefined) yield next;
-    else if (failure !== undefined) throw failure.error;
+    if (next !== undefined) {
+      changed();
+      yield next;
+    } else if (failure !== undefined) throw failure.error;
     else if (ended && running === 0) return;
     else await wake.promise;
   }

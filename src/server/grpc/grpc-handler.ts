@@ -1,6 +1,7 @@
 import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Policy } from "../../contract/policy.ts";
+import { defaultMaxMessageBytes } from "../http/serve-environments.ts";
 import type { SessionHost } from "../session/session-host.ts";
 import { environmentService } from "./environment-service.ts";
 import { Health } from "./generated/grpc/health/v1/health_pb.ts";
@@ -20,6 +21,8 @@ export interface GrpcServices {
   readonly policies?: Readonly<Record<string, Policy>>;
   /** The token that calls must send. Without it, every client that reaches the port is served. */
   readonly token?: string;
+  /** The maximum size of a message of a client in bytes. 16 MiB by default. */
+  readonly maxMessageBytes?: number;
 }
 
 /** What {@link grpcHandler} needs besides the services. */
@@ -28,15 +31,13 @@ interface HandlerOptions extends GrpcServices {
   readonly draining: AbortSignal;
 }
 
-/** The maximum size of a message in bytes. */
-const maxMessageBytes = 64 * 1024 * 1024;
-
 /** Returns the request handler of a gRPC server, for Node's `http2.createServer`. */
 export function grpcHandler({
   host,
   policies,
   token,
   draining,
+  maxMessageBytes = defaultMaxMessageBytes,
 }: HandlerOptions): ReturnType<typeof connectNodeAdapter> {
   const routes = (router: ConnectRouter): void => {
     const services: string[] = [];

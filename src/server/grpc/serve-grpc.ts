@@ -3,6 +3,9 @@ import { aborted } from "../../core/concurrency/aborted.ts";
 import { listen } from "../../core/network/listen.ts";
 import { type GrpcServices, grpcHandler } from "./grpc-handler.ts";
 
+/** The number of calls of one connection that run at a time. A client queues further ones. */
+const maxConcurrentStreams = 1_024;
+
 /** The options of {@link serveGrpc}. */
 export interface GrpcServerOptions extends GrpcServices {
   /** The port. 0, the default, chooses a free one. */
@@ -11,6 +14,11 @@ export interface GrpcServerOptions extends GrpcServices {
   readonly hostname?: string;
   /** The certificate and its key in PEM. Without them, the server speaks HTTP/2 without encryption. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /**
+   * The time in milliseconds between signs of life of a connection. 20 seconds by default. A client that gives none is
+   * disconnected.
+   */
+  readonly heartbeatMs?: number;
 }
 
 /** A running gRPC server. */
@@ -32,10 +40,12 @@ export interface GrpcServer extends AsyncDisposable {
  * `grpc.health.v1.Health`). Throws `config.invalid` if the port is in use.
  */
 export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { port = 0, hostname = "127.0.0.1", tls } = options;
+  const { port = 0, hostname = "127.0.0.1", tls, heartbeatMs = 20_000 } = options;
   const draining = new AbortController();
   const handler = grpcHandler({ ...options, draining: draining.signal });
-  const server: Http2Server = tls === undefined ? createServer(handler) : createSecureServer({ ...tls }, handler);
+  const settings = { maxConcurrentStreams };
+  const server: Http2Server =
+    tls === undefined ? createServer({ settings }, handler) : createSecureServer({ settings, ...tls }, handler);
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
@@ -43,10 +53,11 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
     session.on("error", () => {});
     session.once("close", () => sessions.delete(session));
   });
+  const heartbeat = watchHttp2(sessions, heartbeatMs);
   const address = await listen(server, { hostname, port });
   let ended: Promise<void> | undefined;
   const endConnections = (end: (session: ServerHttp2Session) => void): Promise<void> => {
-    ended ??= new Promise((resolve) => server.close(() => resolve()));
+    ended ??= new Promise<void>((resolve) => server.close(() => resolve())).finally(() => clearInterval(heartbeat));
     for (const session of sessions) end(session);
     return ended;
   };
@@ -62,4 +73,27 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/**
+ * Sends each connection a ping every `ms` milliseconds, and ends those that have not answered the last one. Otherwise a
+ * half-open connection, and one that never speaks HTTP/2, would stay for ever.
+ */
+function watchHttp2(sessions: ReadonlySet<ServerHttp2Session>, ms: number): NodeJS.Timeout {
+  const unanswered = new WeakSet<ServerHttp2Session>();
+  const look = (): void => {
+    for (const session of sessions) {
+      if (session.destroyed) continue;
+      if (unanswered.has(session)) {
+        session.destroy();
+        continue;
+      }
+      unanswered.add(session);
+      session.ping((error) => error === null && unanswered.delete(session));
+    }
+  };
+  // Answers that arrived while this thread was busy are read first.
+  const timer = setInterval(() => setImmediate(look), ms);
+  timer.unref();
+  return timer;
 }

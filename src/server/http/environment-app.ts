@@ -1,5 +1,6 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { LyceumError } from "../../contract/errors/index.ts";
 import {
   addEnvironmentRoutes,
   type EnvironmentEndpoint,
@@ -34,7 +35,12 @@ export function environmentApp(options: {
   const first = endpoints.values().next().value;
   const names = [...endpoints.keys()];
   const app = new Hono();
-  app.use(bodyLimit({ maxSize: maxMessageBytes }));
+  const onError = (context: Context) => {
+    // The rest of the request is not read.
+    context.header("connection", "close");
+    return failedRequest(tooLarge(maxMessageBytes), context);
+  };
+  app.use(bodyLimit({ maxSize: maxMessageBytes, onError }));
   app.use(async (context, next) => {
     const started = performance.now();
     await next();
@@ -68,4 +74,13 @@ export function environmentApp(options: {
     app.get(`${prefix}/list_environments`, (context) => context.json([environment.name]));
   }
   return { app, endpointOf: (name) => (name === undefined ? first : endpoints.get(name)) };
+}
+
+function tooLarge(maxBytes: number): LyceumError {
+  return new LyceumError({
+    code: "server.invalid-request",
+    message: `The request is larger than ${maxBytes} bytes.`,
+    hint: "Send less, or start the server with a greater --max-message.",
+    data: { tooLarge: true },
+  });
 }

@@ -1,22 +1,41 @@
+import { randomBytes } from "node:crypto";
+import type { Server } from "node:net";
 import type { WebSocket, WebSocketServer } from "ws";
 
 /**
- * Asks each connection for a sign of life every `ms` milliseconds, and ends those that gave none since the last time.
- * A half-open connection is found in no other way.
+ * Sends each connection a ping every `ms` milliseconds, and ends those that have not answered the last one. A half-open
+ * connection and a client that never reads are found in no other way. The answer repeats random bytes, so that a client
+ * must read to send it.
  */
 export function watchConnections(server: WebSocketServer, ms: number): NodeJS.Timeout {
-  const silent = new WeakSet<WebSocket>();
-  server.on("connection", (client: WebSocket) => client.on("pong", () => silent.delete(client)));
-  const timer = setInterval(() => {
+  const unanswered = new WeakMap<WebSocket, Buffer>();
+  server.on("connection", (client: WebSocket) => {
+    client.on("pong", (data) => unanswered.get(client)?.equals(data) && unanswered.delete(client));
+  });
+  const look = (): void => {
     for (const client of server.clients) {
-      if (silent.has(client)) {
+      if (unanswered.has(client)) {
         client.terminate();
         continue;
       }
-      silent.add(client);
-      client.ping();
+      const asked = randomBytes(8);
+      unanswered.set(client, asked);
+      client.ping(asked);
     }
-  }, ms);
+  };
+  // Answers that arrived while this thread was busy are read first.
+  const timer = setInterval(() => setImmediate(look), ms);
   timer.unref();
   return timer;
+}
+
+/**
+ * Ends the connections of an HTTP server whose client has read nothing for `ms` milliseconds, although bytes wait for
+ * it. A connection that waits for an answer stays.
+ */
+export function endSlowReaders(server: Server & { setTimeout(ms: number): unknown }, ms: number): void {
+  server.setTimeout(ms);
+  server.on("timeout", (socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
 }

@@ -9,9 +9,12 @@ import { serveSocket } from "../openenv/socket.ts";
 import type { SessionHost } from "../session/session-host.ts";
 import { foreignRequest, isLoopback } from "./allowed-origin.ts";
 import { environmentApp } from "./environment-app.ts";
-import { watchConnections } from "./heartbeat.ts";
+import { endSlowReaders, watchConnections } from "./heartbeat.ts";
 import { bearerToken, sameSecret } from "./same-secret.ts";
 import { serverMetrics } from "./server-metrics.ts";
+
+/** The default of `maxMessageBytes`. */
+export const defaultMaxMessageBytes: number = 16 * 1024 * 1024;
 
 /** The options of {@link serveEnvironments}. */
 export interface EnvironmentServerOptions {
@@ -25,9 +28,13 @@ export interface EnvironmentServerOptions {
   readonly token?: string;
   /** The certificate and its key in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** The maximum size of a message in bytes. 100 MB by default, as in OpenEnv's clients. */
+  /** The maximum size of a message of a client in bytes. 16 MiB by default, as in OpenEnv's servers. */
   readonly maxMessageBytes?: number;
-  /** The time in milliseconds between signs of life of a connection. 20 seconds by default. */
+  /**
+   * The time in milliseconds between signs of life of a connection. 20 seconds by default. A client that gives none or
+   * reads nothing in this time is disconnected. So is one that needs three times as long for the headers of a request,
+   * or fifteen times as long for the whole request.
+   */
   readonly heartbeatMs?: number;
   /** The version that `/openapi.json` states. */
   readonly version?: string;
@@ -58,7 +65,8 @@ export interface EnvironmentServer extends AsyncDisposable {
  * remote.spec.id; // => "number-guessing"
  */
 export async function serveEnvironments(options: EnvironmentServerOptions): Promise<EnvironmentServer> {
-  const { host, port = 0, hostname = "127.0.0.1", token, tls, maxMessageBytes = 100 * 1024 * 1024 } = options;
+  const { host, port = 0, hostname = "127.0.0.1", token, tls, maxMessageBytes = defaultMaxMessageBytes } = options;
+  const { heartbeatMs = 20_000 } = options;
   const local = isLoopback(hostname);
   if (!local && token === undefined) throw needsToken(hostname);
   const metrics = serverMetrics(host);
@@ -81,10 +89,18 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const status = refusal(request);
     if (status === undefined) return void handle(request, response);
-    response.writeHead(status, { "content-type": "application/json" });
+    // The rest of a refused request is not read.
+    response.writeHead(status, { "content-type": "application/json", connection: "close" });
     response.end(JSON.stringify({ detail: refusalText[status] }));
   };
-  const server: Server = tls === undefined ? createServer(onRequest) : createSecureServer({ ...tls }, onRequest);
+  const limits = {
+    headersTimeout: 3 * heartbeatMs,
+    requestTimeout: 15 * heartbeatMs,
+    connectionsCheckingInterval: heartbeatMs,
+  };
+  const server: Server =
+    tls === undefined ? createServer(limits, onRequest) : createSecureServer({ ...limits, ...tls }, onRequest);
+  endSlowReaders(server, heartbeatMs);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
@@ -93,6 +109,7 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
     const target = socketTarget(request.url ?? "", endpointOf);
     if (target === undefined) return refuseUpgrade(socket, 404);
     sockets.handleUpgrade(request, socket, head, (client: WebSocket) => {
+      sockets.emit("connection", client, request);
       const { endpoint, kind, sessionId } = target;
       serveSocket(client, {
         ...{ host, kind, rpc: endpoint.rpc, keepsSession: sessionId !== undefined },
@@ -101,7 +118,7 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
       });
     });
   });
-  const heartbeat = watchConnections(sockets, options.heartbeatMs ?? 20_000);
+  const heartbeat = watchConnections(sockets, heartbeatMs);
   const address = await listen(server, { hostname, port });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -134,6 +151,8 @@ const refusalText = {
 
 function refuseUpgrade(socket: Duplex, status: 401 | 403 | 404): void {
   const reason = { 401: "Unauthorized", 403: "Forbidden", 404: "Not Found" }[status];
+  // Only the write side would end otherwise, and a client that stays would keep the connection.
+  socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 

@@ -11,6 +11,13 @@ export interface ServerMetrics {
   text(): Promise<string>;
 }
 
+/** Figures of a runner with worker threads. They are 0 for other runners. */
+const runnerFigures = [
+  ["readyWorkers", "lyceum_workers", "The number of worker threads that accept calls."],
+  ["replacedWorkers", "lyceum_workers_replaced", "The number of worker threads that were replaced."],
+  ["workerSessions", "lyceum_worker_sessions", "The number of sessions in the worker threads."],
+] as const;
+
 /** Creates the metrics of a server. */
 export function serverMetrics(host: SessionHost): ServerMetrics {
   const registry = new Registry();
@@ -31,6 +38,14 @@ export function serverMetrics(host: SessionHost): ServerMetrics {
       this.set(host.maxSessions);
     },
   });
+  for (const [key, name, help] of runnerFigures) {
+    new Gauge({
+      ...{ name, help, registers },
+      collect() {
+        this.set(Number(host.runner.statistics?.()[key] ?? 0));
+      },
+    });
+  }
   const requests = new Counter({
     name: "lyceum_requests_total",
     help: "The number of answered requests, by kind and outcome.",

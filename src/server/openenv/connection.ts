@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
-import { tryParseJson } from "../../contract/json.ts";
 import { openEnvError } from "./error.ts";
 import { answerRpc, type RpcContext } from "./mcp.ts";
 import { checked, type OpenEnvSession } from "./openenv-session.ts";
+import { readJson } from "./read-json.ts";
 
 /** A message from the server. */
 export interface ServerMessage {
@@ -23,10 +23,11 @@ export async function answerMessage(
   options: { readonly session: OpenEnvSession; readonly rpc: RpcContext; readonly signal: AbortSignal },
 ): Promise<ServerMessage | undefined> {
   const { session, rpc, signal } = options;
-  const parsed = tryParseJson<unknown>(text);
-  if (parsed === undefined)
-    return { type: "error", data: { message: "The message is not JSON.", code: "INVALID_JSON" } };
   try {
+    const parsed = readJson(text);
+    if (parsed === undefined) {
+      return { type: "error", data: { message: "The message is not JSON.", code: "INVALID_JSON" } };
+    }
     const { type, data } = checked(envelope, parsed, "message");
     switch (type) {
       case "reset":
@@ -36,7 +37,7 @@ export async function answerMessage(
       case "state":
         return { type: "state", data: await session.state() };
       case "mcp":
-        return { type: "mcp", data: await answerRpc(data, rpc) };
+        return { type: "mcp", data: await answerRpc(() => data, rpc) };
       case "close":
         return undefined;
       default:

@@ -10,6 +10,7 @@ import { errorStatus, openEnvError } from "./error.ts";
 import { answerRpc, type RpcContext } from "./mcp.ts";
 import { environmentSchemas } from "./openapi.ts";
 import { checked, type OpenEnvSession, openEnvSession } from "./openenv-session.ts";
+import { readJson } from "./read-json.ts";
 
 const stepSchema = z.looseObject({ action: z.unknown().optional(), timeout_s: z.number().positive().nullish() });
 
@@ -70,7 +71,7 @@ export function environmentEndpoint(host: SessionHost, environment: ServedEnviro
         adapted.set(session.hosted, session);
         return session.hosted.id;
       },
-      closeSession: async (id) => host.get(id).close(),
+      closeSession: async (id) => find(id).hosted.close(),
     }),
   };
 }
@@ -126,7 +127,7 @@ export function addEnvironmentRoutes(
     ),
   );
   app.post(`${prefix}/mcp`, async (context) => {
-    const message: unknown = await context.req.json().catch(() => undefined);
+    const text = await context.req.text();
     const rpc = endpoint.rpc();
     const createSession = async (): Promise<string> => {
       const id = await rpc.createSession();
@@ -134,7 +135,7 @@ export function addEnvironmentRoutes(
       context.header(sessionHeader, id);
       return id;
     };
-    return context.json(await answerRpc(message, { ...rpc, createSession }));
+    return context.json(await answerRpc(() => readJson(text), { ...rpc, createSession }));
   });
 }
 
@@ -159,17 +160,10 @@ function sessionId(context: Context): string | undefined {
   return context.req.query("session_id") ?? context.req.header(sessionHeader);
 }
 
-async function bodyOf(context: Context): Promise<unknown> {
+/** Returns the JSON of a body. An empty body is an empty object. */
+export async function bodyOf(context: Context): Promise<unknown> {
   const text = await context.req.text();
-  return text === "" ? {} : checked(z.json(), tryParse(text), "body");
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return text === "" ? {} : (readJson(text) ?? checked(z.json(), undefined, "body"));
 }
 
 /** Answers a failed request. */

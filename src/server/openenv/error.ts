@@ -25,6 +25,7 @@ const codes: Partial<Record<ErrorCode, OpenEnvErrorCode>> = {
   "server.invalid-request": "VALIDATION_ERROR",
   "data.out-of-range": "VALIDATION_ERROR",
   "config.unknown-name": "VALIDATION_ERROR",
+  "config.invalid": "VALIDATION_ERROR",
 };
 
 const statuses: Partial<Record<ErrorCode, number>> = {
@@ -35,6 +36,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   "server.unauthorized": 401,
   "data.out-of-range": 400,
   "config.unknown-name": 404,
+  "config.invalid": 422,
   timeout: 504,
 };
 
@@ -52,5 +54,7 @@ export function openEnvError(thrown: unknown): OpenEnvError {
 
 /** Returns the HTTP status of a failed request. */
 export function errorStatus(thrown: unknown): number {
-  return statuses[toErrorData(thrown).code] ?? 500;
+  const { code, data } = toErrorData(thrown);
+  if (isJsonObject(data) && data.tooLarge === true) return 413;
+  return statuses[code] ?? 500;
 }

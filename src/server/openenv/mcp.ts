@@ -33,14 +33,16 @@ const rpcCodes = { invalidRequest: -32_600, unknownMethod: -32_601, invalidParam
 
 /**
  * Answers OpenEnv's requests of MCP: `tools/list`, `tools/call`, `openenv/session/create` and `openenv/session/close`.
- * Never throws: each failure is an error of JSON-RPC.
+ * `read` returns the request. Never throws: each failure is an error of JSON-RPC.
  */
-export async function answerRpc(message: unknown, context: RpcContext): Promise<RpcAnswer> {
-  const request = requestSchema.safeParse(message);
-  if (!request.success) return failure(null, rpcCodes.invalidRequest, "The message is no request of JSON-RPC 2.0.");
-  const { id = null, method, params } = request.data;
-  const sessionId = typeof params.session_id === "string" ? params.session_id : undefined;
+export async function answerRpc(read: () => unknown, context: RpcContext): Promise<RpcAnswer> {
+  let id: RpcAnswer["id"] = null;
   try {
+    const request = requestSchema.safeParse(read());
+    if (!request.success) return failure(null, rpcCodes.invalidRequest, "The message is no request of JSON-RPC 2.0.");
+    const { method, params } = request.data;
+    id = request.data.id ?? null;
+    const sessionId = typeof params.session_id === "string" ? params.session_id : undefined;
     switch (method) {
       case "openenv/session/create":
         return { jsonrpc: "2.0", id, result: { session_id: await context.createSession() } };

@@ -103,11 +103,16 @@ function isTyped(data: unknown): boolean {
   return typeof data === "object" && data !== null && "type" in data;
 }
 
+/** The maximum number of wrong fields that an error names. A request can have millions. */
+const maxIssues = 10;
+
 /** Parses the data of a request. Throws `server.invalid-request` with each wrong field. */
 export function checked<Schema extends z.ZodType>(schema: Schema, data: unknown, what: string): z.output<Schema> {
   const result = schema.safeParse(data);
   if (result.success) return result.data;
-  const errors = result.error.issues.map(({ path, message }) => ({ path: path.map(String), message }));
+  const errors = result.error.issues
+    .slice(0, maxIssues)
+    .map(({ path, message }) => ({ path: path.map(String), message }));
   throw new LyceumError({
     code: "server.invalid-request",
     message: `The ${what} is invalid: ${errors.map(({ path, message }) => `${path.join(".") || what}: ${message}`).join("; ")}.`,

@@ -4,6 +4,7 @@ import { answerMessage, type ServerMessage, tooManyMessages } from "./connection
 import { openEnvError } from "./error.ts";
 import { answerRpc, type RpcContext } from "./mcp.ts";
 import type { OpenEnvSession } from "./openenv-session.ts";
+import { readJson } from "./read-json.ts";
 
 /** The maximum number of messages that a connection may send ahead of their answers. */
 const maxQueued = 64;
@@ -28,19 +29,20 @@ export interface SocketOptions {
 
 /**
  * Serves one WebSocket: opens its session, answers its messages in order, and closes the session with it. A message
- * waits while the client has not read the answers before. A client that sends many messages ahead is disconnected, so
- * that neither a slow reader nor a fast writer fills the memory.
+ * waits while the client has not read the answers before. A client that sends many messages ahead loses its session and
+ * is disconnected, so that neither a slow reader nor a fast writer fills the memory.
  */
 export function serveSocket(socket: WebSocket, options: SocketOptions): void {
   const { kind, keepsSession, open, rpc, onAnswer } = options;
   const gone = new AbortController();
   const queue: string[] = [];
   let running = false;
+  let refused = false;
   let session: OpenEnvSession | undefined;
 
   const send = (message: unknown): Promise<void> => {
     if (socket.readyState !== socket.OPEN) return Promise.resolve();
-    const text = JSON.stringify(message);
+    const text = textOf(message);
     if (socket.bufferedAmount < maxUnsentBytes) {
       socket.send(text);
       return Promise.resolve();
@@ -61,7 +63,7 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
       const started = performance.now();
       const answer: ServerMessage | undefined =
         kind === "rpc"
-          ? { type: "mcp", data: await answerRpc(parsed(text), rpc(session)) }
+          ? { type: "mcp", data: await answerRpc(() => readJson(text), rpc(session)) }
           : await answerMessage(text, { session, rpc: rpc(session), signal: gone.signal });
       if (answer === undefined) {
         socket.close(1000);
@@ -74,9 +76,12 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
   };
 
   socket.on("message", (data, isBinary) => {
+    if (refused) return;
     const ahead = queue.reduce((sum, text) => sum + text.length, 0);
     queue.push(isBinary ? "" : String(data));
     if (queue.length > maxQueued || ahead > maxQueuedCharacters) {
+      refused = true;
+      void end();
       void send({ type: "error", data: openEnvError(tooManyMessages(maxQueued)) });
       socket.close(1008, "too many messages");
       return;
@@ -98,10 +103,11 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
   );
 }
 
-function parsed(text: string): unknown {
+/** Returns the text of a message. An environment can return values that are nested too deeply for a text. */
+function textOf(message: unknown): string {
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return JSON.stringify(message);
+  } catch (error) {
+    return JSON.stringify({ type: "error", data: openEnvError(error) });
   }
 }

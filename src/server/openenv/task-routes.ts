@@ -3,6 +3,7 @@ import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { ServedEnvironment, ServedSplit } from "../session/environment-runner.ts";
 import type { SessionHost } from "../session/session-host.ts";
+import { bodyOf } from "./environment-routes.ts";
 import { checked } from "./openenv-session.ts";
 
 /** The maximum number of tasks in one answer. */
@@ -32,22 +33,22 @@ export function addTaskRoutes(
   };
   app.get(`${base}/splits`, (context) => context.json(splits.map(({ name }) => ({ name, type: splitType(name) }))));
   app.post(`${base}/num_tasks`, async (context) => {
-    const { length } = splitOf(splits, checked(bySplit, await context.req.json(), "request").split);
+    const { length } = splitOf(splits, checked(bySplit, await bodyOf(context), "request").split);
     if (length === "unbounded") return context.json({ detail: "The split is unbounded." }, 501);
     return context.json({ num_tasks: length });
   });
   app.post(`${base}/tasks`, async (context) => {
-    const { split } = checked(bySplit, await context.req.json(), "request");
+    const { split } = checked(bySplit, await bodyOf(context), "request");
     return context.json({ tasks: await range(split, 0, maxTasks), env_name: name });
   });
   app.post(`${base}/task`, async (context) => {
-    const { split, index } = checked(byIndex, await context.req.json(), "request");
+    const { split, index } = checked(byIndex, await bodyOf(context), "request");
     const { length } = splitOf(splits, split);
     if (index < 0 || (length !== "unbounded" && index >= length)) throw noTask(split, index);
     return context.json({ task: (await range(split, index, index + 1))[0], env_name: name });
   });
   app.post(`${base}/task_range`, async (context) => {
-    const { split, start, stop } = checked(byRange, await context.req.json(), "request");
+    const { split, start, stop } = checked(byRange, await bodyOf(context), "request");
     return context.json({ tasks: await range(split, start ?? 0, stop ?? Infinity), env_name: name });
   });
 }

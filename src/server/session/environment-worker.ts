@@ -8,6 +8,8 @@ import type { WorkerCalls, WorkerReply, WorkerRequest } from "./worker-messages.
 
 /** The time without a sign of life after which a thread counts as blocked, in milliseconds. */
 const blockedMs = 1_000;
+/** The time between two looks at a thread's memory outside of its heap, in milliseconds. */
+const memoryMs = 250;
 
 /** The options of a worker. */
 export interface EnvironmentWorkerOptions {
@@ -16,7 +18,7 @@ export interface EnvironmentWorkerOptions {
   readonly data: unknown;
   /** The timeout of a call in milliseconds. */
   readonly callMs: number;
-  /** The limit of the thread's heap in megabytes. */
+  /** The limit of the thread's heap in megabytes, and of its typed arrays outside of the heap. */
   readonly heapMb: number;
 }
 
@@ -60,6 +62,7 @@ export class EnvironmentWorker {
     this.#thread.on("messageerror", (cause) => this.#stop(`it sent an unreadable message: ${cause.message}`));
     this.#thread.on("error", (cause: Error) => this.#stop(reasonOf(cause)));
     this.#thread.on("exit", (code) => this.#stop(`it exited with code ${code}`));
+    this.#watchMemory(heapMb * 2 ** 20);
     // An idle worker does not keep the process alive. A working one does.
     this.#thread.unref();
   }
@@ -128,6 +131,16 @@ export class EnvironmentWorker {
     return result as Promise<ReturnType<WorkerCalls[Method]>>;
   }
 
+  /** Ends the thread if its typed arrays exceed the limit, which the heap's own limit does not count. */
+  #watchMemory(limit: number): void {
+    const timer = setInterval(async () => {
+      const used = await this.#thread.getHeapStatistics().catch(() => undefined);
+      if (used !== undefined && used.external_memory > limit) await this.stop("its memory is used up");
+    }, memoryMs);
+    timer.unref();
+    void this.ended.then(() => clearInterval(timer));
+  }
+
   /** Ends the thread at once. Its running calls reject with `server.unknown-session`. */
   async stop(reason: string): Promise<void> {
     this.#stop(reason);
@@ -149,18 +162,18 @@ export class EnvironmentWorker {
 }
 
 /**
- * Starts a worker thread and opens its environments. Throws the error of the module, and `environment.failed` if the
- * thread ends meanwhile.
+ * Starts a worker thread and opens its environments. Throws the error of the module, `timeout` after `startMs`, and
+ * `environment.failed` if the thread ends meanwhile.
  */
 export async function startEnvironmentWorker(
-  options: EnvironmentWorkerOptions & { readonly signal?: AbortSignal },
+  options: EnvironmentWorkerOptions & { readonly startMs: number; readonly signal?: AbortSignal },
 ): Promise<EnvironmentWorker> {
   const worker = new EnvironmentWorker(options);
-  const { signal } = options;
+  const { startMs, signal } = options;
   const onAbort = (): void => void worker.stop("the start was aborted");
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
-    worker.environments = await worker.call("start", undefined, { signal, ms: Infinity });
+    worker.environments = await worker.call("start", undefined, { signal, ms: startMs });
     return worker;
   } catch (error) {
     const reason = worker.endReason;

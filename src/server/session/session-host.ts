@@ -64,7 +64,10 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
   const expiry = setInterval(
     () => {
       const now = performance.now();
-      for (const session of sessions.values()) if (now - session.idleSince() > idleMs) void session.close();
+      for (const session of sessions.values()) {
+        // A session whose environment cannot be closed is gone as well.
+        if (now - session.idleSince() > idleMs) session.close().catch(() => {});
+      }
     },
     Math.max(50, Math.min(idleMs / 4, 5_000)),
   );

@@ -13,8 +13,10 @@ const stableMs = 60_000;
 /** The options of {@link workerPool}. */
 export interface WorkerPoolOptions {
   readonly workers: number;
-  /** Starts a worker. Rejects with the signal's reason if it aborts. */
-  readonly start: (signal: AbortSignal) => Promise<EnvironmentWorker>;
+  /** Starts a worker within a time in milliseconds. Rejects with the signal's reason if it aborts. */
+  readonly start: (signal: AbortSignal, ms: number) => Promise<EnvironmentWorker>;
+  /** The maximum time for the start of a replacement in milliseconds. The first start has no limit. */
+  readonly restartMs: number;
   /** The maximum time to wait for a worker in milliseconds. */
   readonly waitMs: number;
   /** The maximum time for closing in milliseconds. */
@@ -30,6 +32,8 @@ export interface WorkerPool {
   readonly ready: number;
   /** The number of workers that were replaced. */
   readonly replaced: number;
+  /** The number of sessions of all workers. */
+  readonly sessions: number;
   /**
    * Makes a call with the worker that has the fewest sessions. Prefers those that are not blocked. Waits if all workers
    * are being replaced, and throws `server.capacity` after the maximum time.
@@ -41,7 +45,7 @@ export interface WorkerPool {
 
 /** Starts the first worker, then the others, so that those find in caches what the first one has loaded. */
 export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const { start, waitMs, closeMs, onLoss } = options;
+  const { start, restartMs, waitMs, closeMs, onLoss } = options;
   const closing = new AbortController();
   const ready = new Set<EnvironmentWorker>();
   let replaced = 0;
@@ -69,7 +73,7 @@ export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool
       try {
         const ms = Math.min(longestDelayMs, shortestDelayMs * 2 ** Math.max(0, failed - 1));
         await delay(ms, undefined, { signal: closing.signal, ref: false });
-        return await start(closing.signal);
+        return await start(closing.signal, restartMs);
       } catch (error) {
         if (!closing.signal.aborted) onLoss(`A worker of the environments does not start: ${String(error)}`);
       }
@@ -86,6 +90,9 @@ export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool
     },
     get replaced() {
       return replaced;
+    },
+    get sessions() {
+      return [...ready].reduce((sum, worker) => sum + worker.sessions, 0);
     },
     withWorker: async (call, signal) => {
       const late = AbortSignal.timeout(waitMs);
@@ -109,8 +116,8 @@ export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool
 async function startAll({ workers, start, signal }: WorkerPoolOptions): Promise<EnvironmentWorker[]> {
   const failed = new AbortController();
   const stop = AbortSignal.any([failed.signal, ...(signal === undefined ? [] : [signal])]);
-  const first = await start(stop);
-  const others = Array.from({ length: workers - 1 }, () => start(stop));
+  const first = await start(stop, Infinity);
+  const others = Array.from({ length: workers - 1 }, () => start(stop, Infinity));
   try {
     return [first, ...(await Promise.all(others))];
   } catch (error) {

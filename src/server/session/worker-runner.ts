@@ -24,9 +24,15 @@ export interface WorkerRunnerOptions {
   readonly callMs?: number;
   /**
    * The limit of a worker's heap in megabytes. A worker that exceeds it is replaced. By default the workers share three
-   * quarters of the memory, with at most 4,096 MB each. Typed arrays are outside the heap.
+   * quarters of the memory, with at most 4,096 MB each. Typed arrays, which are outside the heap, have the same limit.
+   * Their size is looked at four times a second, so that a fast loop can exceed it.
    */
   readonly heapMb?: number;
+  /**
+   * The maximum time for the start of a replacement in milliseconds. 600,000 by default. The first start has no limit,
+   * because environments can download their data.
+   */
+  readonly restartMs?: number;
   /** The maximum time for closing the environments in milliseconds. 5,000 by default. */
   readonly closeMs?: number;
   /** Called when a worker ends or does not start. A warning of the process by default. */
@@ -57,12 +63,14 @@ export interface WorkerRunnerOptions {
 export async function workerRunner(options: WorkerRunnerOptions): Promise<EnvironmentRunner> {
   const { module, data, workers = availableParallelism(), callMs = 240_000, closeMs = 5_000, signal } = options;
   if (!Number.isInteger(workers) || workers < 1) throw workersError(workers);
-  const { heapMb = defaultHeapMb(workers), onLoss = warn } = options;
+  const { heapMb = defaultHeapMb(workers), restartMs = 600_000, onLoss = warn } = options;
   let environments: EnvironmentRunner["environments"] = [];
   const pool = await workerPool({
-    ...{ workers, waitMs: callMs, closeMs, onLoss, signal },
-    start: async (stop) => {
-      const worker = await startEnvironmentWorker({ module: module.href, data, callMs, heapMb, signal: stop });
+    ...{ workers, restartMs, waitMs: callMs, closeMs, onLoss, signal },
+    start: async (stop, startMs) => {
+      const worker = await startEnvironmentWorker({
+        ...{ module: module.href, data, callMs, heapMb, startMs, signal: stop },
+      });
       environments = worker.environments;
       return worker;
     },
@@ -79,7 +87,9 @@ export async function workerRunner(options: WorkerRunnerOptions): Promise<Enviro
     tasks: ({ signal, ...range }) => pool.withWorker((worker) => worker.call("tasks", range, { signal }), signal),
     scoreGroup: ({ signal, ...group }) =>
       pool.withWorker((worker) => worker.call("scoreGroup", group, { signal }), signal),
-    statistics: () => ({ workers, readyWorkers: pool.ready, replacedWorkers: pool.replaced }),
+    statistics: () => ({
+      ...{ workers, readyWorkers: pool.ready, replacedWorkers: pool.replaced, workerSessions: pool.sessions },
+    }),
     close,
     [Symbol.asyncDispose]: close,
   };

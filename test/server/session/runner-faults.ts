@@ -38,6 +38,14 @@ export const faults: readonly EnvironmentDefinition[] = [
     const kept: unknown[] = [];
     for (let index = 0; ; index++) kept.push(Array.from({ length: 1_000 }, () => ({ index })));
   }),
+  // Typed arrays are outside the heap. It does not give the thread back meanwhile.
+  fault("fills-buffers", () => {
+    const kept: unknown[] = [];
+    for (;;) {
+      kept.push(new Uint8Array(2 ** 20).fill(1));
+      for (const end = performance.now() + 1; performance.now() < end; );
+    }
+  }),
   // Ignores its signal.
   fault("hangs", () => new Promise(() => {})),
 ];

@@ -45,6 +45,7 @@ describe("a worker that ends", () => {
     ["throws-later", "an error was not caught: Nobody waits for this."],
     ["rejects-later", "an error was not caught: Nobody handles this."],
     ["fills-memory", "its memory is used up"],
+    ["fills-buffers", "its memory is used up"],
   ] as const)("by an environment that %s loses its own sessions and is replaced", async ([environment, reason]) => {
     const { runner, losses } = await openRunner({ heapMb: 128 });
     const { fault, elsewhere, beside } = await startThree(runner, environment);
@@ -68,6 +69,19 @@ describe("a worker that ends", () => {
     const again = await startThree(runner, "echo");
     expect(await again.fault.step({ actions: act("hello") })).toMatchObject({ done: false });
     expect(await again.beside.step({ actions: act("1") })).toMatchObject({ done: false });
+  });
+
+  it("has a replacement that is started again if it does not start in time", async () => {
+    const starts = new Int32Array(new SharedArrayBuffer(4));
+    const { runner, losses } = await openRunner({
+      module: new URL("./slow-start-environments.ts", import.meta.url),
+      ...{ data: starts, workers: 1, restartMs: 1_000 },
+    });
+    const session = await start(runner, "ends");
+    await expect(session.step({ actions: act("go") })).rejects.toMatchObject({ code: "server.unknown-session" });
+    await expect.poll(() => runner.statistics?.()).toMatchObject({ readyWorkers: 1, replacedWorkers: 1 });
+    expect(Atomics.load(starts, 0)).toBe(3);
+    expect(losses[1]).toContain("An environment did not end start within 1000 ms.");
   });
 
   it("has its share of the sessions that are opened at once", async () => {

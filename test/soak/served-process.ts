@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** A `lyceum serve` process with its resources, as Linux counts them. */
+export interface ServedProcess extends AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly grpcPort: number;
+  readonly url: string;
+  readonly grpcUrl: string;
+  /** What it has written to stderr. */
+  readonly errors: () => string;
+  /** The resident memory in megabytes. */
+  readonly rssMb: () => number;
+  /** The number of open file descriptors, sockets included. */
+  readonly files: () => number;
+  /** The value of a metric without labels. */
+  readonly metric: (name: string) => Promise<number>;
+}
+
+const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const environment = join(import.meta.dirname, "served-environment.ts");
+
+/** Starts `lyceum serve` on free ports with OpenEnv's protocol and gRPC. */
+export async function serveProcess(
+  args: readonly string[] = [],
+  { token }: { readonly token?: string } = {},
+): Promise<ServedProcess> {
+  const ports = ["--grpc-port", String(await freePort()), ...(token === undefined ? [] : ["--token", token])];
+  const child = spawn(process.execPath, [main, "serve", "-e", environment, ...ports, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [output, errors] = ["", ""];
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const ready = new Promise<RegExpExecArray>((resolve, reject) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      const found = /at http:\/\/127\.0\.0\.1:(\d+)[\s\S]*gRPC at grpc:\/\/127\.0\.0\.1:(\d+)/.exec(output);
+      if (found !== null) resolve(found);
+    });
+    child.on("exit", (code, signal) => reject(new Error(`The server ended by ${code ?? signal}: ${errors}`)));
+  });
+  const [, port, grpcPort] = await ready;
+  const url = `http://127.0.0.1:${port}`;
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return {
+    ...{ child, port: Number(port), grpcPort: Number(grpcPort), url, grpcUrl: `http://127.0.0.1:${grpcPort}` },
+    errors: () => errors,
+    rssMb: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    files: () => readdirSync(`/proc/${child.pid}/fd`).length,
+    metric: async (name) => {
+      const text = await (await fetch(`${url}/metrics`, { headers })).text();
+      return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Calls `sample` every 50 ms until `work` has ended, and returns the largest value with the result. */
+export async function largestDuring<T>(
+  sample: () => number,
+  work: Promise<T>,
+): Promise<{ largest: number; result: T }> {
+  let largest = sample();
+  let done = false;
+  const ended = work.finally(() => {
+    done = true;
+  });
+  while (!done) {
+    await Promise.race([ended.catch(() => {}), pause(50)]);
+    largest = Math.max(largest, sample());
+  }
+  return { largest, result: await ended };
+}
+
+/** Waits until a value has the limit or is below it. Returns the last value after the time. */
+export async function untilBelow(sample: () => number | Promise<number>, limit: number, ms = 30_000): Promise<number> {
+  const end = performance.now() + ms;
+  for (;;) {
+    const value = await sample();
+    if (value <= limit || performance.now() > end) return value;
+    await pause(100);
+  }
+}
