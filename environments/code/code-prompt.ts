@@ -14,6 +14,12 @@ export function codePrompt(problem: CodeProblem): string {
   return `${assignment(problem)}\n\nAnswer with ${answerOf(problem.entryPoint)}.`;
 }
 
+/** Returns the instruction of an agent that writes the answer to a file. */
+export function codeInstruction(problem: CodeProblem, file: string): string {
+  const { entryPoint } = problem;
+  return `${assignment(problem)}\n\nWrite the whole function \`${entryPoint}\`, and its imports and helpers, to the file \`${file}\`.`;
+}
+
 /** Returns the first prompt of the agent that writes the function while another agent writes `aux`. */
 export function mainPrompt(problem: CodeProblem): string {
   const { entryPoint } = problem;

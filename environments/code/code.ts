@@ -5,6 +5,7 @@ import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { type CodeOptions, codeOptionsSchema, parseCodeOptions } from "./code-options.ts";
+import { codeTaskFolder } from "./code-task-folder.ts";
 import { pairEnvironment } from "./pair-environment.ts";
 import { singleEnvironment } from "./single-environment.ts";
 
@@ -30,7 +31,10 @@ export function codeEnvironment(
     options: parsed,
     resources: { ...resources, policies: { expert } },
   });
-  return anySplitOfOneFile(environment, parsed.path);
+  return {
+    ...anySplitOfOneFile(environment, parsed.path),
+    taskFolder: (problem, { image }) => codeTaskFolder(problem, { options: parsed, image }),
+  };
 }
 
 /** The registry entry of the code environment. */

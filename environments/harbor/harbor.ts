@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 import { openWorkspaces, type Workspaces } from "../../sandbox/index.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
@@ -92,7 +92,10 @@ export function harborEnvironment(options: Partial<HarborOptions> = {}): Environ
     },
     demonstrate: (task) => demonstration(task, maxTurns),
   });
-  return anySplit(environment);
+  return {
+    ...anySplit(environment),
+    taskFolder: async ({ name, path }) => ({ name, copyOf: join(settings.root, path) }),
+  };
 }
 
 /** Returns the messages that run a task's solution, or undefined if it has none or they are too many. */

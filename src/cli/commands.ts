@@ -12,6 +12,7 @@ import type {
   TrainArguments,
 } from "./create-program.ts";
 import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-program.ts";
+import type { ExportHarborArguments } from "./export-harbor-program.ts";
 import type { ExportPythonArguments } from "./export-python-program.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
 import type { ServeArguments } from "./serve-program.ts";
@@ -34,6 +35,7 @@ export interface Commands {
   migrate(args: MigrateArguments): Promise<void>;
   export(args: ExportArguments): Promise<void>;
   exportPython(args: ExportPythonArguments): Promise<void>;
+  exportHarbor(args: ExportHarborArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
 }
 

@@ -6,6 +6,7 @@ import { addCheckCommand } from "./check-program.ts";
 import type { Commands } from "./commands.ts";
 import { addEvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
+import { addExportHarborCommand } from "./export-harbor-program.ts";
 import { addExportPythonCommand } from "./export-python-program.ts";
 import { addHelpExamples } from "./help-examples.ts";
 import { helpLayout } from "./help-layout.ts";
@@ -245,6 +246,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .action((model: string, args: Omit<ExportArguments, "model">) => commands.export({ model, ...args }));
 
   addExportPythonCommand(program, commands);
+  addExportHarborCommand(program, commands);
 
   program
     .command("info")

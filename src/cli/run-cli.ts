@@ -74,6 +74,10 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       run(async (context) => (await import("./export-python-command.ts")).exportPythonCommand(args, context), {
         files: true,
       }),
+    exportHarbor: (args) =>
+      run(async (context) => (await import("./export-harbor-command.ts")).exportHarborCommand(args, context), {
+        files: true,
+      }),
     eval: (args) =>
       run(async (context) => (await import("./eval-command.ts")).evalCommand(args, context), {
         plays: true,

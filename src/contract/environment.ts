@@ -150,6 +150,19 @@ export interface EnvironmentFactory<Task = unknown> {
 export type Demonstration = readonly Readonly<Record<AgentId, string | Message>>[];
 
 /**
+ * A task as a folder in Harbor's format (https://harborframework.com): an instruction, an image, tests and, optionally, a
+ * solution. It is a copy of a folder, or has files of its own. `name` is the path of the folder within an export.
+ *
+ * @example
+ * import type { TaskFolder } from "lyceum";
+ * const folder: TaskFolder = { name: "answer", files: { "instruction.md": "Write 42 to /app/answer.txt." } };
+ * folder.name; // => "answer"
+ */
+export type TaskFolder =
+  | { readonly name: string; readonly copyOf: string }
+  | { readonly name: string; readonly files: Readonly<Record<string, string>> };
+
+/**
  * An environment with its tasks. Registries contain definitions, configs name them and packages export them.
  *
  * @example
@@ -173,6 +186,12 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
     task: Task,
     options?: { readonly seed: number; readonly sampleIndex?: number },
   ): Demonstration | undefined;
+  /**
+   * Returns a task as a folder for other programs, whose tests give the environment's rewards. `image` is the base image
+   * of the container, if the environment has none. Absent if the rewards need this environment. Throws `config.invalid`
+   * for a task or options that cannot be exported.
+   */
+  taskFolder?(task: Task, options: { readonly image?: string }): Promise<TaskFolder>;
   /** Present if the environment combines several: returns the one that a task id belongs to, and its name there. */
   environmentOf?(taskId: string): { readonly name: string; readonly spec: EnvironmentSpec } | undefined;
 }

@@ -14,6 +14,7 @@ import {
 } from "../../src/cli/create-program.ts";
 import type { CompareArguments, EvalArguments, RescoreArguments } from "../../src/cli/eval-program.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
+import type { ExportHarborArguments } from "../../src/cli/export-harbor-program.ts";
 import type { ExportPythonArguments } from "../../src/cli/export-python-program.ts";
 import type { MigrateArguments } from "../../src/cli/migrate-program.ts";
 import type { ServeArguments } from "../../src/cli/serve-program.ts";
@@ -34,6 +35,7 @@ async function parse(...argv: string[]) {
     | { view: ViewArguments }
     | { capture: CaptureArguments }
     | { exportPython: ExportPythonArguments }
+    | { exportHarbor: ExportHarborArguments }
     | { serve: ServeArguments }
     | { migrate: MigrateArguments }
     | { export: ExportArguments }
@@ -54,6 +56,7 @@ async function parse(...argv: string[]) {
       view: async (view) => void calls.push({ view }),
       capture: async (capture) => void calls.push({ capture }),
       exportPython: async (exportPython) => void calls.push({ exportPython }),
+      exportHarbor: async (exportHarbor) => void calls.push({ exportHarbor }),
       serve: async (serve) => void calls.push({ serve }),
       migrate: async (migrate) => void calls.push({ migrate }),
       export: async (args) => void calls.push({ export: args }),
@@ -240,6 +243,18 @@ describe("lyceum export", () => {
     ]);
     expect((await parse("export", "runs/a", "--merged", "--base", "b", "-o", "out")).calls).toEqual([
       { export: { model: "runs/a", output: "out", merged: true, base: "b" } },
+    ]);
+  });
+});
+
+describe("lyceum export-harbor", () => {
+  it("takes an environment, its options, a split, an image and a folder", async () => {
+    expect((await parse("export-harbor", "code", "-o", "out")).calls).toEqual([
+      { exportHarbor: { environment: "code", set: [], output: "out" } },
+    ]);
+    const { calls } = await parse("export-harbor", "code", "-s", "a=1", "--split", "x", "--image", "i", "-o", "out");
+    expect(calls).toEqual([
+      { exportHarbor: { environment: "code", set: ["a=1"], split: "x", image: "i", output: "out" } },
     ]);
   });
 });

@@ -29,6 +29,7 @@ async function thrownBy(words: string): Promise<unknown> {
         view: nothing,
         capture: nothing,
         exportPython: nothing,
+        exportHarbor: nothing,
         serve: nothing,
         migrate: nothing,
         export: nothing,

@@ -59,6 +59,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     view: done,
     capture: done,
     exportPython: done,
+    exportHarbor: done,
     serve: done,
     migrate: done,
     info: done,
