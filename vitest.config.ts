@@ -17,6 +17,7 @@ const notQuick = [
   "deployment",
   "exported-packages",
   "gsm8k-extraction",
+  "harbor",
   "math-verify",
   "openenv-clients",
   "ors-clients",

@@ -42,6 +42,7 @@ export async function codeTaskFolder(
 
 function taskToml(id: string, verifierSeconds: number): string {
   return `schema_version = "1.4"
+artifacts = ["${answer}"]
 
 [metadata]
 problem = ${JSON.stringify(id)}
@@ -53,6 +54,7 @@ user = ${agent}
 [verifier]
 timeout_sec = ${verifierSeconds}
 user = 0
+environment_mode = "separate"
 
 [environment]
 build_timeout_sec = 600

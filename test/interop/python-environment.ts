@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { access, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { execute } from "./execute.ts";
@@ -12,6 +12,8 @@ export interface WantedEnvironment {
   readonly requirements: string;
   /** A text such as "2.6 GB". */
   readonly download: string;
+  /** The interpreter. `python3` by default. */
+  readonly python?: string | undefined;
 }
 
 /** The needs of the interop suite, without the harnesses that have their own environment. */
@@ -28,10 +30,11 @@ export const interopEnvironment: WantedEnvironment = {
  */
 export async function providePythonEnvironment(wanted: WantedEnvironment): Promise<string> {
   const requirements = join(import.meta.dirname, wanted.requirements);
-  const folder = await folderOf(wanted.name, requirements);
+  const { python = "python3" } = wanted;
+  const folder = await folderOf(wanted.name, { requirements, python });
   await provideFolder(folder, async (partial) => {
     console.log(`Making a Python environment in ${folder} (once, about ${wanted.download} to download).`);
-    await execute("python3", ["-m", "venv", partial], { timeoutMs: 120_000 });
+    await execute(python, ["-m", "venv", partial], { timeoutMs: 120_000 });
     await execute(
       pythonOf(partial),
       ["-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-cache-dir", "-r", requirements],
@@ -39,6 +42,27 @@ export async function providePythonEnvironment(wanted: WantedEnvironment): Promi
     );
   });
   return folder;
+}
+
+/**
+ * Returns an interpreter of at least a version: `python3`, a newer one by its name, or one of pyenv. Returns undefined if
+ * there is none.
+ */
+export async function newestPython(atLeast: readonly [major: number, minor: number]): Promise<string | undefined> {
+  const installed = join(homedir(), ".pyenv", "versions");
+  const versions = await readdir(installed).catch(() => []);
+  const candidates = [
+    "python3",
+    "python3.13",
+    "python3.12",
+    ...versions.map((name) => join(installed, name, "bin/python")),
+  ];
+  const check = `import sys; print(sys.version_info >= (${atLeast.join(", ")}))`;
+  for (const candidate of candidates) {
+    const answer = await execute(candidate, ["-c", check], { timeoutMs: 60_000 }).catch(() => "");
+    if (answer.trim() === "True") return candidate;
+  }
+  return undefined;
 }
 
 /** Returns the interpreter of a virtual environment. */
@@ -64,9 +88,12 @@ export async function provideFolder(folder: string, make: (partial: string) => P
   }
 }
 
-async function folderOf(name: string, requirements: string): Promise<string> {
+async function folderOf(
+  name: string,
+  { requirements, python }: { readonly requirements: string; readonly python: string },
+): Promise<string> {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  const interpreter = await execute("python3", ["-c", "import sys; print(sys.version, sys.prefix)"], {
+  const interpreter = await execute(python, ["-c", "import sys; print(sys.version, sys.prefix)"], {
     timeoutMs: 60_000,
   });
   const hash = createHash("sha256")

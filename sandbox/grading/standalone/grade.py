@@ -23,7 +23,9 @@ sys.path.insert(0, TESTS)
 
 from grader import candidate, codec, judge, objects  # noqa: E402
 
-CANDIDATE, JUDGE = 65534, 65533
+# Limits of processes count those of a user in all containers of a machine, so that each run has users of its own.
+CANDIDATE = 20_000 + 2 * random.SystemRandom().randrange(20_000)
+JUDGE = CANDIDATE + 1
 VERDICT = "/logs/verifier/reward.json"
 MAX_SOURCE = 1_000_000
 SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")

@@ -36,12 +36,12 @@ const defaults: Readonly<Record<string, string>> = {
 };
 
 /** Writes a task folder and returns its path. A file that is undefined is left out. It is removed after the tests. */
-export function writeTask(changes: Readonly<Record<string, string | undefined>> = {}): string {
+export function writeTask(changes: Readonly<Record<string, string | undefined>> = {}, place = ""): string {
   const folder = mkdtempSync(join(tmpdir(), "lyceum-harbor-"));
   for (const [path, text] of Object.entries({ ...defaults, ...changes })) {
     if (text === undefined) continue;
-    mkdirSync(join(folder, dirname(path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
+    mkdirSync(join(folder, place, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, place, path), text);
   }
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
