@@ -1,3 +1,5 @@
+export type { TaskFolder } from "../src/contract/environment.ts";
+
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../src/core/environment/registry.ts";
 import { bugFixEntry } from "./bug-fix/bug-fix.ts";
 import { classCompletionEntry } from "./class-completion/class-completion.ts";

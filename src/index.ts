@@ -7,7 +7,6 @@ export type {
   Observation,
   Observations,
   StepResult,
-  TaskFolder,
 } from "./contract/environment.ts";
 export type { Episode, Group } from "./contract/episode.ts";
 export { type ErrorCode, LyceumError } from "./contract/errors/index.ts";

@@ -1,4 +1,4 @@
-import { standaloneGrader } from "../../sandbox/index.ts";
+import { standaloneGrader } from "../../sandbox/grading/standalone/standalone-grader.ts";
 import type { TaskFolder } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";

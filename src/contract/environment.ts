@@ -154,7 +154,7 @@ export type Demonstration = readonly Readonly<Record<AgentId, string | Message>>
  * solution. It is a copy of a folder, or has files of its own. `name` is the path of the folder within an export.
  *
  * @example
- * import type { TaskFolder } from "lyceum";
+ * import type { TaskFolder } from "lyceum/environments";
  * const folder: TaskFolder = { name: "answer", files: { "instruction.md": "Write 42 to /app/answer.txt." } };
  * folder.name; // => "answer"
  */
