@@ -31,6 +31,7 @@ const losses: readonly (readonly LossTerm[])[] = [
 const servers: readonly Omit<ProtocolServerOptions, "backend" | "source">[] = [
   { rule: "sum" },
   { rule: "mean" },
+  { rule: "sum", binary: true },
   { rule: "sum", losses: ["cross_entropy", "importance_sampling"] },
   { rule: "mean", losses: ["cross_entropy", "importance_sampling"] },
 ];
