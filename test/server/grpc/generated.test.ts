@@ -3,27 +3,26 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { generateProtocols } from "../../../scripts/generate-protocols.ts";
+import { generateProtocols, protocolFolders } from "../../../scripts/generate-protocols.ts";
 
 const root = join(import.meta.dirname, "../../..");
-const committed = join(root, "src/server/grpc/generated");
 
-test("the committed TypeScript is what the .proto files generate", async () => {
+test.each(protocolFolders)("the committed TypeScript of %s is what its .proto files generate", async (protocols) => {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-protocols-"));
   try {
     // The plugin writes to ../generated, seen from the output folder.
-    generateProtocols(join(folder, "proto"));
+    generateProtocols(protocols, join(folder, "proto"));
     const made = await filesIn(join(folder, "generated"));
-    expect(Object.keys(made).length).toBeGreaterThan(3);
-    expect(made).toEqual(await filesIn(committed));
+    expect(Object.keys(made).length).toBeGreaterThan(0);
+    expect(made).toEqual(await filesIn(join(root, protocols, "../generated")));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 });
 
-test("the .proto files follow buf's rules", () => {
+test.each(protocolFolders)("the .proto files of %s follow buf's rules", (protocols) => {
   const buf = join(root, "node_modules/.bin/buf");
-  const cwd = join(root, "src/server/grpc/proto");
+  const cwd = join(root, protocols);
   expect(execFileSync(buf, ["lint"], { cwd, encoding: "utf8" })).toBe("");
   expect(execFileSync(buf, ["format", "--diff"], { cwd, encoding: "utf8" })).toBe("");
 });

@@ -1,0 +1,188 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { z } from "zod";
+import {
+  type Datum as DatumMessage,
+  DatumSchema,
+  ForwardBackwardRequestSchema,
+} from "../generated/tinker_public/tinker_public_pb.ts";
+import { asInt32, bytesOf, intsOf, invalidBody } from "./bytes.ts";
+import {
+  type TensorJson,
+  type TinkerTensor,
+  tensorFromJson,
+  tensorFromMessage,
+  tensorJsonSchema,
+  tensorToJson,
+  tensorToMessage,
+} from "./tensor.ts";
+
+/** One sequence to train on. The targets in `lossInputs` are already shifted: `target_tokens[t]` follows `tokens[t]`. */
+export interface TinkerDatum {
+  readonly tokens: Int32Array;
+  /** By name: `target_tokens`, `weights`, `advantages`, `logprobs` and so on. */
+  readonly lossInputs: Readonly<Record<string, TinkerTensor>>;
+}
+
+/** A request of `forward` or `forward_backward`, in either encoding. */
+export interface PassRequest {
+  readonly modelId: string;
+  /** The request's place in the order of the model's requests. Undefined for old clients. */
+  readonly seqId?: number | undefined;
+  readonly lossName: string;
+  readonly lossConfig: Readonly<Record<string, number | string>>;
+  readonly data: readonly TinkerDatum[];
+  /** True if no gradient is computed. */
+  readonly forwardOnly: boolean;
+}
+
+/** The content type of the protobuf encoding. */
+export const protobufType = "application/x-protobuf";
+
+const chunkSchema = z.object({ type: z.string().default("encoded_text"), tokens: z.array(z.int()).optional() });
+
+/** Checks the JSON form of a prompt or of the input of a datum. */
+export const modelInputSchema: z.ZodType<{ chunks: { type: string; tokens?: number[] | undefined }[] }> = z.object({
+  chunks: z.array(chunkSchema),
+});
+
+const inputSchema = z.object({
+  data: z.array(z.object({ model_input: modelInputSchema, loss_fn_inputs: z.record(z.string(), tensorJsonSchema) })),
+  loss_fn: z.string(),
+  loss_fn_config: z.record(z.string(), z.union([z.number(), z.string()])).nullish(),
+});
+
+const requestSchema = z.object({
+  model_id: z.string(),
+  seq_id: z.int().nullish(),
+  forward_input: inputSchema.optional(),
+  forward_backward_input: inputSchema.optional(),
+});
+
+/** Returns the token ids of a prompt. Throws `server.invalid-request` for images and audio. */
+export function promptTokens(prompt: z.output<typeof modelInputSchema>): Int32Array {
+  return Int32Array.from(
+    prompt.chunks.flatMap(({ type, tokens }) => {
+      if (type !== "encoded_text" || tokens === undefined) throw unsupportedChunk(type);
+      return tokens;
+    }),
+    asInt32,
+  );
+}
+
+/**
+ * Reads the JSON body of `forward` or `forward_backward`. Throws `server.invalid-request`, or the error of the schema
+ * (`ZodError`).
+ */
+export function passRequestFromJson(json: unknown): PassRequest {
+  const body = requestSchema.parse(json);
+  const input = body.forward_backward_input ?? body.forward_input;
+  if (input === undefined) throw invalidBody("The body has neither forward_backward_input nor forward_input.");
+  return {
+    modelId: body.model_id,
+    seqId: body.seq_id ?? undefined,
+    lossName: input.loss_fn,
+    lossConfig: input.loss_fn_config ?? {},
+    data: input.data.map(({ model_input, loss_fn_inputs }) => ({
+      tokens: promptTokens(model_input),
+      lossInputs: mapValues(loss_fn_inputs, tensorFromJson),
+    })),
+    forwardOnly: body.forward_backward_input === undefined,
+  };
+}
+
+/** The JSON body of `forward` or `forward_backward`. */
+export type PassRequestJson = Readonly<Record<string, unknown>>;
+
+/** Writes the JSON body: of `forward` if it is `forwardOnly`, else of `forward_backward`. */
+export function passRequestToJson({
+  modelId,
+  seqId,
+  lossName,
+  lossConfig,
+  data,
+  forwardOnly,
+}: PassRequest): PassRequestJson {
+  const input = {
+    data: data.map(({ tokens, lossInputs }) => ({
+      model_input: { chunks: [{ type: "encoded_text", tokens: [...tokens] }] },
+      loss_fn_inputs: mapValues<TinkerTensor, TensorJson>(lossInputs, tensorToJson),
+    })),
+    loss_fn: lossName,
+    loss_fn_config: lossConfig,
+  };
+  return { model_id: modelId, seq_id: seqId, [forwardOnly ? "forward_input" : "forward_backward_input"]: input };
+}
+
+/**
+ * Reads the protobuf body of `forward_backward`. Provenance spans are left out. Throws `server.invalid-request` for
+ * bytes that are not this message.
+ */
+export function passRequestFromBytes(bytes: Uint8Array): PassRequest {
+  const message = decoded(bytes);
+  const config: Record<string, number | string> = { ...message.lossFnConfig };
+  for (const [name, { value }] of Object.entries(message.lossFnConfigV2)) {
+    if (value.case !== undefined) config[name] = value.value;
+  }
+  return {
+    modelId: message.modelId,
+    seqId: message.seqId === 0 ? undefined : message.seqId,
+    lossName: message.lossFn,
+    lossConfig: config,
+    data: message.data.map(({ modelInput, lossFnInputs }) => ({
+      tokens: tokensOf(modelInput),
+      lossInputs: mapValues(lossFnInputs, tensorFromMessage),
+    })),
+    forwardOnly: message.forwardOnly,
+  };
+}
+
+/** Writes the protobuf body of `forward_backward`. Numbers of the config are also in the older field. */
+export function passRequestToBytes(request: PassRequest): Uint8Array<ArrayBuffer> {
+  const numbers = Object.entries(request.lossConfig).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number",
+  );
+  const message = create(ForwardBackwardRequestSchema, {
+    modelId: request.modelId,
+    seqId: request.seqId ?? 0,
+    lossFn: request.lossName,
+    lossFnConfig: Object.fromEntries(numbers),
+    forwardOnly: request.forwardOnly,
+    data: request.data.map(({ tokens, lossInputs }) =>
+      create(DatumSchema, {
+        modelInput: [{ chunk: { case: "encodedText", value: { tokens: bytesOf(tokens) } } }],
+        lossFnInputs: mapValues(lossInputs, tensorToMessage),
+      }),
+    ),
+  });
+  for (const [name, value] of Object.entries(request.lossConfig)) {
+    message.lossFnConfigV2[name] = {
+      $typeName: "tinker_public.LossConfigValue",
+      value: typeof value === "number" ? { case: "number", value } : { case: "text", value },
+    };
+  }
+  return toBinary(ForwardBackwardRequestSchema, message);
+}
+
+function decoded(bytes: Uint8Array) {
+  try {
+    return fromBinary(ForwardBackwardRequestSchema, bytes);
+  } catch (error) {
+    throw invalidBody(`The body is not a ForwardBackwardRequest: ${(error as Error).message}`);
+  }
+}
+
+function tokensOf(chunks: DatumMessage["modelInput"]): Int32Array {
+  const parts = chunks.map(({ chunk }) => {
+    if (chunk.case !== "encodedText") throw unsupportedChunk(chunk.case ?? "none");
+    return intsOf(chunk.value.tokens);
+  });
+  return parts.length === 1 ? parts[0]! : Int32Array.from(parts.flatMap((part) => [...part]));
+}
+
+function unsupportedChunk(type: string) {
+  return invalidBody(`A prompt has a chunk of type ${type}. Only token ids (encoded_text) are supported.`);
+}
+
+function mapValues<A, B>(values: Readonly<Record<string, A>>, map: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+}

@@ -1,0 +1,134 @@
+import { create } from "@bufbuild/protobuf";
+import { z } from "zod";
+import { DType, type Tensor as TensorMessage, TensorSchema } from "../generated/tinker_public/tinker_public_pb.ts";
+import { asInt32, bytesOf, floatsOf, intsOf, invalidBody, longBytes, longsOf } from "./bytes.ts";
+
+/**
+ * A dense tensor of the Tinker API. `data` is row by row: Float32Array for `float32`, Int32Array for `int64` (token ids
+ * and masks fit into 32 bits). The API's sparse tensors become dense when they are read.
+ */
+export interface TinkerTensor {
+  readonly dtype: "float32" | "int64";
+  readonly data: Float32Array | Int32Array;
+  readonly shape: readonly number[];
+}
+
+/** The JSON form of a tensor. */
+export interface TensorJson {
+  readonly data: readonly number[];
+  readonly dtype: "float32" | "int64";
+  readonly shape?: readonly number[] | null | undefined;
+  readonly sparse_crow_indices?: readonly number[] | null | undefined;
+  readonly sparse_col_indices?: readonly number[] | null | undefined;
+}
+
+/** The largest number of values of a tensor: a bound for sparse ones, whose shape is much larger than their data. */
+const maxValues = 2 ** 26;
+
+const index = z.int().nonnegative();
+
+/** Checks the JSON form of a tensor. */
+export const tensorJsonSchema: z.ZodType<TensorJson> = z.object({
+  data: z.array(z.number()),
+  dtype: z.enum(["float32", "int64"]),
+  shape: z.array(index).nullish(),
+  sparse_crow_indices: z.array(index).nullish(),
+  sparse_col_indices: z.array(index).nullish(),
+});
+
+/** Returns a tensor of one dimension: float32 for a Float32Array, int64 for an Int32Array. */
+export function vector(data: Float32Array | Int32Array): TinkerTensor {
+  return { dtype: data instanceof Float32Array ? "float32" : "int64", data, shape: [data.length] };
+}
+
+/** Reads a tensor from JSON. Throws `server.invalid-request` if shape and data do not fit. */
+export function tensorFromJson(json: TensorJson): TinkerTensor {
+  const { dtype } = json;
+  const data = dtype === "float32" ? Float32Array.from(json.data) : Int32Array.from(json.data, asInt32);
+  return denseTensor({
+    dtype,
+    data,
+    shape: json.shape ?? [data.length],
+    rows: json.sparse_crow_indices ?? undefined,
+    columns: json.sparse_col_indices ?? undefined,
+  });
+}
+
+/** Writes a tensor as JSON. */
+export function tensorToJson({ data, dtype, shape }: TinkerTensor): TensorJson {
+  return { data: [...data], dtype, shape };
+}
+
+/** Reads a tensor from its message. Throws `server.invalid-request` if shape and data do not fit. */
+export function tensorFromMessage(message: TensorMessage): TinkerTensor {
+  const { encoding } = message;
+  const sparse = encoding.case === "sparseCsr" ? encoding.value : undefined;
+  const bytes = encoding.case === "dense" ? encoding.value : (sparse?.values ?? new Uint8Array());
+  const { dtype, data } = valuesOf(bytes, message.dtype);
+  const shape = message.shape.map(Number);
+  return denseTensor({
+    dtype,
+    data,
+    shape: shape.length === 0 ? [data.length] : shape,
+    rows: sparse && [...longsOf(sparse.crowIndices)],
+    columns: sparse && [...longsOf(sparse.colIndices)],
+  });
+}
+
+/** Writes a tensor as a message. */
+export function tensorToMessage({ data, dtype, shape }: TinkerTensor): TensorMessage {
+  return create(TensorSchema, {
+    encoding: { case: "dense", value: dtype === "float32" ? bytesOf(data as Float32Array) : longBytes(data) },
+    dtype: dtype === "float32" ? DType.DTYPE_FLOAT32 : DType.DTYPE_INT64,
+    shape: shape.map(BigInt),
+  });
+}
+
+/** Reads the values of a message of this type. bfloat16 becomes float32, and int32 becomes int64. */
+export function valuesOf(bytes: Uint8Array, type: DType): Pick<TinkerTensor, "dtype" | "data"> {
+  switch (type) {
+    case DType.DTYPE_FLOAT32:
+      return { dtype: "float32", data: floatsOf(bytes) };
+    case DType.DTYPE_INT64:
+      return { dtype: "int64", data: longsOf(bytes) };
+    case DType.DTYPE_INT32:
+      return { dtype: "int64", data: intsOf(bytes) };
+    case DType.DTYPE_BFLOAT16: {
+      const wide = new Uint8Array(bytes.length * 2);
+      for (let i = 0; i < bytes.length; i++) wide[(i >> 1) * 4 + 2 + (i & 1)] = bytes[i]!;
+      return { dtype: "float32", data: floatsOf(wide) };
+    }
+    default:
+      throw invalidBody("A tensor has no data type.");
+  }
+}
+
+interface GivenTensor extends TinkerTensor {
+  /** The offsets of the rows in compressed rows. */
+  readonly rows: readonly number[] | undefined;
+  readonly columns: readonly number[] | undefined;
+}
+
+function denseTensor({ dtype, data, shape, rows, columns }: GivenTensor): TinkerTensor {
+  const count = shape.reduce((product, length) => product * length, 1);
+  if (rows === undefined && columns === undefined) {
+    if (count !== data.length) throw invalidBody(`A tensor of shape [${shape}] has ${data.length} values.`);
+    return { dtype, data, shape };
+  }
+  const [height, width] = shape;
+  const fits =
+    shape.length === 2 &&
+    count <= maxValues &&
+    rows?.length === height! + 1 &&
+    columns?.length === data.length &&
+    rows[0] === 0 &&
+    rows.at(-1) === data.length &&
+    rows.every((row, i) => i === 0 || row >= rows[i - 1]!) &&
+    columns.every((column) => column < width!);
+  if (!fits) throw invalidBody(`The indices of a sparse tensor of shape [${shape}] do not fit.`);
+  const dense = dtype === "float32" ? new Float32Array(count) : new Int32Array(count);
+  for (let row = 0; row < height!; row++) {
+    for (let i = rows![row]!; i < rows![row + 1]!; i++) dense[row * width! + columns![i]!] = data[i]!;
+  }
+  return { dtype, data: dense, shape };
+}
