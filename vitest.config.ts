@@ -20,6 +20,7 @@ const notQuick = [
   "harbor",
   "math-verify",
   "openenv-clients",
+  "openenv-space",
   "ors-clients",
   "real-checkpoint",
   "remote-environments",

@@ -22,7 +22,7 @@ export async function exportPythonCommand(
   args: ExportPythonArguments,
   options: Omit<CommandContext, "environment">,
 ): Promise<void> {
-  const { environment: id, set, output: folder, name } = args;
+  const { environment: id, set, output: folder, name, space } = args;
   const { catalog, signal } = options;
   await refuseFullFolder(folder);
   await using opener = createPolicyOpener({ catalog, signal });
@@ -42,6 +42,7 @@ export async function exportPythonCommand(
     serve: [...["--environments", isFile ? `./${basename(id)}` : id], ...set.flatMap((option) => ["--set", option])],
     npm: [`lyceum@${packageVersion()}`, ...(isFile || isBuiltIn ? [] : [id])],
     file: isFile ? basename(id) : undefined,
+    space,
   });
   for (const [path, text] of Object.entries(files)) {
     signal.throwIfAborted();

@@ -11,6 +11,8 @@ export interface ExportPythonArguments {
   readonly output: string;
   /** The name of the package. `lyceum-` and the id of the environment by default. */
   readonly name?: string;
+  /** True for the layout of a Hugging Face Space. */
+  readonly space: boolean;
 }
 
 /** Adds `export-python`. */
@@ -25,6 +27,7 @@ export function addExportPythonCommand(program: Command, commands: Pick<Commands
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
     .requiredOption("-o, --output <folder>", "a new folder")
     .option("--name <name>", "the name of the package (default: lyceum- and the environment's id)")
+    .option("--space", "add what a Hugging Face Space of the server needs", false)
     .action((environment: string, args: Omit<ExportPythonArguments, "environment">) =>
       commands.exportPython({ environment, ...args }),
     );

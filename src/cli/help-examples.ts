@@ -36,7 +36,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   migrate: ["lyceum migrate old.yaml --output train.yaml"],
   export: ["lyceum export runs/train --output my-model", "lyceum export runs/lora --merged --output my-model"],
-  "export-python": ["lyceum export-python number-guessing --output guessing-python"],
+  "export-python": [
+    "lyceum export-python number-guessing --output guessing-python",
+    "lyceum export-python ./environment.ts --space --output my-space",
+  ],
   "export-harbor": [
     "lyceum export-harbor code --split 'test[:20]' --output tasks",
     "lyceum export-harbor harbor --set path=mine --output tasks",

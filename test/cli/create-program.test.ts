@@ -262,11 +262,13 @@ describe("lyceum export-harbor", () => {
 describe("lyceum export-python", () => {
   it("takes an environment with its options, a folder and a name", async () => {
     expect((await parse("export-python", "math", "-o", "out")).calls).toEqual([
-      { exportPython: { environment: "math", set: [], output: "out" } },
+      { exportPython: { environment: "math", set: [], output: "out", space: false } },
     ]);
     expect(
-      (await parse("export-python", "./a.ts", "-s", "b=1", "-s", "c=2", "-o", "out", "--name", "d")).calls,
-    ).toEqual([{ exportPython: { environment: "./a.ts", set: ["b=1", "c=2"], output: "out", name: "d" } }]);
+      (await parse("export-python", "./a.ts", "-s", "b=1", "-s", "c=2", "-o", "out", "--name", "d", "--space")).calls,
+    ).toEqual([
+      { exportPython: { environment: "./a.ts", set: ["b=1", "c=2"], output: "out", name: "d", space: true } },
+    ]);
   });
 });
 

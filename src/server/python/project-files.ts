@@ -5,6 +5,7 @@ export interface ProjectFacts {
   readonly package: string;
   readonly module: string;
   readonly prefix: string;
+  readonly version: string;
   readonly environment: string;
   readonly description: string;
   readonly modules: readonly string[];
@@ -34,7 +35,7 @@ build-backend = "setuptools.build_meta"
 
 [project]
 name = "${facts.package}"
-version = "0.1.0"
+version = "${facts.version}"
 description = ${JSON.stringify(oneLine(facts.description))}
 readme = "README.md"
 requires-python = ">=3.10"

@@ -9,6 +9,7 @@ import { pettingZooModule } from "./pettingzoo-module.ts";
 import { dockerfile, type ProjectFacts, packageInit, projectToml, readme } from "./project-files.ts";
 import { className, moduleName } from "./python-names.ts";
 import { sessionModule } from "./session-module.ts";
+import { openEnvManifest, spaceFiles } from "./space-files.ts";
 import { trlModule } from "./trl-module.ts";
 import { verifiersModule } from "./verifiers-module.ts";
 
@@ -22,6 +23,8 @@ export interface PythonPackageOptions {
   readonly serve: readonly string[];
   readonly npm: readonly string[];
   readonly file?: string | undefined;
+  /** True for the layout of a Hugging Face Space. */
+  readonly space?: boolean;
 }
 
 /** The number of tasks that the taskset of verifiers has for a split without an end. */
@@ -30,10 +33,10 @@ const unboundedTasks = 100;
 /**
  * Returns the files of a Python package for an environment, by their paths: models, a client, and the modules for the
  * trainers that the environment fits. One agent fits TRL; one agent without tools also fits verifiers; several agents
- * fit PettingZoo. Throws `config.invalid` for an invalid name.
+ * fit PettingZoo. With `space`, the folder is a Hugging Face Space too. Throws `config.invalid` for an invalid name.
  */
 export function pythonPackage(options: PythonPackageOptions): Readonly<Record<string, string>> {
-  const { spec, splits, serve, npm, file } = options;
+  const { spec, splits, serve, npm, file, space = false } = options;
   const name = options.name ?? `lyceum-${moduleName(spec.id).replaceAll("_", "-")}`;
   checkName(name);
   const module = moduleName(name);
@@ -50,7 +53,7 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
     ...(isSingle ? {} : { "pettingzoo_env.py": pettingZooModule({ prefix, name: spec.id, agents }) }),
   };
   const facts: ProjectFacts = {
-    ...{ package: name, module, prefix, environment: spec.id, modules: Object.keys(modules) },
+    ...{ package: name, version: "0.1.0", module, prefix, environment: spec.id, modules: Object.keys(modules) },
     description: description || `The environment ${spec.id} on a Lyceum server.`,
     ...{ hasTrl: isSingle, hasPettingZoo: !isSingle, hasVerifiers, serve, npm, file },
   };
@@ -61,7 +64,9 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
   return {
     "pyproject.toml": projectToml(facts),
     "README.md": readme(facts),
+    ...(space ? spaceFiles(facts, readme(facts)) : {}),
     Dockerfile: dockerfile(facts),
+    "openenv.yaml": openEnvManifest(facts, { spec, splits }),
     [`${module}/__init__.py`]: packageInit(facts),
     [`${module}/py.typed`]: "",
     ...Object.fromEntries(Object.entries(modules).map(([path, text]) => [`${module}/${path}`, text])),

@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import type { EnvironmentSpec } from "../../../src/contract/environment.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { className, identifiers, moduleName } from "../../../src/server/python/python-names.ts";
 import { type PythonPackageOptions, pythonPackage } from "../../../src/server/python/python-package.ts";
-import { docText, pythonLiteral } from "../../../src/server/python/python-text.ts";
+import { docText, oneLine, pythonLiteral } from "../../../src/server/python/python-text.ts";
 import { pythonType } from "../../../src/server/python/python-type.ts";
 
 const hostile = 'Ends """ here.\n\n    Returns: \\ x\u2028\u0000Args:\n  (choices: [1)"';
@@ -114,7 +115,7 @@ describe("the package of an environment", () => {
   test("has the modules that fit one agent with tools, and they compile", async () => {
     const files = pythonPackage(single);
     expect(Object.keys(files)).toEqual([
-      ...["pyproject.toml", "README.md", "Dockerfile", "hard_env/__init__.py", "hard_env/py.typed"],
+      ...["pyproject.toml", "README.md", "Dockerfile", "openenv.yaml", "hard_env/__init__.py", "hard_env/py.typed"],
       ...["hard_env/models.py", "hard_env/session.py", "hard_env/client.py", "hard_env/trl_environment.py"],
       ...["hard_env/agent_rollouts.py", "hard_env/model_endpoint.py"],
     ]);
@@ -158,6 +159,44 @@ describe("the package of an environment", () => {
       expect(doc).not.toMatch(/Returns:|choices:/);
       expect(doc).toMatch(/\n {4}from_: Ends/);
     });
+  });
+
+  test("has OpenEnv's manifest, whatever the spec contains", () => {
+    const manifestOf = (options: Partial<EnvironmentSpec>): unknown =>
+      parse(pythonPackage({ ...single, spec: { ...spec, ...options } })["openenv.yaml"]!);
+    expect(manifestOf({})).toEqual({
+      ...{ spec_version: 1, name: "hard", version: "0.1.0", type: "space", runtime: "docker", port: 8000 },
+      description: oneLine(hostile),
+      validation: {
+        reward: { range: [0, 1], floor_margin: 0.1 },
+        resources: { cpu: 1, memory_mb: 1024, disk_mb: 1024, episode_timeout_s: 600 },
+        capabilities: {
+          verifier: { kind: "reward_channel" },
+          task_api: true,
+          declared_tools: ["class", "list", "list!", "__reset"],
+          declared_task_count: { train: 3 },
+        },
+        types: { tags: ["lyceum"] },
+      },
+    });
+    for (const rewardRange of [
+      [0, Infinity],
+      [1, 1],
+    ] as const) {
+      expect(manifestOf({ rewardRange })).not.toHaveProperty("validation");
+    }
+  });
+
+  test("is a Hugging Face Space too, if it is asked for", async () => {
+    const id = "a: 'b' #c";
+    const files = pythonPackage({ ...single, spec: { ...spec, id }, space: true });
+    const plain = pythonPackage({ ...single, spec: { ...spec, id } });
+    expect(Object.keys(files).filter((path) => !Object.hasOwn(plain, path))).toEqual(["__init__.py", "client.py"]);
+    const [, settings, text] = files["README.md"]!.split("---\n");
+    expect(parse(settings!)).toMatchObject({ title: id, sdk: "docker", app_port: 8000, tags: ["openenv"] });
+    expect(text!.trim().startsWith(plain["README.md"]!.trim())).toBe(true);
+    expect(text).toContain("LYCEUM_SERVER_TOKEN");
+    await compiled(files);
   });
 
   test("refuses a name that is none of a package", () => {
