@@ -30,6 +30,7 @@ describe("the commands of the documents", () => {
     const words = command.words.filter((word) => !/^[A-Z_]+=/.test(word));
     const [program, name, target = ""] = words;
     if (command.lyceum !== undefined) await checkLyceum(command.lyceum);
+    else if (command.place.startsWith("docs/deploy.md")) checkRecipe(words);
     else if (program === "docker") checkImage(words);
     else if (name === "run") expect(Object.keys(manifest.scripts)).toContain(target);
     else if (name === "rebuild") expect(Object.keys(manifest.optionalDependencies)).toContain(target);
@@ -76,4 +77,11 @@ function checkImage(words: readonly string[]): void {
   expect(words.slice(0, 3)).toEqual(["docker", "build", "-t"]);
   const folder = words[4]!.replace("node_modules/lyceum/dist/", "");
   expect(existsSync(join(repository, folder, "Dockerfile")), folder).toBe(true);
+}
+
+/** A command on the files of examples/deploy. */
+function checkRecipe(words: readonly string[]): void {
+  expect(["cd", "export", "docker", "kubectl"]).toContain(words[0]);
+  const paths = words.filter((word) => word.startsWith("examples/"));
+  for (const path of paths) expect(existsSync(join(repository, path)), path).toBe(true);
 }
