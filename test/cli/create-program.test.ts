@@ -293,18 +293,19 @@ describe("lyceum serve", () => {
   it("takes environments by commas, and has defaults", async () => {
     const defaults = {
       ...{ set: [], host: "127.0.0.1", maxSessions: 256, callTimeout: 240, idleTimeout: 900, drainTimeout: 30 },
-      ...{ modelOption: [], device: "auto" },
+      ...{ heartbeat: 20, maxMessage: 16, modelOption: [], device: "auto" },
     };
     expect((await parse("serve", "-e", "math, ./mine.ts,")).calls).toEqual([
       { serve: { ...defaults, environments: ["math", "./mine.ts"] } },
     ]);
     const all =
-      "serve --environments a --set x=1 --port 8000 --host ::1 --token t --tls-cert c --tls-key k --max-sessions 5 --workers 3 --call-timeout 8 --idle-timeout 6 --drain-timeout 7 --grpc-port 8001 -m a=m --model b=n --base o -M revision=r --device cpu";
+      "serve --environments a --set x=1 --port 8000 --host ::1 --token t --tls-cert c --tls-key k --max-sessions 5 --workers 3 --call-timeout 8 --idle-timeout 6 --drain-timeout 7 --heartbeat 9 --max-message 2 --grpc-port 8001 -m a=m --model b=n --base o -M revision=r --device cpu";
     expect((await parse(...all.split(" "))).calls).toEqual([
       {
         serve: {
           ...{ environments: ["a"], set: ["x=1"], port: 8000, host: "::1", token: "t", tlsCert: "c", tlsKey: "k" },
           ...{ maxSessions: 5, workers: 3, callTimeout: 8, idleTimeout: 6, drainTimeout: 7, grpcPort: 8001 },
+          ...{ heartbeat: 9, maxMessage: 2 },
           ...{ model: ["a=m", "b=n"], base: "o", modelOption: ["revision=r"], device: "cpu" },
         },
       },
