@@ -17,9 +17,9 @@ export function deepEqual(a: PlainValue, b: PlainValue, options: { readonly loos
   const equal = (x: PlainValue, y: PlainValue): boolean => deepEqual(x, y, options);
   if (kind === "dict") return matchUp(left, right, (x, y) => equal(x[0]!, y[0]!) && equal(x[1]!, y[1]!));
   const [items, others] = [left.map((entry) => entry[0]!), right.map((entry) => entry[0]!)];
-  return kind === "list" || kind === "tuple"
-    ? items.every((item, i) => equal(item, others[i]!))
-    : matchUp(items, others, equal);
+  return kind === "set" || kind === "frozenset"
+    ? matchUp(items, others, equal)
+    : items.every((item, i) => equal(item, others[i]!));
 }
 
 /** True if two lists contain the same items in any order. Pairs at the same index are tried first. */
@@ -61,7 +61,7 @@ function primitivesEqual(a: unknown, b: unknown, loose: boolean): boolean {
 function contents(value: Container): readonly [string, string | readonly (readonly PlainValue[])[]] {
   const [kind, content] = Object.entries(value)[0] as [string, unknown];
   if (kind === "bytes") return [kind, content as string];
-  if (kind === "complex") return [kind, (content as readonly string[]).join()];
+  if (kind === "complex") return [kind, (content as readonly string[]).map((float) => [{ float }])];
   if (kind === "dict") return [kind, content as readonly (readonly PlainValue[])[]];
   return [kind, (content as readonly PlainValue[]).map((item) => [item])];
 }

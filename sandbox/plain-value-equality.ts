@@ -12,14 +12,6 @@ export function pythonEqual(a: PlainValue, b: PlainValue): boolean {
 }
 
 /**
- * True if two values have the same types throughout and are the same: 1, 1.0 and True differ, 0.0 and -0.0 differ, and
- * nan equals nan. The order of dicts and sets does not matter.
- */
-export function strictlyEqual(a: PlainValue, b: PlainValue): boolean {
-  return strictKey(a) === strictKey(b);
-}
-
-/**
  * Returns a text that two values share if and only if Python's `==` is true. Undefined if nan makes that impossible.
  */
 export function pythonKey(value: PlainValue): string | undefined {
@@ -33,55 +25,33 @@ export function pythonKey(value: PlainValue): string | undefined {
       return imaginary === "n0" ? real : `c${real}${imaginary}`;
     }
   }
-  return containerKey(value, pythonKey, { frozenset: "set" });
+  return containerKey(value);
 }
 
-function strictKey(value: PlainValue): string {
-  if (typeof value === "boolean") return String(value);
-  if (value !== null && typeof value === "object") {
-    if ("int" in value) return `i${integerKey(value.int)}`;
-    if ("float" in value) return `f${exactFloat(value.float)}`;
-    if ("complex" in value) return `c${value.complex.map(exactFloat).join("j")}`;
-  }
-  return containerKey(value, strictKey, {})!;
-}
-
-/** Shared by both keys. Lengths precede contents, so that keys of different values never coincide. */
-function containerKey(
-  value: Exclude<PlainValue, boolean>,
-  keyOf: (value: PlainValue) => string | undefined,
-  sameAs: Readonly<Record<string, string>>,
-): string | undefined {
+/** Lengths precede contents, so that keys of different values never coincide. */
+function containerKey(value: Exclude<PlainValue, boolean>): string | undefined {
   if (value === null) return "null";
   if (typeof value === "string") return `s${value.length}:${value}`;
   const [kind, content] = Object.entries(value)[0] as [string, unknown];
-  const name = sameAs[kind] ?? kind;
   switch (kind) {
     case "list":
     case "tuple":
+      return joined(kind, keysOf(content as readonly PlainValue[]));
     case "set":
-    case "frozenset": {
-      const keys = keysOf(content as readonly PlainValue[], keyOf);
-      if (name === "set" || name === "frozenset") keys?.sort();
-      return joined(name, keys);
-    }
+    case "frozenset":
+      return joined("set", keysOf(content as readonly PlainValue[])?.sort());
     case "dict": {
-      const keys = (content as readonly (readonly PlainValue[])[]).map((entry) => joined("", keysOf(entry, keyOf)));
-      return keys.includes(undefined) ? undefined : joined(name, (keys as string[]).sort());
+      const keys = (content as readonly (readonly PlainValue[])[]).map((entry) => joined("", keysOf(entry)));
+      return keys.includes(undefined) ? undefined : joined(kind, (keys as string[]).sort());
     }
     default:
       return `${kind}:${String(content)}`;
   }
 }
 
-function keysOf(items: readonly PlainValue[], keyOf: (value: PlainValue) => string | undefined): string[] | undefined {
-  const keys: string[] = [];
-  for (const item of items) {
-    const key = keyOf(item);
-    if (key === undefined) return undefined;
-    keys.push(key);
-  }
-  return keys;
+function keysOf(items: readonly PlainValue[]): string[] | undefined {
+  const keys = items.map(pythonKey);
+  return keys.includes(undefined) ? undefined : (keys as string[]);
 }
 
 function joined(name: string, keys: readonly string[] | undefined): string | undefined {
@@ -100,9 +70,4 @@ function floatKey(text: string): string | undefined {
   const number = readFloat(text);
   if (Number.isNaN(number)) return undefined;
   return Number.isInteger(number) ? `n${BigInt(number)}` : `n${number}`;
-}
-
-function exactFloat(text: string): string {
-  const number = readFloat(text);
-  return Object.is(number, -0) ? "-0" : String(number);
 }

@@ -3,7 +3,7 @@ import type { Language } from "../execution.ts";
 import type { PlainValue } from "../plain-value.ts";
 import { readFloat } from "../plain-value-conversion.ts";
 import { deepEqual, matchUp } from "../plain-value-deep-equality.ts";
-import { pythonEqual, pythonKey, strictlyEqual } from "../plain-value-equality.ts";
+import { pythonEqual, pythonKey } from "../plain-value-equality.ts";
 
 /**
  * How a result is compared with the expected value. Each test has one.
@@ -37,7 +37,7 @@ export function isAsExpected(options: {
   return match(comparator)
     .with({ kind: "exact" }, () => exact(got, expected))
     .with({ kind: "loose" }, () => (language === "python" ? pythonEqual(got, expected) : loose()))
-    .with({ kind: "strict" }, () => strictlyEqual(got, expected))
+    .with({ kind: "strict" }, () => deepEqual(got, expected, { loose: false }))
     .with({ kind: "unordered" }, () => sameItems(got, expected, language))
     .with({ kind: "close" }, (tolerance) => isClose(got, expected, { ...tolerance, exact }))
     .with({ kind: "text" }, () => sameText(got, expected))

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { FrameReader, frame } from "../pool/frames.ts";
-import { missingCases } from "../pool/requests.ts";
+import { unreported } from "../pool/requests.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
 import { checkResult } from "../pool/worker-result.ts";
 import type { ChildConnection } from "./child-connection.ts";
@@ -201,15 +201,6 @@ function endedResult(
   },
 ): WorkerResult {
   const { status, wallMs, words, signal } = options;
-  const nothing = { text: "", bytes: 0, truncated: false };
-  return {
-    status,
-    cases: missingCases(job.request.task),
-    error: { type: status, message: words },
-    stdout: nothing,
-    stderr: nothing,
-    exit: { code: null, signal: signal ?? null },
-    usage: { cpuMs: 0, wallMs, peakRssKb: 0, swept: 0 },
-    integrity: { nonceOk: true, flags: [] },
-  };
+  const result = unreported(job.request.task, { status, error: { type: status, message: words } });
+  return { ...result, exit: { code: null, signal: signal ?? null }, usage: { ...result.usage, wallMs } };
 }

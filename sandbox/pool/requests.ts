@@ -1,5 +1,6 @@
 import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
+import type { WorkerResult } from "./worker.ts";
 
 /** Throws `sandbox.request` if a request is invalid or the sandbox does not support its language. */
 export function checkRequest(request: ExecuteRequest, languages: readonly Language[]): void {
@@ -66,19 +67,32 @@ export function unreachedResult(options: {
 }): ExecuteResult {
   const { id, request, attempts, error, aborted, worker = { id: "", generation: 0, jobs: 0 } } = options;
   const { code, message } = toErrorData(error, "sandbox.unavailable");
+  const reported = unreported(request.task, {
+    status: aborted ? "aborted" : "infra_error",
+    error: { type: code, message },
+  });
+  const { usage, integrity } = reported;
+  return {
+    ...reported,
+    id,
+    usage: { ...usage, queueMs: 0 },
+    worker,
+    attempts,
+    integrity: { ...integrity, nonceOk: false },
+  };
+}
+
+/** Returns the result of a job whose worker reported nothing. */
+export function unreported(task: ExecuteTask, why: Pick<WorkerResult, "status" | "error">): WorkerResult {
   const nothing = { text: "", bytes: 0, truncated: false };
   return {
-    id,
-    status: aborted ? "aborted" : "infra_error",
-    cases: missingCases(request.task),
-    error: { type: code, message },
+    ...why,
+    cases: missingCases(task),
     stdout: nothing,
     stderr: nothing,
     exit: { code: null, signal: null },
-    usage: { cpuMs: 0, wallMs: 0, queueMs: 0, peakRssKb: 0, swept: 0 },
-    worker,
-    attempts,
-    integrity: { nonceOk: false, flags: [] },
+    usage: { cpuMs: 0, wallMs: 0, peakRssKb: 0, swept: 0 },
+    integrity: { nonceOk: true, flags: [] },
   };
 }
 

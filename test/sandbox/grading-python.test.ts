@@ -11,7 +11,7 @@ import { readPythonStatements } from "../../sandbox/grading/python/python-statem
 import { readLogicalLines } from "../../sandbox/grading/python/python-tokens.ts";
 import type { CallTest } from "../../sandbox/grading/test-suite.ts";
 import type { PlainValue } from "../../sandbox/plain-value.ts";
-import { strictlyEqual } from "../../sandbox/plain-value-equality.ts";
+import { deepEqual } from "../../sandbox/plain-value-deep-equality.ts";
 import { showPlainValue } from "../../sandbox/plain-value-text.ts";
 import { benchmarkFile, noBenchmarkData } from "./benchmark-data.ts";
 import { pythonValue } from "./plain-value-arbitraries.ts";
@@ -50,7 +50,7 @@ function expectAgreement(sources: readonly string[]): { readonly read: number } 
     const value = constantOf(sources[i]!);
     if (value === undefined) continue;
     read++;
-    if (inPython === null || !strictlyEqual(value, inPython.value)) {
+    if (inPython === null || !deepEqual(value, inPython.value, { loose: false })) {
       expect.fail(`${sources[i]} is read as ${JSON.stringify(value)}, and is ${JSON.stringify(inPython)}`);
     }
   }
@@ -418,7 +418,7 @@ def answer(questions): return [one(*question) for question in questions]`;
     for (const [i, { source, test, values }] of tests.entries()) {
       const [calls, verdicts] = answers[i]!;
       for (const [args, kwargs] of calls) {
-        expect(strictlyEqual({ list: args }, { list: test.args }), source).toBe(true);
+        expect(deepEqual({ list: args }, { list: test.args }, { loose: false }), source).toBe(true);
         expect(Object.entries(kwargs)).toEqual(Object.entries(test.kwargs ?? {}));
       }
       for (const [j, got] of values.entries()) {

@@ -6,7 +6,7 @@ import type { PlainValue } from "../../sandbox/plain-value.ts";
 import { isPlainValue } from "../../sandbox/plain-value-check.ts";
 import { plainFloat, readFloat, toPlainValue } from "../../sandbox/plain-value-conversion.ts";
 import { deepEqual } from "../../sandbox/plain-value-deep-equality.ts";
-import { pythonEqual, strictlyEqual } from "../../sandbox/plain-value-equality.ts";
+import { pythonEqual } from "../../sandbox/plain-value-equality.ts";
 import { showPlainValue } from "../../sandbox/plain-value-text.ts";
 import { javascriptValue, pythonValue } from "./plain-value-arbitraries.ts";
 import { type PythonOracle, startPythonOracle } from "./python-oracle.ts";
@@ -26,7 +26,8 @@ describe("in Python", () => {
     const normal = python.ask<PlainValue[]>("def answer(trees): return [encode(decode(t)) for t in trees]", values);
     for (const [i, value] of back.entries()) {
       expect(isPlainValue(value, 60)).toBe(true);
-      if (!strictlyEqual(value, normal[i]!)) expect.fail(`${sources[i]} reads back as ${JSON.stringify(value)}`);
+      if (!deepEqual(value, normal[i]!, { loose: false }))
+        expect.fail(`${sources[i]} reads back as ${JSON.stringify(value)}`);
     }
   });
 
@@ -120,19 +121,19 @@ describe("strict equality", () => {
       { complex: ["1", "0"] },
     ] as const;
     for (const [i, a] of kinds.entries()) {
-      for (const [j, b] of kinds.entries()) expect(strictlyEqual(a, b)).toBe(i === j);
+      for (const [j, b] of kinds.entries()) expect(deepEqual(a, b, { loose: false })).toBe(i === j);
     }
-    expect(strictlyEqual({ float: "nan" }, { float: "nan" })).toBe(true);
-    expect(strictlyEqual({ float: "-0.0" }, { float: "0.0" })).toBe(false);
-    expect(strictlyEqual({ float: "1e3" }, { float: "1000.0" })).toBe(true);
-    expect(strictlyEqual({ set: ["a", "b"] }, { set: ["b", "a"] })).toBe(true);
-    expect(strictlyEqual({ set: ["a"] }, { frozenset: ["a"] })).toBe(false);
-    expect(strictlyEqual({ list: ["a"] }, { tuple: ["a"] })).toBe(false);
+    expect(deepEqual({ float: "nan" }, { float: "nan" }, { loose: false })).toBe(true);
+    expect(deepEqual({ float: "-0.0" }, { float: "0.0" }, { loose: false })).toBe(false);
+    expect(deepEqual({ float: "1e3" }, { float: "1000.0" }, { loose: false })).toBe(true);
+    expect(deepEqual({ set: ["a", "b"] }, { set: ["b", "a"] }, { loose: false })).toBe(true);
+    expect(deepEqual({ set: ["a"] }, { frozenset: ["a"] }, { loose: false })).toBe(false);
+    expect(deepEqual({ list: ["a"] }, { tuple: ["a"] }, { loose: false })).toBe(false);
   });
 
   it("does not confuse neighbouring items", () => {
-    expect(strictlyEqual({ list: ["a", "b"] }, { list: ["a,b"] })).toBe(false);
-    expect(strictlyEqual({ list: ["s1:b"] }, { list: ["s", "b"] })).toBe(false);
+    expect(deepEqual({ list: ["a", "b"] }, { list: ["a,b"] }, { loose: false })).toBe(false);
+    expect(deepEqual({ list: ["s1:b"] }, { list: ["s", "b"] }, { loose: false })).toBe(false);
     expect(pythonEqual({ list: [{ list: ["x"] }, "y"] }, { list: [{ list: ["x", "y"] }] })).toBe(false);
     expect(pythonEqual({ dict: [["a", "b"]] }, { dict: [["ab", ""]] })).toBe(false);
   });

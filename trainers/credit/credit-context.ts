@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig } from "../../src/contract/errors/index.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import { datumFromIds } from "../backend/datum.ts";
 import type { Model, PassOptions } from "../backend/training-backend.ts";
@@ -21,20 +21,18 @@ export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditCo
       if (learners.teamCritic !== undefined) return criticOf("team", learners.teamCritic, bounds);
       if (learner.critic !== undefined) return criticOf(learner.name, learner.critic, bounds);
       if (algorithm.credit.critic !== undefined) return sharedCritic(learner, bounds);
-      throw new LyceumError({
-        code: "config.invalid",
-        message: "The algorithm's credit reads a critic, but declares none.",
-        hint: "Add to its credit: critic: { type, scope }.",
-      });
+      throw invalidConfig(
+        "The algorithm's credit reads a critic, but declares none.",
+        "Add to its credit: critic: { type, scope }.",
+      );
     },
     referenceLogprobs: async (agent, sequences) => {
       const { reference } = learnerOf(agent);
       if (reference === undefined) {
-        throw new LyceumError({
-          code: "config.invalid",
-          message: "The algorithm's credit reads a reference model, but declares none.",
-          hint: "Set needsReference: true on its credit.",
-        });
+        throw invalidConfig(
+          "The algorithm's credit reads a reference model, but declares none.",
+          "Set needsReference: true on its credit.",
+        );
       }
       const logprobs = await modelOutputs(
         sequences.map((sequence) => datumFromIds(sequence)),

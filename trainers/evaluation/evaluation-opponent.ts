@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import { frozenAgentPolicy } from "../training/frozen-agents.ts";
@@ -22,32 +22,28 @@ export function evaluationOpponent(options: {
   if (given === undefined && opponent === undefined) return undefined;
   const { agents, id } = environment.spec;
   if (agents.length !== 2) {
-    throw invalid(
+    throw invalidConfig(
       `evaluation.opponent needs an environment with two agents, but "${id}" has ${agents.length}.`,
       "Remove evaluation.opponent.",
     );
   }
   if (frozen.length > 0) {
-    throw invalid(
+    throw invalidConfig(
       `evaluation.opponent plays both agents in turn, but agents.policies names the policy of "${frozen[0]}".`,
       "Remove one of them. The policies in agents.policies also play in evaluations.",
     );
   }
   if (split === undefined) {
-    throw invalid(
+    throw invalidConfig(
       "There is an evaluation.opponent, but no evaluation.",
       "Name held-out tasks: evaluation.split: test.",
     );
   }
   if (given === undefined) {
-    throw invalid(
+    throw invalidConfig(
       "evaluation.opponent names a policy, but no opened policy is given.",
       "train() does not open policies by name. Open the policy and pass it as train({ opponent }), as the command line does.",
     );
   }
   return frozenAgentPolicy(given, config.sampling);
-}
-
-function invalid(message: string, hint: string): LyceumError {
-  return new LyceumError({ code: "config.invalid", message, hint });
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AgentId } from "../../src/contract/action.ts";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 import { type CheckpointManifest, modelFolder, readWholeManifest } from "../checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "../config/model-config.ts";
 import { startFolder } from "../training/start-folder.ts";
@@ -85,11 +85,10 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
 /** Returns a model config with another base: below the adapter that it starts from, or in place of the model itself. */
 function withBase(model: ModelConfig, base: string): ModelConfig {
   if (model.path === undefined) {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: `The base ${base} was given, but the checkpoint is of a model from scratch, which has no base.`,
-      hint: "Remove the base.",
-    });
+    throw invalidConfig(
+      `The base ${base} was given, but the checkpoint is of a model from scratch, which has no base.`,
+      "Remove the base.",
+    );
   }
   const isAdapter = existsSync(join(model.path, "adapter_config.json"));
   return isAdapter ? { ...model, base } : { ...model, path: base };

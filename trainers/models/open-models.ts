@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { AgentId } from "../../src/contract/action.ts";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, type LyceumError } from "../../src/contract/errors/index.ts";
 import type { Model, TemplateVariables, TrainingBackend } from "../backend/training-backend.ts";
 import { referenceSpec } from "../config/model-config.ts";
 import { checkTeam, type TeamAgents } from "../training/team-agents.ts";
@@ -53,10 +53,9 @@ export async function openModels(path: string, options: OpenModelsOptions): Prom
 }
 
 function noRevision(path: string, revision: string): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `The revision ${revision} was given, but ${path} is on this machine.`,
-    hint: "Remove the revision. It applies only to a model on the hub (owner/name).",
-    data: { path, revision },
-  });
+  return invalidConfig(
+    `The revision ${revision} was given, but ${path} is on this machine.`,
+    "Remove the revision. It applies only to a model on the hub (owner/name).",
+    { path, revision },
+  );
 }

@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import { LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, unknownNameError } from "../../src/contract/errors/index.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import { oneModelError } from "../training/team-agents.ts";
@@ -52,22 +52,18 @@ export async function startingModels(
     if (agents.all?.includes(name) === false) throw unknownNameError({ kind: "agent", name, known: agents.all });
   }
   if (agents.all?.length === 1 || config.agents.weights === "shared") {
-    throw invalid(
+    throw invalidConfig(
       `${folder} has a model for each of ${Object.keys(folders).join(", ")}, but one set of weights is trained.`,
       `Name one of them, such as ${Object.values(folders)[0]}, or train them separately: agents.weights: separate.`,
     );
   }
   const lacking = agents.trained.find((agent) => folders[agent] === undefined && own[agent] === undefined);
   if (lacking !== undefined) {
-    throw invalid(
+    throw invalidConfig(
       `The team in ${folder} has no model for the agent "${lacking}", only for ${Object.keys(folders).join(", ")}.`,
       `Add the folder ${folder}/${encodeURIComponent(lacking)}, or name its model: agents.models: { ${lacking}: ... }.`,
     );
   }
   const each = agents.trained.map((agent) => [agent, own[agent] ?? { ...config.model, path: folders[agent] }] as const);
   return { model: each[0]?.[1] ?? config.model, agents: { ...models, models: Object.fromEntries(each) } };
-}
-
-function invalid(message: string, hint: string): LyceumError {
-  return new LyceumError({ code: "config.invalid", message, hint });
 }

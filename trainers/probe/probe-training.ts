@@ -1,4 +1,4 @@
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, type LyceumError } from "../../src/contract/errors/index.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
 import { withTemporaryRun } from "../training/temporary-run.ts";
 import type { TrainOptions } from "../training/training-run.ts";
@@ -18,9 +18,8 @@ export function probeTraining(options: Omit<TrainOptions, "output" | "resume">):
 }
 
 function nothingToProbe(algorithm: string): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `There is nothing to probe: ${algorithm} learns from demonstrations and needs no reward.`,
-    hint: "Train, or choose an algorithm that learns from rewards, such as grpo.",
-  });
+  return invalidConfig(
+    `There is nothing to probe: ${algorithm} learns from demonstrations and needs no reward.`,
+    "Train, or choose an algorithm that learns from rewards, such as grpo.",
+  );
 }

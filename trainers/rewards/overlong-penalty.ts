@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, type LyceumError } from "../../src/contract/errors/index.ts";
 import { defineRewardProcessor, type RewardProcessorDefinition } from "./reward-processor.ts";
 
 const count = () => z.int().positive();
@@ -28,10 +28,9 @@ export const overlongPenalty: RewardProcessorDefinition = defineRewardProcessor(
 });
 
 function tooLong(cache: number, maxTokens: number): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `The overlong-penalty in rewards has a cache of ${cache} tokens, but an answer has at most ${maxTokens}.`,
-    hint: "Lower its cache, for example to a quarter of sampling.maxTokens, or raise sampling.maxTokens.",
-    data: { cache, maxTokens },
-  });
+  return invalidConfig(
+    `The overlong-penalty in rewards has a cache of ${cache} tokens, but an answer has at most ${maxTokens}.`,
+    "Lower its cache, for example to a quarter of sampling.maxTokens, or raise sampling.maxTokens.",
+    { cache, maxTokens },
+  );
 }

@@ -1,13 +1,7 @@
 import { z } from "zod";
 import { createRegistry, type Registry } from "../../src/core/registry.ts";
-import { clamp } from "./clamp.ts";
-import { exponentialScale } from "./exponential-scale.ts";
-import { normalizeByLength } from "./normalize-by-length.ts";
 import { overlongPenalty } from "./overlong-penalty.ts";
 import { defineRewardProcessor, type RewardProcessor, type RewardProcessorDefinition } from "./reward-processor.ts";
-import { scale } from "./scale.ts";
-import { shift } from "./shift.ts";
-import { sigmoidScale } from "./sigmoid-scale.ts";
 
 /** One processor in `rewards` of a config. */
 export type RewardProcessorConfig =
@@ -28,12 +22,74 @@ export const rewardProcessors: Registry<RewardProcessorDefinition> = createRegis
     options: z.object({}),
     create: () => (reward) => reward,
   }),
-  clamp,
-  scale,
-  shift,
-  sigmoidScale,
-  exponentialScale,
-  normalizeByLength,
+  // Returns min(max(r, minimum), maximum).
+  defineRewardProcessor({
+    id: "clamp",
+    description: "Limits the reward to a range.",
+    options: z.object({
+      minimum: z.number().default(-10).describe("The lower bound."),
+      maximum: z.number().default(10).describe("The upper bound."),
+    }),
+    create:
+      ({ minimum, maximum }) =>
+      (reward) =>
+        Math.min(Math.max(reward, minimum), maximum),
+  }),
+  // Returns factor x r.
+  defineRewardProcessor({
+    id: "scale",
+    description: "Multiplies the reward.",
+    options: z.object({ factor: z.number().default(1).describe("The factor that the reward is multiplied by.") }),
+    create:
+      ({ factor }) =>
+      (reward) =>
+        factor * reward,
+  }),
+  // Returns r + by.
+  defineRewardProcessor({
+    id: "shift",
+    description: "Adds a constant to the reward.",
+    options: z.object({ by: z.number().default(0).describe("The constant to add.") }),
+    create:
+      ({ by }) =>
+      (reward) =>
+        reward + by,
+  }),
+  // Returns 1 / (1 + e^-r), which is between 0 and 1.
+  defineRewardProcessor({
+    id: "sigmoid-scale",
+    description: "1 / (1 + e^-r).",
+    options: z.object({}),
+    create: () => (reward) => (reward >= 0 ? 1 / (1 + Math.exp(-reward)) : Math.exp(reward) / (1 + Math.exp(reward))),
+  }),
+  // Returns e^(factor r) - 1 for r above 0 and 1 - e^(-factor r) below 0. It stretches rewards far from 0 and is odd in r.
+  defineRewardProcessor({
+    id: "exponential-scale",
+    description: "e^(factor r) - 1 for positive r, 1 - e^(-factor r) for negative r.",
+    options: z.object({
+      factor: z.number().positive().default(1).describe("How strongly large rewards are stretched."),
+    }),
+    create:
+      ({ factor }) =>
+      (reward) =>
+        Math.sign(reward) * Math.expm1(factor * Math.abs(reward)),
+  }),
+  // Returns r x min(1, length / full). An answer of fewer than `full` tokens keeps only a part of its reward.
+  defineRewardProcessor({
+    id: "normalize-by-length",
+    description: "Lowers the reward of short answers.",
+    options: z.object({
+      full: z
+        .int()
+        .positive()
+        .default(1000)
+        .describe("The number of tokens from which an answer keeps its whole reward."),
+    }),
+    create:
+      ({ full }) =>
+      (reward, { length }) =>
+        reward * Math.min(1, length / full),
+  }),
   overlongPenalty,
 ]);
 

@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentProgram } from "../../src/contract/agent-program.ts";
-import { LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, unknownNameError } from "../../src/contract/errors/index.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
 import type { ProgramSpecification } from "../../src/core/policy/program-specification.ts";
 
@@ -20,21 +20,17 @@ export function checkPrograms(options: {
   if (unknown !== undefined) throw unknownNameError({ kind: "agent", name: unknown, known: agents });
   const both = names.find((agent) => frozen.includes(agent));
   if (both !== undefined) {
-    throw invalid(
+    throw invalidConfig(
       `The agent "${both}" has both a program to train (agents.programs) and a frozen policy (agents.policies).`,
       "Remove it from one of them.",
     );
   }
   const missing = Object.keys(named).find((agent) => !Object.hasOwn(given, agent));
   if (missing !== undefined) {
-    throw invalid(
+    throw invalidConfig(
       `agents.programs names a program for "${missing}", but no program is given for it.`,
       "train() does not open programs by name. Pass it as train({ programs: { ... } }), as the command line does.",
     );
   }
   for (const [agent, program] of Object.entries(given)) checkVersion(`The program of agent "${agent}"`, program);
-}
-
-function invalid(message: string, hint: string): LyceumError {
-  return new LyceumError({ code: "config.invalid", message, hint });
 }

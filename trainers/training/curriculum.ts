@@ -1,4 +1,4 @@
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
 import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import { TimeSlice } from "../../src/core/rollout/time-slice.ts";
@@ -62,11 +62,10 @@ async function difficultyRanks<Task>(
   const { by, order, signal } = options;
   const { length, name } = taskset;
   if (length === "unbounded") {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: `A curriculum sorts all tasks, but the taskset ${name} is unbounded.`,
-      hint: "Use a part of it, such as tasks.split: train[:5000].",
-    });
+    throw invalidConfig(
+      `A curriculum sorts all tasks, but the taskset ${name} is unbounded.`,
+      "Use a part of it, such as tasks.split: train[:5000].",
+    );
   }
   const values: (number | string)[] = [];
   let kind: string | undefined;

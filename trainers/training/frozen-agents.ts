@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import { fromErrorData, LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
+import { fromErrorData, invalidConfig, LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
@@ -24,13 +24,13 @@ export function checkFrozenAgents({ agents, frozen, models }: AgentPolicies): vo
   if (unknown !== undefined) throw unknownNameError({ kind: "agent", name: unknown, known: agents });
   const both = frozen.find((agent) => models.includes(agent));
   if (both !== undefined) {
-    throw invalid(
+    throw invalidConfig(
       `The agent "${both}" has both a model to train (agents.models) and a frozen policy (agents.policies).`,
       "Remove it from agents.policies to train it, or from agents.models to freeze it.",
     );
   }
   if (agents.every((agent) => frozen.includes(agent))) {
-    throw invalid(
+    throw invalidConfig(
       `No agent is left to train: every agent (${agents.join(", ")}) has a frozen policy.`,
       "Remove at least one agent from agents.policies. To play without training, use lyceum eval or lyceum collect.",
     );
@@ -49,7 +49,7 @@ export function frozenPolicies(options: {
   const { given, named, sampling } = options;
   const missing = Object.keys(named).find((agent) => !Object.hasOwn(given, agent));
   if (missing !== undefined) {
-    throw invalid(
+    throw invalidConfig(
       `agents.policies names a policy for "${missing}", but no opened policy is given for it.`,
       "train() does not open policies by name. Open the policy and pass it as train({ policies: { ... } }), as the command line does.",
     );
@@ -85,8 +85,4 @@ export function frozenAgentPolicy(policy: Policy, sampling: SamplingSettings): P
       }
     },
   };
-}
-
-function invalid(message: string, hint: string): LyceumError {
-  return new LyceumError({ code: "config.invalid", message, hint });
 }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig } from "../../src/contract/errors/index.ts";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import { listCheckpoints, newestCheckpoint } from "../checkpoint/find-checkpoints.ts";
 import { earlierRun } from "../checkpoint/resumed-checkpoint.ts";
@@ -115,7 +115,7 @@ function continued(
   const [first, before] = [earlier[0]!, earlier.at(-1)!];
   const source = ({ path, scratch, revision }: ModelConfig): string => JSON.stringify([path, scratch, revision]);
   if (source(config.model) !== source(first.config.model)) {
-    throw invalid(
+    throw invalidConfig(
       `The stage "${name}" names its own model, but it starts from the weights of "${before.name}".`,
       "Remove model.path, model.revision and model.scratch from all stages except the first.",
     );
@@ -130,7 +130,7 @@ function continued(
   }
   const { agents } = before.environment.spec;
   if (hasOneLearner(stage) || stage.environment.spec.agents.join("\n") !== agents.join("\n")) {
-    throw invalid(
+    throw invalidConfig(
       `The stage "${before.name}" trains a model for each of ${agents.join(", ")}, but "${name}" has other agents.`,
       "Use the same agents in both stages, or set agents.weights: shared in the first.",
     );
@@ -159,20 +159,16 @@ function hasOneLearner({ environment, config }: CheckedStage): boolean {
 }
 
 function checkNames(stages: readonly Stage[]): void {
-  if (stages.length === 0) throw invalid("There are no stages.", "List at least one stage.");
+  if (stages.length === 0) throw invalidConfig("There are no stages.", "List at least one stage.");
   for (const [place, { name }] of stages.entries()) {
     if (!/^\w[\w.-]*$/.test(name)) {
-      throw invalid(
+      throw invalidConfig(
         `"${name}" cannot be the name of a stage.`,
         "The name is also a folder: use letters, digits, -, _ and dots.",
       );
     }
     if (stages.findIndex((other) => other.name === name) < place) {
-      throw invalid(`Two stages have the name "${name}".`, "Give each stage its own name.");
+      throw invalidConfig(`Two stages have the name "${name}".`, "Give each stage its own name.");
     }
   }
-}
-
-function invalid(message: string, hint: string): LyceumError {
-  return new LyceumError({ code: "config.invalid", message, hint });
 }

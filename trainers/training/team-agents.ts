@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 
 /** The agents that a team's models must fit. */
 export interface TeamAgents {
@@ -47,10 +47,9 @@ export function checkTeam(options: {
 /** Creates the error for a team where one model is needed. `models` are the models by agent. */
 export function oneModelError(team: string, models: Readonly<Record<AgentId, string>>): LyceumError {
   const names = Object.keys(models);
-  return new LyceumError({
-    code: "config.invalid",
-    message: `${team} has a model for each of ${names.join(", ")}, but one model is needed.`,
-    hint: `Name one of them, such as ${Object.values(models)[0]}.`,
-    data: { named: names },
-  });
+  return invalidConfig(
+    `${team} has a model for each of ${names.join(", ")}, but one model is needed.`,
+    `Name one of them, such as ${Object.values(models)[0]}.`,
+    { named: names },
+  );
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentProgram } from "../../src/contract/agent-program.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
+import { invalidConfig, toErrorData } from "../../src/contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
@@ -284,18 +284,16 @@ async function openTaskOrder(
 
 function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig): void {
   if (from === "best" && checkpoint.best === undefined) {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: "export.from is best, but no best checkpoint is kept.",
-      hint: "Set checkpoint.best, such as { metric: evaluation/accuracy }.",
-    });
+    throw invalidConfig(
+      "export.from is best, but no best checkpoint is kept.",
+      "Set checkpoint.best, such as { metric: evaluation/accuracy }.",
+    );
   }
   if (checkpoint.best === undefined || evaluation.split !== undefined) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: "checkpoint.best keeps the checkpoint of the best evaluation, but there is no evaluation.",
-    hint: "Name held-out tasks, such as evaluation.split: test, and set evaluation.every.",
-  });
+  throw invalidConfig(
+    "checkpoint.best keeps the checkpoint of the best evaluation, but there is no evaluation.",
+    "Name held-out tasks, such as evaluation.split: test, and set evaluation.every.",
+  );
 }
 
 /** Throws if a tree of joint actions may become too large. Called before anything is opened. */
@@ -427,20 +425,18 @@ function checkDemonstrations(
   if (algorithm.rollout.actor !== "demonstration" || environment.demonstrate !== undefined) return;
   const trained = environment.spec.agents.filter((agent) => !frozen.includes(agent));
   if (trained.every((agent) => programs[agent]?.demonstrate !== undefined)) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
-    hint: "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
-  });
+  throw invalidConfig(
+    `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
+    "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
+  );
 }
 
 function checkEnvironmentFits(algorithm: Algorithm, { spec }: EnvironmentDefinition): void {
   const problem = algorithm.problemWith?.(spec);
   if (problem === undefined) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `The algorithm cannot learn in the environment "${spec.id}": ${problem}.`,
-    hint: "Change that setting of the algorithm, or choose another environment.",
-    data: { environment: spec.id, agents: [...spec.agents], maxTurns: spec.maxTurns },
-  });
+  throw invalidConfig(
+    `The algorithm cannot learn in the environment "${spec.id}": ${problem}.`,
+    "Change that setting of the algorithm, or choose another environment.",
+    { environment: spec.id, agents: [...spec.agents], maxTurns: spec.maxTurns },
+  );
 }

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, type LyceumError } from "../../src/contract/errors/index.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 
@@ -19,12 +19,11 @@ export function trainingSteps(options: {
   const { steps = 0, epochs, batchSize } = config.training;
   if (epochs === undefined) return steps;
   const refuse = (why: string, how: string): LyceumError =>
-    new LyceumError({
-      code: "config.invalid",
-      message: `training.epochs is ${epochs}, but ${why}.`,
-      hint: `Give training.steps instead of training.epochs. ${how}`,
-      data: { epochs, split },
-    });
+    invalidConfig(
+      `training.epochs is ${epochs}, but ${why}.`,
+      `Give training.steps instead of training.epochs. ${how}`,
+      { epochs, split },
+    );
   if (tasks.length === "unbounded") {
     throw refuse(`the taskset ${tasks.name} is unbounded`, `Or use a part of it: tasks.split: "${split}[:1000]".`);
   }

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { UpdateSchedule } from "../algorithms/index.ts";
@@ -84,11 +84,10 @@ async function prepareSamples(
   let units = samples.map(sampleData);
   if (needsReference(loss)) {
     if (reference === undefined) {
-      throw new LyceumError({
-        code: "config.invalid",
-        message: "The loss has a KL term, but there is no reference model to compare with.",
-        hint: "Open a frozen model of the same source and pass it as the reference.",
-      });
+      throw invalidConfig(
+        "The loss has a KL term, but there is no reference model to compare with.",
+        "Open a frozen model of the same source and pass it as the reference.",
+      );
     }
     units = await withLogprobs(units, reference, options, (datum, referenceLogprobs) => ({
       ...datum,

@@ -1,14 +1,13 @@
-import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { invalidConfig } from "../../../src/contract/errors/index.ts";
 import type { AdamParams, LoraSpec, ModelSpec } from "../../backend/training-backend.ts";
 
 /** Checks a model spec. Throws `backend.unsupported` or `config.invalid` if no model can be opened with it. */
 export function checkSpec({ source, trainable, valueHead }: ModelSpec): void {
   if (valueHead === true && trainable.type === "frozen") {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: "A frozen model cannot have a value head, because it would never be trained.",
-      hint: 'Open the model with trainable { type: "full" } or { type: "lora", ... }, or without valueHead.',
-    });
+    throw invalidConfig(
+      "A frozen model cannot have a value head, because it would never be trained.",
+      'Open the model with trainable { type: "full" } or { type: "lora", ... }, or without valueHead.',
+    );
   }
   if (source.type === "scratch") check("the seed of a model from scratch", source.seed, Number.isFinite(source.seed));
   if (trainable.type === "lora") checkLora(trainable.lora);
@@ -34,9 +33,8 @@ export function checkAdamParams(params: AdamParams): void {
 
 function check(what: string, value: number, isRight: boolean): void {
   if (isRight) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `Invalid setting: ${what} is ${value}.`,
-    hint: "Allowed values: ranks and numbers of layers are integers of at least 1, alpha and clipNorm above 0, betas and dropout at least 0 and below 1. All are finite.",
-  });
+  throw invalidConfig(
+    `Invalid setting: ${what} is ${value}.`,
+    "Allowed values: ranks and numbers of layers are integers of at least 1, alpha and clipNorm above 0, betas and dropout at least 0 and below 1. All are finite.",
+  );
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../../src/contract/errors/index.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../src/core/tokens/huggingface-tokenizer.ts";
@@ -101,10 +101,9 @@ async function readTemplateFile(file: string): Promise<string> {
 }
 
 function noAdapter(name: string, base: string): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `The base ${base} is set for ${name}, but ${name} is a whole model, not an adapter.`,
-    hint: "Remove the base, or name the folder of an adapter as the model.",
-    data: { model: name, base },
-  });
+  return invalidConfig(
+    `The base ${base} is set for ${name}, but ${name} is a whole model, not an adapter.`,
+    "Remove the base, or name the folder of an adapter as the model.",
+    { model: name, base },
+  );
 }

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { LoraSpec } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
@@ -73,20 +73,18 @@ export function checkContinued({ folder, config, complete }: StoredAdapter, lora
   const asked = { rank: lora.rank, alpha: lora.alpha, targets: lora.targets && named(lora.targets) };
   for (const key of ["rank", "alpha", "targets"] as const) {
     if (asked[key] === undefined || asked[key] === own[key]) continue;
-    throw new LyceumError({
-      code: "config.invalid",
-      message: `The adapter ${folder} has ${key} ${own[key]}, but the config requests ${asked[key]}.`,
-      hint: `Remove model.adapter.${key} to continue training this adapter, or set model.adapter.start to merge to train a new adapter on the merged model.`,
-      data: { folder, key },
-    });
+    throw invalidConfig(
+      `The adapter ${folder} has ${key} ${own[key]}, but the config requests ${asked[key]}.`,
+      `Remove model.adapter.${key} to continue training this adapter, or set model.adapter.start to merge to train a new adapter on the merged model.`,
+      { folder, key },
+    );
   }
   if (complete) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `The adapter ${folder} covers only some layers, so its training cannot be continued.`,
-    hint: "Set model.adapter.start to merge to train a new adapter on the merged model.",
-    data: { folder },
-  });
+  throw invalidConfig(
+    `The adapter ${folder} covers only some layers, so its training cannot be continued.`,
+    "Set model.adapter.start to merge to train a new adapter on the merged model.",
+    { folder },
+  );
 }
 
 function mismatch(options: {

@@ -128,7 +128,13 @@ function unbroadcast(gradient: Tensor, source: Tensor): Tensor {
   return stretched.length === 0 ? whole : reduceSum(whole, stretched, { keepAxes: true });
 }
 
-function unary(operator: string, x: Tensor, parameters: readonly Tensor[], gradient: GradientRule): Tensor {
+/** Applies an operator with one input to each number. It is differentiable if a rule is given. */
+export function unary(
+  operator: string,
+  x: Tensor,
+  parameters: readonly Tensor[] = [],
+  gradient?: GradientRule,
+): Tensor {
   return x.graph.node({ operator, inputs: [x, ...parameters], outputs: [{ shape: x.shape }], gradient })[0]!;
 }
 

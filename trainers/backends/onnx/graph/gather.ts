@@ -1,4 +1,4 @@
-import { expandDimension, reshape } from "./shape.ts";
+import { expandDimension, filledLike, reshape, shapeOf } from "./shape.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
@@ -22,11 +22,7 @@ export function gatherRows(matrix: Tensor, indices: Tensor): Tensor {
  */
 export function scatterAddRows(like: Tensor, indices: Tensor, updates: Tensor): Tensor {
   const { graph } = like;
-  const zeros = graph.node({
-    operator: "Expand",
-    inputs: [graph.scalar(0), shapeOf(like)],
-    outputs: [{ shape: like.shape }],
-  })[0]!;
+  const zeros = filledLike(like, 0);
   const added = reshape(updates, ["added", ...like.shape.slice(1)]);
   const rows = expandDimension(reshape(indices, ["added"]), 1);
   const places = graph.node({
@@ -39,13 +35,5 @@ export function scatterAddRows(like: Tensor, indices: Tensor, updates: Tensor): 
     inputs: [zeros, places, added],
     outputs: [{ shape: like.shape }],
     attributes: { axis: 0, reduction: "add" },
-  })[0]!;
-}
-
-function shapeOf(x: Tensor): Tensor {
-  return x.graph.node({
-    operator: "Shape",
-    inputs: [x],
-    outputs: [{ type: "int64", shape: [x.shape.length] }],
   })[0]!;
 }

@@ -1,4 +1,4 @@
-import { add, exp, multiply, subtract } from "./elementwise.ts";
+import { add, exp, multiply, subtract, unary } from "./elementwise.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
@@ -34,8 +34,4 @@ function tanhSlope(x: Tensor): Tensor {
   const inner = multiply(factor, add(multiply(square, graph.scalar(3 * 0.044715)), one));
   const bend = multiply(multiply(x, half), multiply(subtract(one, multiply(tanh, tanh)), inner));
   return add(add(multiply(tanh, half), half), bend);
-}
-
-function unary(operator: "Erf" | "Tanh", x: Tensor): Tensor {
-  return x.graph.node({ operator, inputs: [x], outputs: [{ shape: x.shape }] })[0]!;
 }

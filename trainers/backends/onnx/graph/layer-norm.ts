@@ -1,4 +1,4 @@
-import { add, divide, multiply, subtract } from "./elementwise.ts";
+import { add, divide, multiply, subtract, unary } from "./elementwise.ts";
 import { rowDot } from "./linear.ts";
 import { float } from "./model-proto.ts";
 import { reduceMean, reduceSum } from "./reduction.ts";
@@ -19,7 +19,7 @@ export function layerNorm(
       // The statistics are recomputed, because the kernels of different devices return different statistics.
       const centered = subtract(x, reduceMean(x, [-1], { keepAxes: true }));
       const variance = divide(rowDot(centered, centered), x.graph.scalar(width));
-      const inverse = divide(x.graph.scalar(1), squareRoot(add(variance, x.graph.scalar(epsilon))));
+      const inverse = divide(x.graph.scalar(1), unary("Sqrt", add(variance, x.graph.scalar(epsilon))));
       const normed = multiply(centered, inverse);
       // With g = dy weight: dx = (g - mean(g) - normed mean(g normed)) / sqrt(variance + epsilon).
       const byX = (): Tensor => {
@@ -31,8 +31,4 @@ export function layerNorm(
       return [byX, () => reduceSum(multiply(dy!, normed), leading), () => reduceSum(dy!, leading)];
     },
   })[0]!;
-}
-
-function squareRoot(x: Tensor): Tensor {
-  return x.graph.node({ operator: "Sqrt", inputs: [x], outputs: [{ shape: x.shape }] })[0]!;
 }

@@ -1,4 +1,4 @@
-import { add, divide, multiply, negate, sigmoid, subtract } from "./elementwise.ts";
+import { add, divide, multiply, negate, sigmoid, subtract, unary } from "./elementwise.ts";
 import { rowDot } from "./linear.ts";
 import { float } from "./model-proto.ts";
 import { reduceSum } from "./reduction.ts";
@@ -101,11 +101,7 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
 function inverseRootMeanSquare(x: Tensor, epsilon: number): Tensor {
   const { graph } = x;
   const mean = divide(rowDot(x, x), graph.scalar(knownDimension(x, -1)));
-  const root = graph.node({
-    operator: "Sqrt",
-    inputs: [add(mean, graph.scalar(epsilon))],
-    outputs: [{ shape: mean.shape }],
-  })[0]!;
+  const root = unary("Sqrt", add(mean, graph.scalar(epsilon)));
   return divide(graph.scalar(1), root);
 }
 

@@ -1,6 +1,6 @@
 import { divide, multiply } from "./elementwise.ts";
 import type { GradientRule } from "./graph.ts";
-import { expandDimension } from "./shape.ts";
+import { expandDimension, filledLike } from "./shape.ts";
 import type { Dimension, Tensor } from "./tensor.ts";
 
 interface ReductionOptions {
@@ -38,7 +38,7 @@ function reduce(
     : x.shape.filter((_, axis) => !reduced.has(axis));
   const places = [...reduced].sort((a, b) => a - b);
   const spread = (dy: Tensor): Tensor => (keepAxes ? dy : places.reduce(expandDimension, dy));
-  const sumRule: GradientRule = ([dy]) => [() => multiply(spread(dy!), onesLike(x))];
+  const sumRule: GradientRule = ([dy]) => [() => multiply(spread(dy!), filledLike(x, 1))];
   return x.graph.node({
     operator,
     inputs: axes === undefined ? [x] : [x, x.graph.integers(places)],
@@ -46,14 +46,4 @@ function reduce(
     attributes: { keepdims: keepAxes ? 1 : 0 },
     ...(operator === "ReduceSum" ? { gradient: sumRule } : {}),
   })[0]!;
-}
-
-/** Ones in the shape of x. Only the shape of x is read. */
-function onesLike(x: Tensor): Tensor {
-  const shape = x.graph.node({
-    operator: "Shape",
-    inputs: [x],
-    outputs: [{ type: "int64", shape: [x.shape.length] }],
-  })[0]!;
-  return x.graph.node({ operator: "Expand", inputs: [x.graph.scalar(1), shape], outputs: [{ shape: x.shape }] })[0]!;
 }

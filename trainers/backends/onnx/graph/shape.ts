@@ -144,3 +144,14 @@ function zerosLike(x: Tensor): Tensor {
     outputs: [{ type: x.type, shape: x.shape }],
   })[0]!;
 }
+
+/** Returns the shape of a tensor as a tensor of integers. */
+export function shapeOf(x: Tensor): Tensor {
+  return x.graph.node({ operator: "Shape", inputs: [x], outputs: [{ type: "int64", shape: [x.shape.length] }] })[0]!;
+}
+
+/** Returns a tensor of the same shape in which every number is `value`. */
+export function filledLike(x: Tensor, value: number): Tensor {
+  const inputs = [x.graph.scalar(value), shapeOf(x)];
+  return x.graph.node({ operator: "Expand", inputs, outputs: [{ shape: x.shape }] })[0]!;
+}
