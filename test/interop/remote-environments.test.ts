@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,9 +13,12 @@ import { serveGrpc } from "../../src/server/grpc/serve-grpc.ts";
 import { localRunner } from "../../src/server/session/local-runner.ts";
 import { createSessionHost } from "../../src/server/session/session-host.ts";
 import { runInProcess } from "../cli/run-in-process.ts";
+import { lyceum, tinyConfig } from "../cli/run-lyceum.ts";
+import { codeBlocks } from "../docs/code-blocks.ts";
+import { execute } from "./execute.ts";
 import { type OpenEnvProgram, startPythonServer, startTemplateServer } from "./openenv-program.ts";
 import { runPython } from "./python.ts";
-import { providePythonEnvironment } from "./python-environment.ts";
+import { providePythonEnvironment, pythonOf } from "./python-environment.ts";
 
 let environment: string;
 let folder: string;
@@ -75,6 +78,40 @@ test("a grpcio client generated from the .proto files calls every rpc", async ()
   });
   expect(result.reset).toMatchObject({ observations: { "debater-1": {} }, split: "train", index: "1" });
   expect(host.activeSessions).toBe(0);
+});
+
+test("the Python program of docs/serving.md asks a trained model that lyceum serve offers", async () => {
+  await writeFile(join(folder, "tiny.yaml"), tinyConfig);
+  expect((await runInProcess(["train", "-c", "tiny.yaml", "-o", "run"], { folder })).code).toBe(0);
+  const ready = Promise.withResolvers<string>();
+  const running = lyceum(["serve", "--model", "run", "--device", "cpu"], {
+    folder,
+    onOutput: (output) => {
+      const address = /gRPC at grpc:\/\/(\S+)/.exec(output)?.[1];
+      if (address !== undefined) ready.resolve(address);
+    },
+  });
+  void running.then(({ stderr }) => ready.reject(new Error(stderr)));
+  const address = await ready.promise;
+  const block = (await codeBlocks("docs/serving.md")).find(({ code }) => code.includes("ModelServiceStub"))!;
+  expect(block.code).toContain("127.0.0.1:50051");
+  const packages = join(folder, "packages");
+  await mkdir(packages, { recursive: true });
+  const protos = ["messages", "environment", "model"].map((name) => `lyceum/v1/${name}.proto`);
+  const folders = [
+    `-I${join(import.meta.dirname, "../../src/server/grpc/proto")}`,
+    "--python_out=.",
+    "--grpc_python_out=.",
+  ];
+  const python = pythonOf(environment);
+  await execute(python, ["-m", "grpc_tools.protoc", ...folders, ...protos], { folder: packages, timeoutMs: 60_000 });
+  const code = block.code.replace("127.0.0.1:50051", address);
+  const printed = await execute(python, ["-c", code], { folder: packages, timeoutMs: 60_000 });
+  const [answer, outcomes] = printed.trimEnd().split("\n").slice(-2);
+  const [, ids, logprobs] = /\[([\d, ]+)\] \[([-\d., e]+)\]$/.exec(answer!)!;
+  expect(ids!.split(",").length).toBeGreaterThan(0);
+  expect(logprobs!.split(",")).toHaveLength(ids!.split(",").length);
+  expect(outcomes).toBe("['response', 'response']");
 });
 
 describe("OpenEnv servers in Python, as environments of lyceum eval", () => {
