@@ -162,8 +162,9 @@ describe("the package of an environment", () => {
   });
 
   test("has OpenEnv's manifest, whatever the spec contains", () => {
+    const splits = [...single.splits, { name: "generated", length: "unbounded" as const }];
     const manifestOf = (options: Partial<EnvironmentSpec>): unknown =>
-      parse(pythonPackage({ ...single, spec: { ...spec, ...options } })["openenv.yaml"]!);
+      parse(pythonPackage({ ...single, splits, spec: { ...spec, ...options } })["openenv.yaml"]!);
     expect(manifestOf({})).toEqual({
       ...{ spec_version: 1, name: "hard", version: "0.1.0", type: "space", runtime: "docker", port: 8000 },
       description: oneLine(hostile),
