@@ -77,7 +77,7 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
 
 /**
  * Sends each connection a ping every `ms` milliseconds, and ends those that have not answered the last one. Otherwise a
- * half-open connection, and one that never speaks HTTP/2, would stay for ever.
+ * half-open connection, and one that never speaks HTTP/2, would never end.
  */
 function watchHttp2(sessions: ReadonlySet<ServerHttp2Session>, ms: number): NodeJS.Timeout {
   const unanswered = new WeakSet<ServerHttp2Session>();
