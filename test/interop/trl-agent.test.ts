@@ -15,10 +15,11 @@ import { localRunner } from "../../src/server/session/local-runner.ts";
 import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
 import { callsOf } from "../server/capture/scripted-bytes.ts";
 import { runPython } from "./python.ts";
-import { providePythonEnvironment } from "./python-environment.ts";
+import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
 
 const prompts = ["Fill the sheet.", "Fill it again."];
-const root = join(import.meta.dirname, "../..");
+const trl: WantedEnvironment = { name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" };
+const lyceum = [process.execPath, join(import.meta.dirname, "../../src/cli/main.ts")];
 const agent = [process.execPath, join(import.meta.dirname, "letter-agent.ts")];
 
 /** The more of three letters are an a, the better. */
@@ -118,16 +119,12 @@ describe("TRL's GRPOTrainer", () => {
 
     const log = join(folder, "agent.log");
     const played = await runPython<Trained>({
-      environment: await providePythonEnvironment({
-        name: "trl",
-        requirements: "trl-requirements.txt",
-        download: "2.6 GB",
-      }),
+      environment: await providePythonEnvironment(trl),
       script: "trl_agent",
       packages: folder,
       request: {
         ...{ url: server.url, agent, env: { LETTER_LOG: log }, tasks: prompts.length, steps: 3, warmUp: 60 },
-        lyceum: [process.execPath, join(root, "src/cli/main.ts")],
+        lyceum,
         folder: join(folder, "out"),
         examples: examples as Json,
       },
@@ -180,5 +177,42 @@ describe("TRL's GRPOTrainer", () => {
     expect(Math.max(...deviations)).toBeGreaterThan(0);
     expect(trained.some(({ advantage }) => advantage !== 0)).toBe(true);
     expect(changed).toBeGreaterThan(0);
+  });
+
+  test("gets the failures of programs, and leaves no process behind", async () => {
+    const log = join(folder, "failing.log");
+    const texts = ["answer", "fail", "hang", "call twice"];
+    const played = await runPython<{
+      readonly rows: Readonly<Record<string, readonly unknown[]>>;
+      readonly rewards: readonly (number | null)[];
+      readonly refused: readonly string[];
+      readonly server: number;
+    }>({
+      environment: await providePythonEnvironment(trl),
+      script: "trl_agent_faults",
+      packages: folder,
+      request: {
+        ...{ url: server.url, prompts: texts, refused: ["call nothing", "stop"], env: { AGENT_LOG: log } },
+        agent: [process.execPath, join(import.meta.dirname, "failing-agent.ts")],
+        lyceum,
+        folder: join(folder, "faults"),
+      },
+    });
+    expect(played.rows.agent_answer).toEqual(["aab", null, null, "aab"]);
+    expect(played.rows.agent_error).toEqual([
+      null,
+      expect.stringMatching(/^It ended with code 1: [\s\S]*It is broken\./),
+      "It did not end within 15 seconds.",
+      null,
+    ]);
+    expect(played.rows.agent_sequences).toEqual([1, 1, 1, 2]);
+    expect(played.rewards).toEqual([2 / 3, null, null, 2 / 3]);
+    expect(played.refused).toEqual([
+      expect.stringContaining("The program made no model call to train on."),
+      expect.stringContaining("The program made no model call to train on."),
+    ]);
+    const processes = (await readFile(log, "utf8")).trim().split("\n").map(Number);
+    expect(processes).toHaveLength(6);
+    for (const pid of [...processes, played.server]) expect(() => process.kill(pid, 0), `${pid}`).toThrow("ESRCH");
   });
 });
