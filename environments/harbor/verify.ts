@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { folderEntries, TooManyChanges, type Workspace, type Workspaces } from "../../sandbox/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Reward } from "../../src/contract/reward.ts";
 import type { HarborTask } from "./harbor-task.ts";
 import { failedReward, maxRewardBytes, readReward } from "./reward-file.ts";
@@ -47,20 +48,22 @@ export async function verify(options: {
     environment: { ...environment, PYTHONNOUSERSITE: "1" },
   });
   await workspace.start();
+  const folders = await programFolders(workspace, verifier.environment);
+  let changed: readonly string[];
   try {
-    await agent.copyChanges({ to: workspace, protectedFolders, maxBytes: storageMb * 2 ** 20, signal });
+    changed = await agent.copyChanges({ to: workspace, protectedFolders, maxBytes: storageMb * 2 ** 20, signal });
   } catch (error) {
     if (!(error instanceof TooManyChanges)) throw error;
     return { reward: failedReward(error.message, rewardRange), output: "" };
   }
   await workspace.add("/", verifierFolders(verifier.user));
   await workspace.add("/tests", folderEntries(join(root, task.path, "tests")));
-  // Full paths: the image's PATH can begin with a folder that the agent has written.
+  // Full paths, because the image's PATH can begin with a folder that the agent has changed.
   await workspace.run({ command: ["/bin/chmod", "755", "/tests/test.sh"], limitMs: 30_000, user: "0", signal });
   const { output, timedOut } = await workspace.run({
     command: ["/bin/bash", "-c", "/tests/test.sh"],
     limitMs: 1000 * verifier.seconds,
-    environment: verifier.environment,
+    environment: { ...verifier.environment, PATH: unchangedFolders(folders, changed) },
     user: verifier.user,
     folder,
     signal,
@@ -78,6 +81,32 @@ export async function verify(options: {
   return { reward: readReward({ json, text }, rewardRange), output: lastOutput };
 }
 
+/** The folders of programs of a container that no agent has changed: as `PATH` names them, and without links. */
+async function programFolders(
+  workspace: Workspace,
+  environment: Readonly<Record<string, string>>,
+): Promise<readonly (readonly [named: string, real: string])[]> {
+  const list = `IFS=:; for f in $PATH; do echo "$f"; (cd -P -- "$f" 2>/dev/null && pwd -P) || echo "$f"; done; echo end`;
+  const { output } = await workspace.run({
+    ...{ command: ["/bin/bash", "-c", list], limitMs: 30_000, user: "0", environment },
+  });
+  const lines = output.split("\n");
+  // Else the tests would run without any program, and the agent would get their failure.
+  if (lines.at(-2) !== "end") throw noFolders(output);
+  return lines.slice(0, (lines.length - 2) >> 1).map((_, index) => [lines[2 * index]!, lines[2 * index + 1]!] as const);
+}
+
+/** Returns a `PATH` of the folders in which the agent has changed nothing. Relative ones are left out. */
+function unchangedFolders(
+  folders: readonly (readonly [named: string, real: string])[],
+  changed: readonly string[],
+): string {
+  const isChanged = (folder: string): boolean =>
+    changed.some((path) => path === folder || path.startsWith(`${folder}/`) || folder.startsWith(`${path}/`));
+  const kept = folders.filter(([named, real]) => named.startsWith("/") && !isChanged(named) && !isChanged(real));
+  return kept.map(([named]) => named).join(":");
+}
+
 /** The folders of the tests and of their verdict. Only another user of the verifier needs others to write there. */
 function verifierFolders(user: string | undefined) {
   const mode = user === undefined || user === "root" || user === "0" ? 0o700 : 0o777;
@@ -86,4 +115,12 @@ function verifierFolders(user: string | undefined) {
     { path: "logs", mode: 0o755, kind: "folder" },
     { path: "logs/verifier", mode, kind: "folder" },
   ] as const;
+}
+
+function noFolders(output: string): LyceumError {
+  return new LyceumError({
+    code: "sandbox.unavailable",
+    message: `The folders of PATH could not be listed in the container of the tests: ${output.slice(-200)}`,
+    hint: "Check that the image has /bin/bash, and see the engine's log.",
+  });
 }

@@ -99,14 +99,15 @@ export class Workspace implements AsyncDisposable {
 
   /**
    * Copies the changes of this workspace's files to another, started one of the same image, except those within the
-   * protected folders. Throws {@link TooManyChanges} beyond `maxBytes` or 5,000 separate paths. Kill this one first.
+   * protected folders. Returns the changed paths. Throws {@link TooManyChanges} beyond `maxBytes` or 5,000 separate
+   * paths. Kill this one first.
    */
   async copyChanges(options: {
     readonly to: Workspace;
     readonly protectedFolders: readonly string[];
     readonly maxBytes: number;
     readonly signal?: AbortSignal | undefined;
-  }): Promise<void> {
+  }): Promise<readonly string[]> {
     const { to, protectedFolders, maxBytes, signal } = options;
     const listed = await answered(() => this.#container.changes());
     // Without changes, the answer is not a list.
@@ -134,6 +135,7 @@ export class Workspace implements AsyncDisposable {
         await Promise.race([to.#container.putArchive(archive.pipe(counted), { path: folder }), failed]);
       });
     }
+    return [...copied, ...deleted];
   }
 
   /** Removes the container with its files. */

@@ -122,12 +122,16 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
     expect(Object.fromEntries(earned)).toEqual(Object.fromEntries(Object.keys(attacks).map((name) => [name, 0])));
   });
 
-  test("an agent cannot replace the verifier's programs in a folder of the image's PATH", async () => {
+  test("an agent cannot replace programs of the verifier or of the tests in a folder of the image's PATH", async () => {
     const files = { "environment/Dockerfile": "FROM lyceum-shell\nENV PATH=/app/bin:/usr/bin:/bin\n" };
-    for (const program of ["bash", "chmod", "rm"]) {
-      const place = `mkdir -p /app/bin; ${judge} > /app/p; /bin/chmod 755 /app/p; /bin/mv /app/p /app/bin/${program}`;
-      expect(await rewardOf([place], files), program).toMatchObject({ status: "scored", value: 0 });
-    }
+    const programs = ["bash", "chmod", "rm", "cat"];
+    const rewards = await Promise.all(
+      programs.map((program) => {
+        const place = `mkdir -p /app/bin; ${judge} > /app/p; /bin/chmod 755 /app/p; /bin/mv /app/p /app/bin/${program}`;
+        return rewardOf([place], files);
+      }),
+    );
+    expect(rewards).toMatchObject(programs.map(() => ({ status: "scored", value: 0 })));
   });
 
   test.each([
@@ -146,13 +150,13 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
     const slow = await play(["sleep 60", solved], {}, { commandSeconds: 1 });
     expect(slow.agents.agent!.reward).toMatchObject({ value: 1 });
     expect(JSON.stringify(slow)).toContain("took too long");
-    const [endless, large, late] = [
-      await rewardOf([], { "tests/test.sh": "#!/bin/bash\nsleep 60", "task.toml": "[verifier]\ntimeout_sec = 1" }),
-      await rewardOf(["head -c 3000000 /dev/zero > /app/zeros", solved], {
+    const [endless, large, late] = await Promise.all([
+      rewardOf([], { "tests/test.sh": "#!/bin/bash\nsleep 60", "task.toml": "[verifier]\ntimeout_sec = 1" }),
+      rewardOf(["head -c 3000000 /dev/zero > /app/zeros", solved], {
         "task.toml": '[environment]\nstorage = "1M"',
       }),
-      await rewardOf(["sleep 60", solved], { "task.toml": "[agent]\ntimeout_sec = 1" }),
-    ];
+      rewardOf(["sleep 60", solved], { "task.toml": "[agent]\ntimeout_sec = 1" }),
+    ]);
     expect(endless).toMatchObject({ value: 0, failure: { message: "The tests took longer than 1 s." } });
     expect(large).toMatchObject({ value: 0, failure: { message: "The changed files are too large." } });
     expect(late).toMatchObject({ status: "scored", value: 0 });
