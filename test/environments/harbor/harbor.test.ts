@@ -50,7 +50,7 @@ async function rewardOf(...parameters: Parameters<typeof play>): Promise<Reward>
   return (await play(...parameters)).agents.agent!.reward;
 }
 
-const judge = "printf '#!/bin/sh\\necho 1 > /logs/verifier/reward.txt'";
+const judge = "printf '#!/bin/sh\\necho 1 > /logs/verifier/reward.txt; echo 42'";
 
 /** Ways to a reward without the answer, as commands of the agent. */
 const attacks: Readonly<Record<string, string>> = {
