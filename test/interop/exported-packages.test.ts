@@ -123,7 +123,7 @@ describe("an exported package", () => {
       environment: await providePythonEnvironment(trl),
       script: "trl_grpo",
       packages: join(folder, "letters"),
-      request: { url: server.url, prompts, steps: 4, warmUp: 800, folder: join(folder, "trl") },
+      request: { url: server.url, prompts, steps: 4, warmUp: 100, folder: join(folder, "trl") },
       timeoutMs: 1_800_000,
     });
     expect(trained.rewards).toHaveLength(4);
