@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** A `lyceum serve` process with its resources, as Linux counts them. */
@@ -16,6 +17,8 @@ export interface ServedProcess extends AsyncDisposable {
   readonly errors: () => string;
   /** The resident memory in megabytes. */
   readonly rssMb: () => number;
+  /** The used heap of all threads after a garbage collection in megabytes. */
+  readonly heapMb: () => Promise<number>;
   /** The number of open file descriptors, sockets included. */
   readonly files: () => number;
   /** The value of a metric without labels. */
@@ -23,7 +26,8 @@ export interface ServedProcess extends AsyncDisposable {
 }
 
 const main = join(import.meta.dirname, "../../src/cli/main.ts");
-const environment = join(import.meta.dirname, "served-environment.ts");
+/** The path of the environment that is served by default. */
+export const servedEnvironment: string = join(import.meta.dirname, "served-environment.ts");
 
 /** Starts `lyceum serve` on free ports with OpenEnv's protocol and gRPC. */
 export async function serveProcess(
@@ -31,15 +35,17 @@ export async function serveProcess(
   { token }: { readonly token?: string } = {},
 ): Promise<ServedProcess> {
   const ports = ["--grpc-port", String(await freePort()), ...(token === undefined ? [] : ["--token", token])];
-  const child = spawn(process.execPath, [main, "serve", "-e", environment, ...ports, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
+  const report = ["--expose-gc", "--import", join(import.meta.dirname, "memory-report.ts")];
+  const child = spawn(process.execPath, [...report, main, "serve", "-e", servedEnvironment, ...ports, ...args], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
+  const streams = child as ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
   let [output, errors] = ["", ""];
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+  streams.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors += text;
   });
   const ready = new Promise<RegExpExecArray>((resolve, reject) => {
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    streams.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
       const found = /at http:\/\/127\.0\.0\.1:(\d+)[\s\S]*gRPC at grpc:\/\/127\.0\.0\.1:(\d+)/.exec(output);
       if (found !== null) resolve(found);
@@ -53,6 +59,11 @@ export async function serveProcess(
     ...{ child, port: Number(port), grpcPort: Number(grpcPort), url, grpcUrl: `http://127.0.0.1:${grpcPort}` },
     errors: () => errors,
     rssMb: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    heapMb: async () => {
+      child.send("report");
+      const [bytes] = await once(child, "message");
+      return bytes / 2 ** 20;
+    },
     files: () => readdirSync(`/proc/${child.pid}/fd`).length,
     metric: async (name) => {
       const text = await (await fetch(`${url}/metrics`, { headers })).text();

@@ -49,6 +49,15 @@ function grpcPlayer(served: ServedProcess): (index: number) => Promise<void> {
   };
 }
 
+/** The resources of the server after a thousand sessions, memory in megabytes. */
+interface Round {
+  readonly heap: number;
+  readonly rss: number;
+  readonly files: number;
+  readonly sessions: number;
+  readonly workerSessions: number;
+}
+
 async function times(count: number, parallel: number, one: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const run = async (): Promise<void> => {
@@ -62,7 +71,7 @@ test("10,000 sessions by all protocols leave no memory, file or session behind",
     ...["--workers", "2", "--idle-timeout", "2", "--max-sessions", "2000", "--heartbeat", "5"],
   ]);
   const playGrpc = grpcPlayer(served);
-  const round = async (): Promise<{ rss: number; files: number; sessions: number; workerSessions: number }> => {
+  const round = async (): Promise<Round> => {
     await Promise.all([
       times(400, 8, (index) => playSocket(served, index)),
       times(300, 4, (index) => playHttp(served, index)),
@@ -70,19 +79,19 @@ test("10,000 sessions by all protocols leave no memory, file or session behind",
     ]);
     const sessions = await untilBelow(() => served.metric("lyceum_sessions"), 0);
     const workerSessions = await untilBelow(() => served.metric("lyceum_worker_sessions"), 0);
-    return { rss: Math.round(served.rssMb()), files: served.files(), sessions, workerSessions };
+    return { heap: await served.heapMb(), rss: served.rssMb(), files: served.files(), sessions, workerSessions };
   };
   const rounds = [];
   for (let index = 0; index < 10; index++) rounds.push(await round());
   // Connections that clients keep open for later requests are no leak.
   await pause(6_000);
-  const end = { rss: Math.round(served.rssMb()), files: await untilBelow(served.files, rounds[0]!.files) };
+  const end = { heap: await served.heapMb(), files: served.files() };
   console.log(rounds, end);
   for (const { sessions, workerSessions } of rounds) expect([sessions, workerSessions]).toEqual([0, 0]);
   expect(await served.metric("lyceum_workers")).toBe(2);
   expect(await served.metric("lyceum_workers_replaced")).toBe(0);
   expect(end.files).toBeLessThanOrEqual(rounds[0]!.files + 2);
-  // The heap grows to its usual size in the first rounds.
-  expect(end.rss).toBeLessThan(rounds[2]!.rss + 60);
+  // 0.3 kB for each session. A leaked session would be several times as large.
+  expect(end.heap).toBeLessThan(rounds[1]!.heap + 8 * 0.3);
   expect(served.errors()).toBe("");
 });
