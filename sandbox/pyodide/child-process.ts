@@ -91,16 +91,6 @@ export class PythonChild {
     }
   }
 
-  /** Current resident memory, in kilobytes. 0 if it is unknown. */
-  get residentKb(): number {
-    try {
-      const status = readFileSync(`/proc/${this.#process.pid}/status`, "utf8");
-      return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
-    } catch {
-      return 0;
-    }
-  }
-
   /** Kills the process and waits until it has ended. */
   async kill(): Promise<void> {
     this.#process.kill("SIGKILL");

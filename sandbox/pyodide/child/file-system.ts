@@ -33,7 +33,6 @@ export interface EmscriptenFileSystem {
     };
   };
   readonly ErrnoError: new (code: number) => Error;
-  MAX_OPEN_FDS: number;
   streams: (Stream | null | undefined)[];
   currentPath: string;
   mkdirTree(path: string): void;

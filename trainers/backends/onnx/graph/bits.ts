@@ -13,11 +13,10 @@ export function unpackBits(words: Tensor, count: number): Tensor {
     Int32Array.from({ length: 32 }, (_, bit) => 1 << bit),
     [32],
   );
-  const picked = graph.node({
-    operator: "BitwiseAnd",
-    inputs: [expandDimension(words, 2), each],
-    outputs: [{ type: "int32", shape: [rows, width, 32] }],
-  })[0]!;
+  const picked = graph.operation("BitwiseAnd", [expandDimension(words, 2), each], {
+    type: "int32",
+    shape: [rows, width, 32],
+  });
   const bits = reshape(cast(picked, "bool"), [rows, 32 * width]);
   if (count === 32 * width) return bits;
   const names = [count, 32 * width - count];

@@ -93,25 +93,20 @@ export function stopGradient(x: Tensor): Tensor {
 /** Compares float tensors. Returns a boolean tensor. No gradient. */
 export function compare(operator: "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual", a: Tensor, b: Tensor): Tensor {
   const shape = broadcastShapes(a.shape, b.shape);
-  return a.graph.node({ operator, inputs: [a, b], outputs: [{ type: "bool", shape }] })[0]!;
+  return a.graph.operation(operator, [a, b], { type: "bool", shape });
 }
 
 /** Returns a if the condition is true and b otherwise, with broadcasting. No gradient. */
 export function select(condition: Tensor, a: Tensor, b: Tensor): Tensor {
   const shape = broadcastShapes(condition.shape, broadcastShapes(a.shape, b.shape));
-  return a.graph.node({ operator: "Where", inputs: [condition, a, b], outputs: [{ type: a.type, shape }] })[0]!;
+  return a.graph.operation("Where", [condition, a, b], { type: a.type, shape });
 }
 
 const onnxTypes: Record<DataType, number> = { float32: 1, float16: 10, int32: 6, int64: 7, bool: 9 };
 
 /** Converts the values to another type. No gradient. */
 export function cast(x: Tensor, type: DataType): Tensor {
-  return x.graph.node({
-    operator: "Cast",
-    inputs: [x],
-    outputs: [{ type, shape: x.shape }],
-    attributes: { to: onnxTypes[type] },
-  })[0]!;
+  return x.graph.operation("Cast", [x], { type, shape: x.shape, attributes: { to: onnxTypes[type] } });
 }
 
 /** Sums a gradient over the axes along which `source` was broadcast. */
@@ -135,10 +130,10 @@ export function unary(
   parameters: readonly Tensor[] = [],
   gradient?: GradientRule,
 ): Tensor {
-  return x.graph.node({ operator, inputs: [x, ...parameters], outputs: [{ shape: x.shape }], gradient })[0]!;
+  return x.graph.operation(operator, [x, ...parameters], { shape: x.shape, gradient });
 }
 
 function binary(operator: string, a: Tensor, b: Tensor, gradient: GradientRule): Tensor {
   const shape = broadcastShapes(a.shape, b.shape);
-  return a.graph.node({ operator, inputs: [a, b], outputs: [{ type: a.type, shape }], gradient })[0]!;
+  return a.graph.operation(operator, [a, b], { type: a.type, shape, gradient });
 }

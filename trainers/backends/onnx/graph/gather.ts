@@ -6,13 +6,12 @@ import type { Tensor } from "./tensor.ts";
  */
 export function gatherRows(matrix: Tensor, indices: Tensor): Tensor {
   const width = matrix.shape.slice(1);
-  return matrix.graph.node({
-    operator: "Gather",
-    inputs: [matrix, indices],
-    outputs: [{ type: matrix.type, shape: [...indices.shape, ...width] }],
+  return matrix.graph.operation("Gather", [matrix, indices], {
+    type: matrix.type,
+    shape: [...indices.shape, ...width],
     attributes: { axis: 0 },
     gradient: ([dy]) => [() => scatterAddRows(matrix, indices, dy!)],
-  })[0]!;
+  });
 }
 
 /**
@@ -25,15 +24,9 @@ export function scatterAddRows(like: Tensor, indices: Tensor, updates: Tensor): 
   const zeros = filledLike(like, 0);
   const added = reshape(updates, ["added", ...like.shape.slice(1)]);
   const rows = expandDimension(reshape(indices, ["added"]), 1);
-  const places = graph.node({
-    operator: "Expand",
-    inputs: [rows, shapeOf(added)],
-    outputs: [{ type: indices.type, shape: added.shape }],
-  })[0]!;
-  return graph.node({
-    operator: "ScatterElements",
-    inputs: [zeros, places, added],
-    outputs: [{ shape: like.shape }],
+  const places = graph.operation("Expand", [rows, shapeOf(added)], { type: indices.type, shape: added.shape });
+  return graph.operation("ScatterElements", [zeros, places, added], {
+    shape: like.shape,
     attributes: { axis: 0, reduction: "add" },
-  })[0]!;
+  });
 }

@@ -6,13 +6,11 @@ import type { Tensor } from "./tensor.ts";
  * `approximate`: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), equation 2 of the paper.
  */
 export function gelu(x: Tensor, { approximate }: { readonly approximate: boolean }): Tensor {
-  return x.graph.node({
-    operator: "Gelu",
-    inputs: [x],
-    outputs: [{ shape: x.shape }],
+  return x.graph.operation("Gelu", [x], {
+    shape: x.shape,
     attributes: { approximate: approximate ? "tanh" : "none" },
     gradient: ([dy]) => [() => multiply(dy!, approximate ? tanhSlope(x) : normalSlope(x))],
-  })[0]!;
+  });
 }
 
 /** The derivative P(X <= x) + x p(x), with the density p(x) = e^(-x^2 / 2) / sqrt(2 pi). */

@@ -127,6 +127,19 @@ export class Graph {
     return outputs;
   }
 
+  /** Adds an operator with one output, and returns it. Its type is float32 by default. */
+  operation(
+    operator: string,
+    inputs: readonly Tensor[],
+    options: Omit<Parameters<Graph["node"]>[0], "operator" | "inputs" | "outputs"> & {
+      readonly type?: DataType;
+      readonly shape: readonly Dimension[];
+    },
+  ): Tensor {
+    const { type, shape, ...node } = options;
+    return this.node({ ...node, operator, inputs, outputs: [{ type, shape }] })[0]!;
+  }
+
   /**
    * Appends what `build` appends, and differentiates it as one operator with its own gradient rule. Use it if the whole
    * has a better gradient formula than its parts.

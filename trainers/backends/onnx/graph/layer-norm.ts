@@ -10,10 +10,8 @@ export function layerNorm(
   { weight, bias, epsilon }: { readonly weight: Tensor; readonly bias: Tensor; readonly epsilon: number },
 ): Tensor {
   const width = x.shape.at(-1) as number;
-  return x.graph.node({
-    operator: "LayerNormalization",
-    inputs: [x, weight, bias],
-    outputs: [{ shape: x.shape }],
+  return x.graph.operation("LayerNormalization", [x, weight, bias], {
+    shape: x.shape,
     attributes: { axis: -1, epsilon: float(epsilon) },
     gradient: ([dy]) => {
       // The statistics are recomputed, because the kernels of different devices return different statistics.
@@ -30,5 +28,5 @@ export function layerNorm(
       const leading = x.shape.slice(0, -1).map((_, axis) => axis);
       return [byX, () => reduceSum(multiply(dy!, normed), leading), () => reduceSum(dy!, leading)];
     },
-  })[0]!;
+  });
 }

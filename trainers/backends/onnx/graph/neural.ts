@@ -7,11 +7,9 @@ import { knownDimension, type Tensor } from "./tensor.ts";
 
 /** x sigmoid(x) (Elfwing et al. 2017, https://arxiv.org/abs/1702.03118). */
 export function silu(x: Tensor): Tensor {
-  const y: Tensor = x.graph.node({
-    operator: "QuickGelu",
+  const y: Tensor = x.graph.operation("QuickGelu", [x], {
+    shape: x.shape,
     domain: "com.microsoft",
-    inputs: [x],
-    outputs: [{ shape: x.shape }],
     attributes: { alpha: float(1) },
     gradient: ([dy]) => [
       () => {
@@ -19,7 +17,7 @@ export function silu(x: Tensor): Tensor {
         return multiply(dy!, add(s, multiply(y, subtract(x.graph.scalar(1), s))));
       },
     ],
-  })[0]!;
+  });
   return y;
 }
 
@@ -52,10 +50,8 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
 
 /** Softmax over the last axis. */
 export function softmax(x: Tensor): Tensor {
-  const y: Tensor = x.graph.node({
-    operator: "Softmax",
-    inputs: [x],
-    outputs: [{ shape: x.shape }],
+  const y: Tensor = x.graph.operation("Softmax", [x], {
+    shape: x.shape,
     attributes: { axis: -1 },
     gradient: ([dy]) => [
       () => {
@@ -63,7 +59,7 @@ export function softmax(x: Tensor): Tensor {
         return subtract(weighted, multiply(y, reduceSum(weighted, [-1], { keepAxes: true })));
       },
     ],
-  })[0]!;
+  });
   return y;
 }
 
@@ -121,22 +117,18 @@ export function rotate(x: Tensor, heads: number, tables: RotaryTables): Tensor {
 }
 
 function rotateBatch(x: Tensor, heads: number, tables: RotaryTables): Tensor {
-  return x.graph.node({
-    operator: "RotaryEmbedding",
+  return x.graph.operation("RotaryEmbedding", [x, tables.positions, tables.cos, tables.sin], {
+    shape: x.shape,
     domain: "com.microsoft",
-    inputs: [x, tables.positions, tables.cos, tables.sin],
-    outputs: [{ shape: x.shape }],
     attributes: { num_heads: heads },
     gradient: ([dy]) => [() => rotateBatch(dy!, heads, { ...tables, sin: negate(tables.sin) })],
-  })[0]!;
+  });
 }
 
 /** {@link rotate} for (tokens, heads, 1, headSize), each token on its own. `positions` is (tokens, 1). No gradient. */
 export function rotateHeads(x: Tensor, tables: RotaryTables): Tensor {
-  return x.graph.node({
-    operator: "RotaryEmbedding",
+  return x.graph.operation("RotaryEmbedding", [x, tables.positions, tables.cos, tables.sin], {
+    shape: x.shape,
     domain: "com.microsoft",
-    inputs: [x, tables.positions, tables.cos, tables.sin],
-    outputs: [{ shape: x.shape }],
-  })[0]!;
+  });
 }

@@ -5,12 +5,10 @@ import { dimension, type Tensor } from "./tensor.ts";
 /** Picks one element per row of a matrix by column index: (rows, columns) and int32 (rows) to (rows). No gradient. */
 export function pickColumns(matrix: Tensor, columns: Tensor): Tensor {
   const rows = dimension(matrix, 0);
-  const picked = matrix.graph.node({
-    operator: "GatherElements",
-    inputs: [matrix, expandDimension(columns, 1)],
-    outputs: [{ shape: [rows, 1] }],
+  const picked = matrix.graph.operation("GatherElements", [matrix, expandDimension(columns, 1)], {
+    shape: [rows, 1],
     attributes: { axis: 1 },
-  })[0]!;
+  });
   return squeeze(picked, 1);
 }
 

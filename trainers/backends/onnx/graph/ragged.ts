@@ -62,6 +62,6 @@ export function unpackHeads(x: Tensor, placeOf: Tensor): Tensor {
 
 /** Returns the number of elements of a tensor, int32. */
 function sizeOf(x: Tensor): Tensor {
-  const size = x.graph.node({ operator: "Size", inputs: [x], outputs: [{ type: "int64", shape: [] }] })[0]!;
+  const size = x.graph.operation("Size", [x], { type: "int64", shape: [] });
   return cast(size, "int32");
 }

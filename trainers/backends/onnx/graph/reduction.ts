@@ -39,11 +39,9 @@ function reduce(
   const places = [...reduced].sort((a, b) => a - b);
   const spread = (dy: Tensor): Tensor => (keepAxes ? dy : places.reduce(expandDimension, dy));
   const sumRule: GradientRule = ([dy]) => [() => multiply(spread(dy!), filledLike(x, 1))];
-  return x.graph.node({
-    operator,
-    inputs: axes === undefined ? [x] : [x, x.graph.integers(places)],
-    outputs: [{ shape }],
+  return x.graph.operation(operator, axes === undefined ? [x] : [x, x.graph.integers(places)], {
+    shape,
     attributes: { keepdims: keepAxes ? 1 : 0 },
-    ...(operator === "ReduceSum" ? { gradient: sumRule } : {}),
-  })[0]!;
+    gradient: operator === "ReduceSum" ? sumRule : undefined,
+  });
 }

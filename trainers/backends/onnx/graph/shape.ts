@@ -14,56 +14,52 @@ export function reshape(x: Tensor, shape: readonly Dimension[]): Tensor {
     inferred = true;
     return -1;
   });
-  return x.graph.node({
-    operator: "Reshape",
-    inputs: [x, x.graph.integers(pattern)],
-    outputs: [{ type: x.type, shape }],
+  return x.graph.operation("Reshape", [x, x.graph.integers(pattern)], {
+    type: x.type,
+    shape,
     gradient: ([dy]) => [() => reshape(dy!, x.shape)],
-  })[0]!;
+  });
 }
 
 /** Reshapes a tensor to a shape that is read at run time (int64, -1 for one inferred dimension). No gradient. */
 export function reshapeBy(x: Tensor, sizes: Tensor, shape: readonly Dimension[]): Tensor {
-  return x.graph.node({ operator: "Reshape", inputs: [x, sizes], outputs: [{ type: x.type, shape }] })[0]!;
+  return x.graph.operation("Reshape", [x, sizes], { type: x.type, shape });
 }
 
 /** Flattens all axes but the last to one axis with the size `rows`. No gradient. */
 export function flatten(x: Tensor, rows: Dimension): Tensor {
-  return x.graph.node({
-    operator: "Flatten",
-    inputs: [x],
-    outputs: [{ type: x.type, shape: [rows, dimension(x, -1)] }],
+  return x.graph.operation("Flatten", [x], {
+    type: x.type,
+    shape: [rows, dimension(x, -1)],
     attributes: { axis: x.shape.length - 1 },
-  })[0]!;
+  });
 }
 
 /** Reorders the axes. */
 export function transpose(x: Tensor, order: readonly number[]): Tensor {
   const inverse = order.map((_, axis) => order.indexOf(axis));
-  return x.graph.node({
-    operator: "Transpose",
-    inputs: [x],
-    outputs: [{ type: x.type, shape: order.map((axis) => dimension(x, axis)) }],
+  return x.graph.operation("Transpose", [x], {
+    type: x.type,
+    shape: order.map((axis) => dimension(x, axis)),
     attributes: { perm: order },
     gradient: ([dy]) => [() => transpose(dy!, inverse)],
-  })[0]!;
+  });
 }
 
 /** Concatenates tensors along an axis. `size` is the resulting dimension. */
 export function concatenate(parts: readonly Tensor[], axis: number, size: Dimension): Tensor {
   const first = parts[0]!;
   const shape = first.shape.with(axis, size);
-  return first.graph.node({
-    operator: "Concat",
-    inputs: parts,
-    outputs: [{ type: first.type, shape }],
+  return first.graph.operation("Concat", parts, {
+    type: first.type,
+    shape,
     attributes: { axis },
     gradient: ([dy]) => {
       const sizes = parts.map((part) => knownDimension(part, axis));
       const pieces = split(dy!, axis, sizes);
       return pieces.map((piece) => () => piece);
     },
-  })[0]!;
+  });
 }
 
 /** Splits x along an axis into parts of known sizes. */
@@ -119,39 +115,33 @@ export function splitBy(
 /** Inserts an axis of size 1. */
 export function expandDimension(x: Tensor, axis: number): Tensor {
   const shape = x.shape.toSpliced(axis, 0, 1);
-  return x.graph.node({
-    operator: "Unsqueeze",
-    inputs: [x, x.graph.integers([axis])],
-    outputs: [{ type: x.type, shape }],
+  return x.graph.operation("Unsqueeze", [x, x.graph.integers([axis])], {
+    type: x.type,
+    shape,
     gradient: ([dy]) => [() => squeeze(dy!, axis)],
-  })[0]!;
+  });
 }
 
 /** Removes an axis of size 1. */
 export function squeeze(x: Tensor, axis: number): Tensor {
-  return x.graph.node({
-    operator: "Squeeze",
-    inputs: [x, x.graph.integers([axis])],
-    outputs: [{ type: x.type, shape: x.shape.toSpliced(axis, 1) }],
+  return x.graph.operation("Squeeze", [x, x.graph.integers([axis])], {
+    type: x.type,
+    shape: x.shape.toSpliced(axis, 1),
     gradient: ([dy]) => [() => expandDimension(dy!, axis)],
-  })[0]!;
+  });
 }
 
 function zerosLike(x: Tensor): Tensor {
-  return x.graph.node({
-    operator: "Mul",
-    inputs: [x, x.graph.scalar(0)],
-    outputs: [{ type: x.type, shape: x.shape }],
-  })[0]!;
+  return x.graph.operation("Mul", [x, x.graph.scalar(0)], { type: x.type, shape: x.shape });
 }
 
 /** Returns the shape of a tensor as a tensor of integers. */
 export function shapeOf(x: Tensor): Tensor {
-  return x.graph.node({ operator: "Shape", inputs: [x], outputs: [{ type: "int64", shape: [x.shape.length] }] })[0]!;
+  return x.graph.operation("Shape", [x], { type: "int64", shape: [x.shape.length] });
 }
 
 /** Returns a tensor of the same shape in which every number is `value`. */
 export function filledLike(x: Tensor, value: number): Tensor {
   const inputs = [x.graph.scalar(value), shapeOf(x)];
-  return x.graph.node({ operator: "Expand", inputs, outputs: [{ shape: x.shape }] })[0]!;
+  return x.graph.operation("Expand", inputs, { shape: x.shape });
 }
