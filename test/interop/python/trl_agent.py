@@ -112,7 +112,6 @@ def handle(request: dict) -> dict:
         "sampled": sampled,
         "trained": trained,
         "rows": rows,
-        "rewards": [entry["reward"] for entry in steps],
         "deviations": [entry["reward_std"] for entry in steps],
         "changed": sum(not torch.equal(before[name], value.cpu()) for name, value in model.state_dict().items()),
         "pid": os.getpid(),
