@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { constants, copyFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { ToolSpec } from "../contract/message.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
@@ -49,6 +49,8 @@ export async function exportPythonCommand(
     await makeFolder(dirname(join(folder, path)));
     await writeFile(join(folder, path), text, { flag: "wx" });
   }
+  // The image copies it.
+  if (isFile) await copyFile(id, join(folder, basename(id)), constants.COPYFILE_EXCL);
   options.output.write(visibleText(`${folder}: ${Object.keys(files).join(", ")}\n`));
 }
 

@@ -17,7 +17,7 @@ test("OpenEnv's tools read an exported Space, and its client plays on the server
   expect(await runInProcess(words, { folder })).toMatchObject({ code: 0, stderr: "" });
   const dockerfile = await readFile(join(folder, "space/Dockerfile"), "utf8");
   const [program, ...command] = JSON.parse(/^CMD (.*)$/m.exec(dockerfile)![1]!) as string[];
-  expect([program, ...command.slice(-2)]).toEqual(["lyceum", "--port", "8000"]);
+  expect([program, ...command.slice(-2)]).toEqual(["node_modules/.bin/lyceum", "--port", "8000"]);
 
   const token = "interop-token";
   const ready = Promise.withResolvers<string>();

@@ -49,12 +49,15 @@ packages = ["${facts.module}"]
 ${modules}`;
 }
 
-/** Returns the Dockerfile of the server. */
+/**
+ * Returns the Dockerfile of the server. It installs the packages in the folder of the environment, because modules import
+ * no global packages.
+ */
 export function dockerfile({ serve, npm, file }: ProjectFacts): string {
-  const command = ["lyceum", "serve", ...serve, "--host", "0.0.0.0", "--port", "8000"];
+  const command = ["node_modules/.bin/lyceum", "serve", ...serve, "--host", "0.0.0.0", "--port", "8000"];
   return `FROM node:24-slim
 WORKDIR /app
-RUN npm install --global ${npm.map((name) => JSON.stringify(name)).join(" ")}
+RUN npm install ${npm.map((name) => JSON.stringify(name)).join(" ")}
 ${file === undefined ? "" : `COPY ${JSON.stringify([file, "./"])}\n`}USER node
 EXPOSE 8000
 # The server needs a token: docker run --env LYCEUM_SERVER_TOKEN=... --publish 8000:8000 IMAGE
