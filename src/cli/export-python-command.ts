@@ -51,7 +51,9 @@ export async function exportPythonCommand(
   }
   // The image copies it.
   if (isFile) await copyFile(id, join(folder, basename(id)), constants.COPYFILE_EXCL);
-  options.output.write(visibleText(`${folder}: ${Object.keys(files).join(", ")}\n`));
+  options.output.write(
+    visibleText(`${folder}: ${[...Object.keys(files), ...(isFile ? [basename(id)] : [])].join(", ")}\n`),
+  );
 }
 
 /** The number of tasks whose first observations are searched for tools. */

@@ -15,7 +15,9 @@ test("lyceum export-python writes what the image of a file needs", async () => {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "mine.mts"), mine);
   const words = ["export-python", "./mine.mts", "--space", "--output", "space"];
-  expect(await runInProcess(words, { folder })).toMatchObject({ code: 0, stderr: "" });
+  expect(await runInProcess(words, { folder })).toMatchObject({
+    ...{ code: 0, stderr: "", stdout: expect.stringMatching(/^space: pyproject\.toml, .*, mine\.mts\n$/) },
+  });
   expect(await readFile(join(folder, "space/mine.mts"), "utf8")).toBe(mine);
   expect(await readFile(join(folder, "space/README.md"), "utf8")).toMatch(/^---\ntitle: mine\n/);
   const lines = (await readFile(join(folder, "space/Dockerfile"), "utf8")).split("\n");
