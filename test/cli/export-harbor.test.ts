@@ -4,7 +4,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -70,7 +70,7 @@ describe("lyceum export-harbor", () => {
     expect(await tasksOf(output)).toEqual(await tasksOf(path));
     expect((await tasksOf(output)).map(({ task }) => task.name)).toEqual(["first", "more/second"]);
     expect(statSync(join(output, "first/tests/test.sh")).mode & 0o777).toBe(0o755);
-    expect(readFileSync(join(output, "first/environment/link"), "utf8")).toBe("Start here.\n");
+    expect(readlinkSync(join(output, "first/environment/link"))).toBe("start.txt");
     // One task folder has a folder too.
     const single = newFolder();
     await run("harbor", "-s", `path=${join(path, "first")}`, "-o", single);

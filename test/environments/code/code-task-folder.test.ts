@@ -181,7 +181,7 @@ const cases: readonly (readonly [name: string, index: number, leave: string])[] 
   ...Object.entries(judged).map(([name, text]) => [name, 1, write(text)] as const),
   ["nothing", 0, "true"],
   ["nothing for a judge", 1, "true"],
-  ["a link", 0, "ln -s /etc/hostname /app/answer.py"],
+  ["a link", 0, "echo x = 1 > /app/other.py; ln -s other.py /app/answer.py"],
   ["a pipe", 0, "mkfifo /app/answer.py"],
 ];
 
