@@ -24,6 +24,7 @@ const notQuick = [
   "ors-clients",
   "real-checkpoint",
   "remote-environments",
+  "serve-model",
   "served-model",
   "skyrl",
   "team-round-trip",

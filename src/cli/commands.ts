@@ -15,6 +15,7 @@ import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-p
 import type { ExportHarborArguments } from "./export-harbor-program.ts";
 import type { ExportPythonArguments } from "./export-python-program.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
+import type { ServeModelArguments } from "./serve-model-program.ts";
 import type { ServeArguments } from "./serve-program.ts";
 import type { ViewArguments } from "./view-program.ts";
 
@@ -32,6 +33,7 @@ export interface Commands {
   view(args: ViewArguments): Promise<void>;
   capture(args: CaptureArguments): Promise<void>;
   serve(args: ServeArguments): Promise<void>;
+  serveModel(args: ServeModelArguments): Promise<void>;
   migrate(args: MigrateArguments): Promise<void>;
   export(args: ExportArguments): Promise<void>;
   exportPython(args: ExportPythonArguments): Promise<void>;

@@ -16,6 +16,7 @@ import { addCollectAliases, addEnvironmentAlias, addTrainAliases } from "./old-f
 import { append, finite, positive, wholeNumber } from "./option-values.ts";
 import { addOverrideOptions } from "./override-options.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
+import { addServeModelCommand } from "./serve-model-program.ts";
 import { addServeCommand } from "./serve-program.ts";
 import { addViewCommand } from "./view-program.ts";
 
@@ -228,6 +229,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
   addViewCommand(program, commands);
   addMigrateCommand(program, commands);
   addServeCommand(program, commands);
+  addServeModelCommand(program, commands);
 
   program
     .command("export")

@@ -27,5 +27,10 @@ export function addModelOptions(
       append,
       [],
     )
-    .addOption(new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto"));
+    .addOption(deviceOption());
+}
+
+/** The option for the device of the embedded engine. */
+export function deviceOption(): Option {
+  return new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto");
 }

@@ -92,6 +92,8 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     view,
     capture: (args) => run(async (context) => (await import("./capture-command.ts")).captureCommand(args, context)),
     serve: (args) => run(async (context) => (await import("./serve-command.ts")).serveCommand(args, context)),
+    serveModel: (args) =>
+      run(async (context) => (await import("./serve-model-command.ts")).serveModelCommand(args, context)),
     migrate,
     info,
   };

@@ -17,6 +17,7 @@ import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import type { ExportHarborArguments } from "../../src/cli/export-harbor-program.ts";
 import type { ExportPythonArguments } from "../../src/cli/export-python-program.ts";
 import type { MigrateArguments } from "../../src/cli/migrate-program.ts";
+import type { ServeModelArguments } from "../../src/cli/serve-model-program.ts";
 import type { ServeArguments } from "../../src/cli/serve-program.ts";
 import type { ViewArguments } from "../../src/cli/view-program.ts";
 
@@ -37,6 +38,7 @@ async function parse(...argv: string[]) {
     | { exportPython: ExportPythonArguments }
     | { exportHarbor: ExportHarborArguments }
     | { serve: ServeArguments }
+    | { serveModel: ServeModelArguments }
     | { migrate: MigrateArguments }
     | { export: ExportArguments }
     | { info: InfoArguments }
@@ -58,6 +60,7 @@ async function parse(...argv: string[]) {
       exportPython: async (exportPython) => void calls.push({ exportPython }),
       exportHarbor: async (exportHarbor) => void calls.push({ exportHarbor }),
       serve: async (serve) => void calls.push({ serve }),
+      serveModel: async (serveModel) => void calls.push({ serveModel }),
       migrate: async (migrate) => void calls.push({ migrate }),
       export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
@@ -307,6 +310,23 @@ describe("lyceum serve", () => {
           ...{ maxSessions: 5, workers: 3, callTimeout: 8, idleTimeout: 6, drainTimeout: 7, grpcPort: 8001 },
           ...{ heartbeat: 9, maxMessage: 2 },
           ...{ model: ["a=m", "b=n"], base: "o", modelOption: ["revision=r"], device: "cpu" },
+        },
+      },
+    ]);
+  });
+});
+
+describe("lyceum serve-model", () => {
+  it("takes a model, and has defaults", async () => {
+    const defaults = { name: [], device: "auto", host: "127.0.0.1", maxModels: 16, sessionTimeout: 600 };
+    expect((await parse("serve-model", "m")).calls).toEqual([{ serveModel: { ...defaults, model: "m" } }]);
+    const all =
+      "serve-model m --name a --name b --chat-template none --device cpu --port 80 --host h --token t --tls-cert c --tls-key k --checkpoints f --max-models 2 --session-timeout 3";
+    expect((await parse(...all.split(" "))).calls).toEqual([
+      {
+        serveModel: {
+          ...{ model: "m", name: ["a", "b"], chatTemplate: "none", device: "cpu", port: 80, host: "h", token: "t" },
+          ...{ tlsCert: "c", tlsKey: "k", checkpoints: "f", maxModels: 2, sessionTimeout: 3 },
         },
       },
     ]);

@@ -31,6 +31,7 @@ async function thrownBy(words: string): Promise<unknown> {
         exportPython: nothing,
         exportHarbor: nothing,
         serve: nothing,
+        serveModel: nothing,
         migrate: nothing,
         export: nothing,
         info: nothing,

@@ -62,6 +62,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     exportPython: done,
     exportHarbor: done,
     serve: done,
+    serveModel: done,
     migrate: done,
     info: done,
   };

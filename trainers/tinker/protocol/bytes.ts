@@ -41,5 +41,5 @@ export function longBytes(values: Iterable<number>): Uint8Array<ArrayBuffer> {
 
 function alignedBytes(bytes: Uint8Array, size: number): ArrayBuffer {
   if (bytes.length % size !== 0) throw invalidBody(`A tensor has ${bytes.length} bytes, not a multiple of ${size}.`);
-  return bytes.slice().buffer as ArrayBuffer;
+  return new Uint8Array(bytes).buffer;
 }

@@ -35,10 +35,13 @@ export interface PassRequest {
   readonly forwardOnly: boolean;
 }
 
+/** The content type of the protobuf encoding. */
+export const protobufType = "application/x-protobuf";
+
 const chunkSchema = z.object({ type: z.string().default("encoded_text"), tokens: z.array(z.int()).optional() });
 
 /** Checks the JSON form of a prompt or of the input of a datum. */
-const modelInputSchema: z.ZodType<{ chunks: { type: string; tokens?: number[] | undefined }[] }> = z.object({
+export const modelInputSchema: z.ZodType<{ chunks: { type: string; tokens?: number[] | undefined }[] }> = z.object({
   chunks: z.array(chunkSchema),
 });
 
@@ -56,7 +59,7 @@ const requestSchema = z.object({
 });
 
 /** Returns the token ids of a prompt. Throws `server.invalid-request` for images and audio. */
-function promptTokens(prompt: z.output<typeof modelInputSchema>): Int32Array {
+export function promptTokens(prompt: z.output<typeof modelInputSchema>): Int32Array {
   return Int32Array.from(
     prompt.chunks.flatMap(({ type, tokens }) => {
       if (type !== "encoded_text" || tokens === undefined) throw unsupportedChunk(type);

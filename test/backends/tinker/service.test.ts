@@ -1,0 +1,311 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { zstdCompressSync } from "node:zlib";
+import type { Hono } from "hono";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import {
+  type PassRequest,
+  passRequestToBytes,
+  passRequestToJson,
+  protobufType,
+} from "../../../trainers/tinker/protocol/pass-request.ts";
+import {
+  type PassResult,
+  passResultFromBytes,
+  passResultFromJson,
+} from "../../../trainers/tinker/protocol/pass-result.ts";
+import { sampleResultFromBytes, sampleResultFromJson } from "../../../trainers/tinker/protocol/sample-result.ts";
+import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
+import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
+import { TinkerService, type TinkerServiceOptions } from "../../../trainers/tinker/service/tinker-service.ts";
+import { type TinyModel, tinyModel } from "./tiny-model.ts";
+
+let folder: string;
+let backend: TrainingBackend;
+let source: TinyModel;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-service-"));
+  backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  source = await tinyModel(backend, folder);
+});
+afterAll(async () => {
+  await backend.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are what the server sends.
+type Answer = { readonly status: number; readonly body: any };
+
+/** A client of the raw routes, with one session and one model. */
+interface Client {
+  readonly service: TinkerService;
+  readonly session: string;
+  readonly model: string;
+  post(route: string, body: unknown): Promise<Answer>;
+  postBytes(bytes: Uint8Array, encoding?: string): Promise<Answer>;
+  /** The result of a promise in protobuf if `accept` is set, else the JSON. */
+  result(
+    promise: Answer,
+    accept?: string,
+  ): Promise<{ readonly status: number; readonly bytes: Uint8Array; readonly type: string }>;
+  json(promise: Answer): Promise<Answer["body"]>;
+}
+
+async function connect(options: Partial<TinkerServiceOptions> & { rank?: number; app?: object } = {}): Promise<Client> {
+  const { rank = 2, app: appOptions, ...rest } = options;
+  const service = new TinkerService({
+    backend,
+    source,
+    names: ["tiny"],
+    folder: join(folder, "saved"),
+    gapMs: 50,
+    ...rest,
+  });
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const app: Hono = tinkerApp({ service, pollMs: 30_000, ...appOptions });
+  const send = async (route: string, init: RequestInit): Promise<Answer> => {
+    const response = await app.request(`/api/v1/${route}`, { method: "POST", ...init });
+    return { status: response.status, body: await response.json() };
+  };
+  const post = (route: string, body: unknown): Promise<Answer> => send(route, { body: JSON.stringify(body) });
+  const result: Client["result"] = async ({ body }, accept) => {
+    const headers = accept === undefined ? {} : { accept };
+    const init = { method: "POST", headers, body: JSON.stringify({ request_id: body.request_id }) };
+    const response = await app.request("/api/v1/retrieve_future", init);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    return { status: response.status, bytes, type: response.headers.get("content-type") ?? "" };
+  };
+  const json: Client["json"] = async (promise) => JSON.parse(Buffer.from((await result(promise)).bytes).toString());
+  const session = (await post("create_session", {})).body.session_id;
+  const lora_config = { rank, seed: 3 };
+  const created = await post("create_model", { session_id: session, model_seq_id: 0, base_model: "tiny", lora_config });
+  const model = created.body.model_id;
+  await service.futures.settled();
+  const postBytes: Client["postBytes"] = (bytes, encoding) =>
+    send("forward_backward", {
+      body: bytes as Uint8Array<ArrayBuffer>,
+      headers: { "content-type": protobufType, ...(encoding === undefined ? {} : { "content-encoding": encoding }) },
+    });
+  return { service, session, model, post, postBytes, result, json };
+}
+
+const tokens = Int32Array.of(1, 5, 9, 2, 7);
+const targets = Int32Array.of(5, 9, 2, 7, 3);
+
+function crossEntropy(modelId: string, seqId?: number): PassRequest {
+  const lossInputs = { target_tokens: vector(targets), weights: vector(Float32Array.of(0, 1, 0.5, -0.25, 1)) };
+  return {
+    modelId,
+    seqId,
+    lossName: "cross_entropy",
+    lossConfig: {},
+    data: [{ tokens, lossInputs }],
+    forwardOnly: false,
+  };
+}
+
+const step = (model_id: string, seq_id?: number) => ({ model_id, seq_id, adam_params: { learning_rate: 0.01 } });
+
+const ratioInputs = {
+  target_tokens: vector(targets),
+  logprobs: vector(Float32Array.of(0, -6, -5, -5.5, -8)),
+  advantages: vector(Float32Array.of(0, 1, -1, 2, -0.5)),
+};
+
+/** The engine's own term for each loss. */
+const cases = [
+  ["cross_entropy", {}, { type: "policyGradient" }],
+  ["importance_sampling", {}, { type: "importanceSampling" }],
+  ["ppo", {}, { type: "ppo", clipLow: 1 - 0.8, clipHigh: 1.2 - 1 }],
+  ["ppo", { clip_low_threshold: 0.5 }, { type: "ppo", clipLow: 0.5, clipHigh: 1.2 - 1 }],
+  ["cispo", {}, { type: "cispo", clipLow: 1, clipHigh: 3 }],
+] as const;
+
+test.each(
+  cases,
+)("%s %j has the loss, the gradient and the log-probabilities of the engine", async (lossName, lossConfig, term) => {
+  const client = await connect();
+  const inputs: PassRequest["data"][number]["lossInputs"] =
+    lossName === "cross_entropy" ? crossEntropy("").data[0]!.lossInputs : ratioInputs;
+  const request = { ...crossEntropy(client.model, 1), lossName, lossConfig, data: [{ tokens, lossInputs: inputs }] };
+  const promise = await client.postBytes(passRequestToBytes(request));
+  const served = passResultFromBytes((await client.result(promise, protobufType)).bytes);
+  const { metrics } = await client.json(await client.post("optim_step", step(client.model, 2)));
+
+  await using model = await openModel();
+  const own = await model.forwardBackward(
+    [
+      {
+        ...{ tokens, targets, lossMask: new Float32Array(5).fill(1) },
+        advantages: Float32Array.from((inputs.weights ?? inputs.advantages)!.data),
+        behaviourLogprobs: Float32Array.from(ratioInputs.logprobs.data),
+      },
+    ],
+    [term],
+  );
+  expect(served.metrics["loss:sum"]).toBe(own.loss);
+  expect([...served.outputs[0]!.logprobs!.data]).toEqual([...own.logprobs[0]!]);
+  const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-12, weightDecay: 0 };
+  const { gradientNorm } = await model.optimStep(adam, { stepId: 1 });
+  expect(gradientNorm).toBeGreaterThan(0);
+  expect(metrics["grad_norm:mean"]).toBe(gradientNorm);
+  // The weights after the step are equal too.
+  const forward = { ...crossEntropy(client.model, 3), forwardOnly: true };
+  const after = passResultFromJson(await client.json(await client.post("forward", passRequestToJson(forward))));
+  const [ownAfter] = await model.forward([{ tokens, targets, lossMask: new Float32Array(5).fill(1) }], {
+    outputs: ["logprobs"],
+  });
+  expect([...after.outputs[0]!.logprobs!.data]).toEqual([...ownAfter!.logprobs!]);
+});
+
+async function openModel() {
+  const model = await backend.openModel({ source, trainable: { type: "lora", lora: { rank: 2, seed: 3 } } });
+  return Object.assign(model, { [Symbol.asyncDispose]: () => model.close() });
+}
+
+test("both encodings, and compressed protobuf, give equal results", async () => {
+  const client = await connect();
+  const results: PassResult[] = [];
+  const bytes = passRequestToBytes({ ...crossEntropy(client.model), forwardOnly: true });
+  const promises = [
+    await client.post("forward", passRequestToJson({ ...crossEntropy(client.model), forwardOnly: true })),
+    await client.postBytes(bytes),
+    await client.postBytes(zstdCompressSync(bytes), "zstd"),
+  ];
+  for (const promise of promises) {
+    expect(promise).toMatchObject({ status: 200 });
+    results.push(passResultFromJson(await client.json(promise)));
+    results.push(passResultFromBytes((await client.result(promise, protobufType)).bytes));
+  }
+  for (const result of results) expect(result).toEqual(results[0]);
+});
+
+test("a request that is sent again returns the same promise, and runs once", async () => {
+  const client = await connect();
+  const request = passRequestToJson(crossEntropy(client.model, 1));
+  const [first, again] = [
+    await client.post("forward_backward", request),
+    await client.post("forward_backward", request),
+  ];
+  expect(again).toEqual(first);
+  const once = await client.json(await client.post("optim_step", step(client.model, 2)));
+  expect(await client.json(await client.post("optim_step", step(client.model, 2)))).toEqual(once);
+  const other = await connect();
+  await other.post("forward_backward", passRequestToJson(crossEntropy(other.model, 1)));
+  expect(await other.json(await other.post("optim_step", step(other.model, 2)))).toEqual(once);
+  const changed = await client.post("optim_step", { ...step(client.model, 2), adam_params: { learning_rate: 1 } });
+  expect(changed.status).toBe(409);
+});
+
+test("requests run in the order of their sequence ids", async () => {
+  const client = await connect({ gapMs: 60_000 });
+  const late = await client.post("optim_step", step(client.model, 2));
+  const early = await client.post("forward_backward", passRequestToJson(crossEntropy(client.model, 1)));
+  expect((await client.json(late)).metrics["grad_norm:mean"]).toBeGreaterThan(0);
+  expect((await client.result(early)).status).toBe(200);
+});
+
+test("a skipped sequence id is waited for until the limit, and refused afterwards", async () => {
+  const client = await connect({ gapMs: 20 });
+  const forward = (seq: number) => passRequestToJson({ ...crossEntropy(client.model, seq), forwardOnly: true });
+  expect((await client.result(await client.post("forward", forward(3)))).status).toBe(200);
+  expect((await client.post("forward", forward(1))).status).toBe(409);
+});
+
+test("a running request is polled, and an expired result is gone", async () => {
+  const client = await connect({ gapMs: 60_000, resultMs: 0, app: { pollMs: 5 } });
+  const waiting = await client.post("optim_step", step(client.model, 2));
+  const polled = await client.result(waiting);
+  expect(polled.status).toBe(408);
+  expect(JSON.parse(Buffer.from(polled.bytes).toString())).toMatchObject({ type: "try_again", queue_state: "active" });
+  const first = await client.post("forward_backward", passRequestToJson(crossEntropy(client.model, 1)));
+  await client.service.futures.settled();
+  expect((await client.result(first)).status).toBe(410);
+  expect((await client.post("retrieve_future", { request_id: "unknown:1" })).status).toBe(404);
+});
+
+test("samples have the engine's log-probabilities, in both encodings", async () => {
+  const client = await connect();
+  const saved = await client.json(await client.post("save_weights_for_sampler", { model_id: client.model, seq_id: 1 }));
+  const request = {
+    ...{ sampling_session_id: saved.sampling_session_id, seq_id: 1, num_samples: 3 },
+    prompt: { chunks: [{ type: "encoded_text", tokens: [1, 5] }] },
+    sampling_params: { max_tokens: 4, seed: 7, stop: [] },
+  };
+  const promise = await client.post("asample", request);
+  expect(promise.body.sample_sequence_ids).toHaveLength(3);
+  expect(await client.post("asample", request)).toEqual(promise);
+  const { sequences } = sampleResultFromJson(await client.json(promise));
+  expect(sampleResultFromBytes((await client.result(promise, protobufType)).bytes).sequences).toEqual(sequences);
+  await using model = await openModel();
+  for (const sequence of sequences) {
+    expect(sequence.tokens).toHaveLength(4);
+    const ids = [1, 5, ...sequence.tokens];
+    const datum = {
+      tokens: Int32Array.from(ids.slice(0, -1)),
+      targets: Int32Array.from(ids.slice(1)),
+      lossMask: new Float32Array(5).fill(1),
+    };
+    const [own] = await model.forward([datum], { outputs: ["logprobs"] });
+    for (const [i, logprob] of sequence.logprobs!.entries()) expect(logprob).toBeCloseTo(own!.logprobs![i + 1]!, 4);
+  }
+});
+
+test("weights are saved and loaded with the state of their optimizer", async () => {
+  const client = await connect();
+  const forward = (seq: number) => passRequestToJson({ ...crossEntropy(client.model, seq), forwardOnly: true });
+  const { path } = await client.json(
+    await client.post("save_weights", { model_id: client.model, seq_id: 1, path: "a" }),
+  );
+  const before = await client.json(await client.post("forward", forward(2)));
+  await client.post("forward_backward", passRequestToJson(crossEntropy(client.model, 3)));
+  await client.post("optim_step", step(client.model, 4));
+  expect(await client.json(await client.post("forward", forward(5)))).not.toEqual(before);
+  await client.post("load_weights", { model_id: client.model, seq_id: 6, path, optimizer: true });
+  expect(await client.json(await client.post("forward", forward(7)))).toEqual(before);
+  const again = await client.json(await client.post("save_weights", { model_id: client.model, seq_id: 8, path: "a" }));
+  expect(again).toMatchObject({ error: expect.stringContaining("exists"), category: "user" });
+});
+
+test("a session that has ended has no models", async () => {
+  const client = await connect();
+  expect((await client.post("session_heartbeat", { session_id: client.session })).status).toBe(200);
+  await client.post(`sessions/${client.session}/finish`, {});
+  expect((await client.post("session_heartbeat", { session_id: client.session })).status).toBe(404);
+  expect((await client.post("get_info", { model_id: client.model })).status).toBe(404);
+  expect((await client.post("optim_step", step(client.model))).status).toBe(404);
+});
+
+test("requests that can never succeed are refused with a status below 500", async () => {
+  const client = await connect({ maxModels: 1, app: { maxBodyBytes: 4000 } });
+  const json = passRequestToJson(crossEntropy(client.model));
+  const create = { session_id: client.session, model_seq_id: 1, base_model: "tiny" };
+  const sample = { base_model: "tiny", prompt: { chunks: [{ tokens: [1] }] }, sampling_params: { max_tokens: 1 } };
+  const refused: [string, unknown, number][] = [
+    ["nothing", {}, 404],
+    ["create_model", create, 400],
+    ["create_model", { ...create, base_model: "other" }, 400],
+    ["create_model", { ...create, session_id: "none" }, 404],
+    ["optim_step", {}, 422],
+    ["forward", passRequestToJson({ ...crossEntropy(client.model), lossName: "none" }), 400],
+    ["forward", passRequestToJson({ ...crossEntropy(client.model), lossName: "constructor" }), 400],
+    ["forward", passRequestToJson({ ...crossEntropy(client.model), lossConfig: { beta: 1 } }), 400],
+    ["forward", passRequestToJson({ ...crossEntropy(client.model), data: [{ tokens, lossInputs: {} }] }), 400],
+    ["forward", { ...json, padding: "x".repeat(5000) }, 413],
+    ["save_weights", { model_id: client.model, path: "../outside" }, 422],
+    ["load_weights", { model_id: client.model, path: "tinker://../weights/a" }, 400],
+    ["asample", { ...sample, base_model: "other" }, 400],
+    ["asample", { ...sample, sampling_session_id: "none" }, 404],
+    ["asample", { ...sample, prompt: { chunks: [{ type: "image" }] } }, 400],
+  ];
+  for (const [route, body, status] of refused) {
+    expect({ route, status: (await client.post(route, body)).status }).toEqual({ route, status });
+  }
+  const failed = await client.json(
+    await client.post("asample", { ...sample, prompt: { chunks: [{ tokens: [1_000_000] }] } }),
+  );
+  expect(failed).toMatchObject({ error: expect.stringContaining("1000000"), category: "user" });
+});

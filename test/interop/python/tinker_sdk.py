@@ -1,0 +1,70 @@
+"""Trains a model of `lyceum serve-model` by the official SDK: supervised steps, then one step of each policy loss."""
+
+import tinker
+from contract import answer
+from tinker import types
+
+TOKENS = [1, 5, 9, 2, 7, 3, 8, 4]
+PROMPT = [1, 5]
+
+
+def tensor(values, dtype):
+    return types.TensorData(data=values, dtype=dtype, shape=[len(values)])
+
+
+def example():
+    inputs = {"target_tokens": tensor(TOKENS[1:], "int64"), "weights": tensor([1.0] * 7, "float32")}
+    return types.Datum(model_input=types.ModelInput.from_ints(TOKENS[:-1]), loss_fn_inputs=inputs)
+
+
+def graded(index, sequence):
+    tokens = PROMPT + list(sequence.tokens)
+    inputs = {
+        "target_tokens": tensor(tokens[1:], "int64"),
+        "advantages": tensor([0.0] + [(-1.0) ** index] * len(sequence.tokens), "float32"),
+        "logprobs": tensor([0.0] + list(sequence.logprobs), "float32"),
+    }
+    return types.Datum(model_input=types.ModelInput.from_ints(tokens[:-1]), loss_fn_inputs=inputs)
+
+
+def negative_log_likelihood(result):
+    return -sum(result.loss_fn_outputs[0]["logprobs"].tolist())
+
+
+def policy_step(training, loss):
+    sampler = training.save_weights_and_get_sampling_client()
+    sampler = sampler.result() if hasattr(sampler, "result") else sampler
+    sampled = sampler.sample(
+        prompt=types.ModelInput.from_ints(PROMPT),
+        num_samples=4,
+        sampling_params=types.SamplingParams(max_tokens=6, temperature=1.0, seed=1),
+    ).result()
+    data = [graded(index, sequence) for index, sequence in enumerate(sampled.sequences)]
+    result = training.forward_backward(data, loss).result()
+    training.optim_step(types.AdamParams(learning_rate=1e-3)).result()
+    pairs = [
+        (before, after)
+        for datum, output in zip(data, result.loss_fn_outputs)
+        for before, after in list(zip(datum.loss_fn_inputs["logprobs"].tolist(), output["logprobs"].tolist()))[1:]
+    ]
+    return max(abs(before - after) for before, after in pairs)
+
+
+def run(request):
+    service = tinker.ServiceClient(base_url=request["url"], api_key=request["key"])
+    training = service.create_lora_training_client(base_model=request["model"], rank=4)
+    training = training.result() if hasattr(training, "result") else training
+    losses = []
+    for _ in range(10):
+        passed = training.forward_backward([example()], "cross_entropy")
+        stepped = training.optim_step(types.AdamParams(learning_rate=1e-2))
+        losses.append(negative_log_likelihood(passed.result()))
+        stepped.result()
+    trained = negative_log_likelihood(training.forward([example()], "cross_entropy").result())
+    differences = {loss: policy_step(training, loss) for loss in ["importance_sampling", "ppo", "cispo"]}
+    path = training.save_state("a").result().path
+    training.load_state_with_optimizer(path).result()
+    return {"version": tinker.__version__, "losses": losses, "trained": trained, "differences": differences}
+
+
+answer(run)

@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { RequestError } from "./request-error.ts";
+
+/** The state of a request whose result is computed later. */
+interface Future {
+  readonly result: Promise<unknown>;
+  /** The time in milliseconds at which the result was complete. Undefined before. */
+  completed?: number;
+}
+
+/** What became of a request. */
+export type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+/** A request that was accepted: its answer, and a digest of its body. */
+interface Accepted {
+  readonly requestId: string;
+  readonly digest: string;
+}
+
+/**
+ * The results of requests, by request id. A request with a key runs once: the same key returns the same request id, also
+ * after its result has expired.
+ */
+export class FutureTable {
+  readonly #resultMs: number;
+  /** Begins the ids of this server's requests, so that ids of an earlier one are unknown. */
+  readonly #server = randomUUID().slice(0, 8);
+  readonly #futures = new Map<string, Future>();
+  readonly #accepted = new Map<string, Map<string, Accepted>>();
+  #count = 0;
+
+  /** Results are kept for `resultMs` milliseconds after they are complete. */
+  constructor(options: { readonly resultMs: number }) {
+    this.#resultMs = options.resultMs;
+  }
+
+  /**
+   * Starts work and returns its request id. With a key, the work of an equal request is not started again. Throws
+   * `RequestError` 409 for an equal key with another body. `owner` groups keys, to forget them together.
+   */
+  start(
+    work: () => Promise<unknown>,
+    once?: { readonly owner: string; readonly key: string | number; readonly digest: string },
+  ): string {
+    const keys = once && this.#keysOf(once.owner);
+    const earlier = once && keys?.get(String(once.key));
+    if (earlier !== undefined) {
+      if (earlier.digest === once!.digest) return earlier.requestId;
+      throw new RequestError(409, `Request ${once!.key} of ${once!.owner} was sent before with another body.`);
+    }
+    this.#expire();
+    this.#count += 1;
+    const requestId = `${this.#server}:${this.#count}`;
+    const result = work();
+    const future: Future = { result };
+    this.#futures.set(requestId, future);
+    const complete = (): void => {
+      future.completed = Date.now();
+    };
+    result.then(complete, complete);
+    if (once !== undefined) keys!.set(String(once.key), { requestId, digest: once.digest });
+    return requestId;
+  }
+
+  /** True if a request of this owner with this key was accepted. */
+  has(owner: string, key: string | number): boolean {
+    return this.#accepted.get(owner)?.has(String(key)) === true;
+  }
+
+  /**
+   * Returns the result of a request, or its error. Rejects with a `RequestError`: 408 after `waitMs` milliseconds without
+   * a result, 410 for a result that has expired, 404 for an unknown id.
+   */
+  async result(requestId: string, waitMs: number): Promise<Outcome> {
+    this.#expire();
+    const future = this.#futures.get(requestId);
+    if (future === undefined) {
+      const [server, number] = requestId.split(":");
+      const known = server === this.#server && Number(number) >= 1 && Number(number) <= this.#count;
+      if (known) throw new RequestError(410, `The result of request ${requestId} has expired.`);
+      throw new RequestError(404, `Request ${requestId} is unknown.`);
+    }
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new RequestError(408, "The request is still running.")), waitMs);
+    try {
+      return await Promise.race([
+        future.result.then(
+          (value) => ({ value }),
+          (error: unknown) => ({ error }),
+        ),
+        late.promise,
+      ]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Forgets the keys of an owner. */
+  forget(owner: string): void {
+    this.#accepted.delete(owner);
+  }
+
+  /** Waits until no work is running. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#futures.values()].map(({ result }) => result));
+  }
+
+  #keysOf(owner: string): Map<string, Accepted> {
+    const keys = this.#accepted.get(owner) ?? new Map<string, Accepted>();
+    this.#accepted.set(owner, keys);
+    return keys;
+  }
+
+  #expire(): void {
+    const oldest = Date.now() - this.#resultMs;
+    for (const [id, { completed }] of this.#futures) {
+      if (completed !== undefined && completed <= oldest) this.#futures.delete(id);
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { modelInputSchema } from "../protocol/pass-request.ts";
+
+/** The JSON bodies that the server reads. Unknown keys are ignored, because newer clients send more. */
+
+const name = z.string().min(1);
+const sequence = z.int().nonnegative().nullish();
+
+export const createModelBody = z.object({
+  session_id: name,
+  model_seq_id: z.int(),
+  base_model: name,
+  lora_config: z.object({ rank: z.int().nonnegative(), seed: z.int().nullish() }).nullish(),
+  optimizer_config: z.object({ type: z.string() }).nullish(),
+});
+
+export const modelBody = z.object({ model_id: name, seq_id: sequence });
+
+export const optimStepBody = modelBody.extend({
+  adam_params: z.object({
+    learning_rate: z.number().default(1e-4),
+    beta1: z.number().default(0.9),
+    beta2: z.number().default(0.95),
+    eps: z.number().default(1e-12),
+    weight_decay: z.number().default(0),
+    grad_clip_norm: z.number().default(0),
+  }),
+});
+
+/** A name of a checkpoint. It becomes a part of a path. */
+const checkpointName = z
+  .string()
+  .regex(/^(?!\.)[\w.-]{1,128}$/, "A name has letters, digits, dots, hyphens and underscores.");
+
+export const saveBody = modelBody.extend({ path: checkpointName.nullish(), overwrite: z.boolean().nullish() });
+
+export const saveForSamplerBody = saveBody.extend({ sampling_session_seq_id: z.int().nullish() });
+
+export const loadBody = z.object({
+  model_id: name,
+  seq_id: sequence,
+  path: name,
+  optimizer: z.boolean().default(true),
+});
+
+export const samplingSessionBody = z.object({
+  session_id: name,
+  sampling_session_seq_id: z.int(),
+  base_model: name.nullish(),
+  model_path: name.nullish(),
+});
+
+export const sampleBody = z.object({
+  prompt: modelInputSchema,
+  num_samples: z.int().min(1).max(4096).default(1),
+  sampling_params: z.object({
+    max_tokens: z.int().min(1).nullish(),
+    seed: z.int().nullish(),
+    stop: z.union([z.string(), z.array(z.string()), z.array(z.int())]).nullish(),
+    temperature: z.number().default(1),
+    top_k: z.int().default(-1),
+    top_p: z.number().default(1),
+  }),
+  sampling_session_id: name.nullish(),
+  seq_id: sequence,
+  base_model: name.nullish(),
+  model_path: name.nullish(),
+  prompt_logprobs: z.boolean().nullish(),
+  topk_prompt_logprobs: z.int().default(0),
+  topk_sample_logprobs: z.int().default(0),
+});
+
+export const sessionBody = z.object({ session_id: name });
+
+export const retrieveBody = z.object({ request_id: name });

@@ -1,0 +1,62 @@
+import type { Sampler } from "../../../src/contract/sampler.ts";
+import type { Model } from "../../backend/training-backend.ts";
+import { OrderedQueue } from "./ordered-queue.ts";
+
+/** A model of a session, with the requests that wait for it. */
+export class ServedModel implements AsyncDisposable {
+  readonly id: string;
+  readonly sessionId: string;
+  /** 0 for a model whose every weight is trained. */
+  readonly rank: number;
+  readonly queue: OrderedQueue;
+  readonly #opened: Promise<Model>;
+  /** The samplers of saved weights, by path or sampling session. The oldest is first. */
+  readonly #samplers = new Map<string, Sampler>();
+  readonly #maxSamplers: number;
+
+  constructor(options: {
+    readonly id: string;
+    readonly sessionId: string;
+    readonly rank: number;
+    readonly opened: Promise<Model>;
+    readonly gapMs: number;
+    readonly maxSamplers: number;
+  }) {
+    this.id = options.id;
+    this.sessionId = options.sessionId;
+    this.rank = options.rank;
+    this.queue = new OrderedQueue(options);
+    this.#opened = options.opened;
+    this.#opened.catch(() => undefined);
+    this.#maxSamplers = options.maxSamplers;
+  }
+
+  /** Returns the open model. Rejects with the error of opening it. */
+  model(): Promise<Model> {
+    return this.#opened;
+  }
+
+  sampler(name: string): Sampler | undefined {
+    return this.#samplers.get(name);
+  }
+
+  /** Adds a sampler. The oldest one is closed if there are too many. */
+  async addSampler(name: string, sampler: Sampler): Promise<void> {
+    const replaced = this.#samplers.get(name);
+    this.#samplers.delete(name);
+    this.#samplers.set(name, sampler);
+    await replaced?.close();
+    for (const [oldest, old] of this.#samplers) {
+      if (this.#samplers.size <= this.#maxSamplers) break;
+      this.#samplers.delete(oldest);
+      await old.close();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const sampler of this.#samplers.values()) await sampler.close();
+    this.#samplers.clear();
+    const model = await this.#opened.catch(() => undefined);
+    await model?.close();
+  }
+}

@@ -1,0 +1,141 @@
+import { createHash } from "node:crypto";
+import { zstdDecompressSync } from "node:zlib";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { z } from "zod";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { passRequestFromBytes, passRequestFromJson, protobufType } from "../protocol/pass-request.ts";
+import { type PassResult, passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
+import { type SampleResult, sampleResultToBytes, sampleResultToJson } from "../protocol/sample-result.ts";
+import type { Outcome } from "./future-table.ts";
+import { RequestError } from "./request-error.ts";
+import * as bodies from "./requests.ts";
+import type { Sent, TinkerService } from "./tinker-service.ts";
+
+/** The options of {@link tinkerApp}. */
+export interface TinkerAppOptions {
+  readonly service: TinkerService;
+  /** The maximum size of a request in bytes, also after decompression. 64 MiB by default. */
+  readonly maxBodyBytes?: number;
+  /** The time in milliseconds for which a request for a result waits. 30 seconds by default. */
+  readonly pollMs?: number;
+}
+
+/**
+ * Returns the HTTP routes of the Tinker API, under `/api/v1`. `forward_backward` and the results of passes and samples
+ * are in JSON or protobuf, by the headers `content-type` and `accept`.
+ */
+export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_000 }: TinkerAppOptions): Hono {
+  const app = new Hono().basePath("/api/v1");
+  app.use(
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: () => {
+        throw new RequestError(413, `The request is larger than ${maxBodyBytes} bytes.`);
+      },
+    }),
+  );
+  const bytesOf = async (context: Context): Promise<Uint8Array> => {
+    const bytes = new Uint8Array(await context.req.arrayBuffer());
+    if (context.req.header("content-encoding") !== "zstd") return bytes;
+    try {
+      return zstdDecompressSync(bytes, { maxOutputLength: maxBodyBytes });
+    } catch {
+      throw new RequestError(400, "The body is not zstd, or is too large after decompression.");
+    }
+  };
+  const sent = async <T>(context: Context, schema: z.ZodType<T>): Promise<Sent<T>> => {
+    const bytes = await bytesOf(context);
+    return { body: schema.parse(jsonOf(bytes)), digest: digestOf(bytes) };
+  };
+  const post = <T>(route: string, schema: z.ZodType<T>, answer: (request: Sent<T>) => unknown): void => {
+    app.post(route, async (context) => context.json((await answer(await sent(context, schema))) as object));
+  };
+  const anything = z.record(z.string(), z.unknown());
+
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+  app.get("/get_server_capabilities", (context) => context.json(service.capabilities() as object));
+  post("/client/config", anything, () => ({}));
+  post("/client/dynamic_config", anything, () => ({}));
+  post("/telemetry", anything, () => ({ status: "accepted" }));
+  post("/create_session", anything, () => service.createSession());
+  post("/session_heartbeat", bodies.sessionBody, ({ body }) => {
+    service.touch(body.session_id);
+    return { type: "session_heartbeat" };
+  });
+  app.post("/sessions/:id/finish", async (context) => {
+    await service.endSession(context.req.param("id"));
+    return context.json({});
+  });
+  post("/create_model", bodies.createModelBody, (request) => service.createModel(request));
+  post("/get_info", bodies.modelBody, ({ body }) => service.info(body.model_id));
+  post("/optim_step", bodies.optimStepBody, (request) => service.optimStep(request));
+  post("/save_weights", bodies.saveBody, (request) => service.saveWeights(request));
+  post("/load_weights", bodies.loadBody, (request) => service.loadWeights(request));
+  post("/save_weights_for_sampler", bodies.saveForSamplerBody, (request) => service.saveWeightsForSampler(request));
+  post("/create_sampling_session", bodies.samplingSessionBody, (request) => service.createSamplingSession(request));
+  post("/asample", bodies.sampleBody, (request) => service.sample(request));
+  post("/unload_model", bodies.modelBody, (request) => service.unload(request));
+  app.get("/samplers/:id", (context) => context.json(service.samplerInfo(context.req.param("id")) as object));
+  for (const route of ["/forward", "/forward_backward"]) {
+    app.post(route, async (context) => {
+      const bytes = await bytesOf(context);
+      const binary = context.req.header("content-type")?.startsWith(protobufType) === true;
+      const body = binary ? passRequestFromBytes(bytes) : passRequestFromJson(jsonOf(bytes));
+      return context.json(service.pass({ body, digest: digestOf(bytes) }));
+    });
+  }
+  app.post("/retrieve_future", async (context) => {
+    const { request_id: id } = (await sent(context, bodies.retrieveBody)).body;
+    const accept = context.req.header("accept")?.includes(protobufType) === true;
+    let outcome: Outcome;
+    try {
+      outcome = await service.futures.result(id, pollMs);
+    } catch (error) {
+      if (!(error instanceof RequestError && error.status === 408)) throw error;
+      return context.json({ type: "try_again", request_id: id, queue_state: "active" }, 408);
+    }
+    if ("error" in outcome) return context.json(failure(outcome.error));
+    const encoded = encodedResult(outcome.value, accept);
+    if (!(encoded instanceof Uint8Array)) return context.json(encoded as object);
+    return context.body(encoded as Uint8Array<ArrayBuffer>, 200, { "content-type": protobufType });
+  });
+  app.notFound((context) => context.json({ detail: `There is no route ${context.req.path}.` }, 404));
+  app.onError((error, context) => {
+    if (error instanceof RequestError) return context.json({ detail: error.message }, error.status);
+    if (error instanceof z.ZodError) return context.json({ detail: z.prettifyError(error) }, 422);
+    const detail = error instanceof Error ? error.message : String(error);
+    return context.json(
+      { detail },
+      error instanceof LyceumError && error.code === "server.invalid-request" ? 400 : 500,
+    );
+  });
+  return app;
+}
+
+/** A request that was accepted and then failed. The client does not send it again. */
+function failure(error: unknown): { readonly error: string; readonly category: "user" | "server" } {
+  const isUser =
+    error instanceof RequestError ||
+    (error instanceof LyceumError && /^(policy\.unsupported-input|backend\.|config\.|data\.|model\.)/.test(error.code));
+  return { error: error instanceof Error ? error.message : String(error), category: isUser ? "user" : "server" };
+}
+
+function encodedResult(result: unknown, binary: boolean): unknown {
+  const { outputs, sequences } = result as Partial<PassResult & SampleResult>;
+  if (outputs !== undefined) return (binary ? passResultToBytes : passResultToJson)(result as PassResult);
+  if (sequences !== undefined) return (binary ? sampleResultToBytes : sampleResultToJson)(result as SampleResult);
+  return result;
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return bytes.length === 0 ? {} : JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new RequestError(400, "The body is not JSON in UTF-8.");
+  }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("base64");
+}
