@@ -1,5 +1,6 @@
 export type { HubOptions } from "../core/hub/hub.ts";
 export { contentHash } from "../core/taskset/content-hash.ts";
+export { dataFileError } from "../core/taskset/data-file-error.ts";
 export { checkDisjoint } from "../core/taskset/disjoint.ts";
 export { filterTaskset } from "../core/taskset/filter-taskset.ts";
 export type { GeneratedTasksetOptions } from "../core/taskset/generated-taskset.ts";
