@@ -161,6 +161,54 @@ test.each(
   expect([...after.outputs[0]!.logprobs!.data]).toEqual([...ownAfter!.logprobs!]);
 });
 
+/** Numeric losses of log-probabilities l and q, advantages A and a mask. */
+const linearized = [
+  [
+    "dro",
+    { beta: 0.3 },
+    (l: number[], q: number[], A: number[]) => -l.reduce((s, x, t) => s + x * A[t]! - 0.15 * (x - q[t]!) ** 2, 0),
+  ],
+  [
+    "gspo",
+    { clip_low_threshold: 0.5, clip_high_threshold: 1e6 },
+    (l: number[], q: number[], A: number[], at: number[]) => {
+      // The value of the ratio is that at the current weights, and each token has its own gradient.
+      const mean = at.slice(1).reduce((s, x, i) => s + x - q[i + 1]!, 0) / 4;
+      return -l.reduce((s, x, t) => s + Math.exp(mean + x - at[t]!) * A[t]!, 0);
+    },
+  ],
+] as const;
+
+test.each(
+  linearized,
+)("%s has the value of its formula, and the gradient of its derivatives", async (lossName, lossConfig, formula) => {
+  const client = await connect();
+  const lossInputs = { ...ratioInputs, sequence_ratio_mask: vector(Float32Array.of(0, 1, 1, 1, 1)) };
+  const request = { ...crossEntropy(client.model, 1), lossName, lossConfig, data: [{ tokens, lossInputs }] };
+  const promise = await client.postBytes(passRequestToBytes(request));
+  const served = passResultFromBytes((await client.result(promise, protobufType)).bytes);
+  const { metrics } = await client.json(await client.post("optim_step", step(client.model, 2)));
+  const l = [...served.outputs[0]!.logprobs!.data];
+  const [q, A] = [[...ratioInputs.logprobs.data], [...ratioInputs.advantages.data]];
+  expect(served.metrics["loss:sum"]).toBeCloseTo(formula(l, q, A, l), 4);
+  const moved = (t: number, by: number): number =>
+    formula(
+      l.map((x, i) => (i === t ? x + by : x)),
+      q,
+      A,
+      l,
+    );
+  const advantages = Float32Array.from(l, (_, t) => -(moved(t, 1e-4) - moved(t, -1e-4)) / 2e-4);
+  await using model = await openModel();
+  await model.forwardBackward(
+    [{ tokens, targets, lossMask: new Float32Array(5).fill(1), advantages }],
+    [{ type: "policyGradient" }],
+  );
+  const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-12, weightDecay: 0 };
+  const { gradientNorm } = await model.optimStep(adam, { stepId: 1 });
+  expect(metrics["grad_norm:mean"] / gradientNorm).toBeCloseTo(1, 4);
+});
+
 async function openModel() {
   const model = await backend.openModel({ source, trainable: { type: "lora", lora: { rank: 2, seed: 3 } } });
   return Object.assign(model, { [Symbol.asyncDispose]: () => model.close() });
@@ -294,6 +342,7 @@ test("requests that can never succeed are refused with a status below 500", asyn
     ["forward", passRequestToJson({ ...crossEntropy(client.model), lossName: "constructor" }), 400],
     ["forward", passRequestToJson({ ...crossEntropy(client.model), lossConfig: { beta: 1 } }), 400],
     ["forward", passRequestToJson({ ...crossEntropy(client.model), data: [{ tokens, lossInputs: {} }] }), 400],
+    ["forward", passRequestToJson({ ...crossEntropy(client.model), lossName: "dro" }), 400],
     ["forward", { ...json, padding: "x".repeat(5000) }, 413],
     ["save_weights", { model_id: client.model, path: "../outside" }, 422],
     ["load_weights", { model_id: client.model, path: "tinker://../weights/a" }, 400],
