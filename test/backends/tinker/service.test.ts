@@ -128,20 +128,25 @@ test.each(
   cases,
 )("%s %j has the loss, the gradient and the log-probabilities of the engine", async (lossName, lossConfig, term) => {
   const client = await connect();
+  await using model = await openModel();
+  const datum = { tokens, targets, lossMask: new Float32Array(5).fill(1) };
+  const [current] = await model.forward([datum], { outputs: ["logprobs"] });
+  // These ratios are beyond every default threshold: 0.8 and 1.2 of PPO, and 4 of CISPO.
+  const ratios = [1, 1.25, 0.75, 5, 0.6];
+  const logprobs = vector(current!.logprobs!.map((logprob, t) => logprob - Math.log(ratios[t]!)));
   const inputs: PassRequest["data"][number]["lossInputs"] =
-    lossName === "cross_entropy" ? crossEntropy("").data[0]!.lossInputs : ratioInputs;
+    lossName === "cross_entropy" ? crossEntropy("").data[0]!.lossInputs : { ...ratioInputs, logprobs };
   const request = { ...crossEntropy(client.model, 1), lossName, lossConfig, data: [{ tokens, lossInputs: inputs }] };
   const promise = await client.postBytes(passRequestToBytes(request));
   const served = passResultFromBytes((await client.result(promise, protobufType)).bytes);
   const { metrics } = await client.json(await client.post("optim_step", step(client.model, 2)));
 
-  await using model = await openModel();
   const own = await model.forwardBackward(
     [
       {
-        ...{ tokens, targets, lossMask: new Float32Array(5).fill(1) },
+        ...datum,
         advantages: Float32Array.from((inputs.weights ?? inputs.advantages)!.data),
-        behaviourLogprobs: Float32Array.from(ratioInputs.logprobs.data),
+        behaviourLogprobs: Float32Array.from(logprobs.data),
       },
     ],
     [term],
