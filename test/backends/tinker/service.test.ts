@@ -323,6 +323,21 @@ test("weights are saved and loaded with the state of their optimizer", async () 
   expect(again).toMatchObject({ error: expect.stringContaining("exists"), category: "user" });
 });
 
+test("a rank of 0 trains every weight", async () => {
+  const client = await connect({ rank: 0 });
+  expect((await client.post("get_info", { model_id: client.model })).body).toMatchObject({ is_lora: false });
+  await client.post("forward_backward", passRequestToJson(crossEntropy(client.model, 1)));
+  const { metrics } = await client.json(await client.post("optim_step", step(client.model, 2)));
+  await using model = await backend.openModel({ source, trainable: { type: "full" } }).then((opened) => {
+    return Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() });
+  });
+  const lossMask = new Float32Array(5).fill(1);
+  const advantages = Float32Array.from(crossEntropy("").data[0]!.lossInputs.weights!.data);
+  await model.forwardBackward([{ tokens, targets, lossMask, advantages }], [{ type: "policyGradient" }]);
+  const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-12, weightDecay: 0 };
+  expect(metrics["grad_norm:mean"]).toBe((await model.optimStep(adam, { stepId: 1 })).gradientNorm);
+});
+
 test("a session that has ended has no models", async () => {
   const client = await connect();
   expect((await client.post("session_heartbeat", { session_id: client.session })).status).toBe(200);
