@@ -3,6 +3,8 @@ import { message, RawClient } from "../server/openenv/raw-client.ts";
 
 /** A session that makes a step every 100 ms during an attack. The answer of each step must be the next number. */
 export interface HealthySession extends AsyncDisposable {
+  /** The number of steps so far. */
+  played(): number;
   /** Ends the session and returns the number of steps. Throws if an answer was wrong. */
   steps(): Promise<number>;
 }
@@ -30,6 +32,7 @@ export async function healthySession(url: string, headers: Record<string, string
   const playing = Promise.race([play(), lost]);
   playing.catch(() => {});
   return {
+    played: () => steps,
     steps: async () => {
       ended = true;
       await playing;
