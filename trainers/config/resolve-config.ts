@@ -5,9 +5,7 @@ import { completeConfig } from "./complete-config.ts";
 import { checkConfig, type TrainingConfig, type TrainingConfigInput } from "./training-config.ts";
 
 /** A complete config with its learning rate: the value that a run trains with and records. */
-export interface ResolvedConfig extends TrainingConfig {
-  readonly training: TrainingConfig["training"] & { readonly learningRate: number };
-}
+export type ResolvedConfig = TrainingConfig & { readonly training: { readonly learningRate: number } };
 
 /** A resolved config, and facts about the model that its defaults depend on. */
 export interface Resolution {
