@@ -100,7 +100,7 @@ test("a module's policy has its own options, with their defaults, and those of e
 test.each([
   ["careless=2", /--model-option careless=2: careless/, undefined],
   ["carelss=0.5", /unknown key "carelss"/, /"careless"/],
-  ["maxRetries=2", /"maxRetries" is not an option of the model/, /careless.*of openai-compatible/],
+  ["maxRetries=2", /"maxRetries" is not an option of the model/, /careless.*kind "openai-compatible"/],
 ])("a module's policy refuses %s", async (option, message, hint) => {
   const refused = toErrorData(await readPolicySettings(halving, [option]).catch((error: unknown) => error));
   expect(refused).toMatchObject({ code: "config.invalid", message: expect.stringMatching(message) });
