@@ -34,6 +34,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "lyceum serve --environments math,./environment.ts --port 8000",
     "lyceum serve --model runs/train --grpc-port 50051",
   ],
+  "serve-model": [
+    "lyceum serve-model HuggingFaceTB/SmolLM2-135M-Instruct --port 8000",
+    "lyceum serve-model ./model --name Qwen/Qwen3-8B --port 8000",
+  ],
   migrate: ["lyceum migrate old.yaml --output train.yaml"],
   export: ["lyceum export runs/train --output my-model", "lyceum export runs/lora --merged --output my-model"],
   "export-python": [
