@@ -81,6 +81,16 @@ export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool
     return undefined;
   };
 
+  const untilReady = async (signal: AbortSignal | undefined): Promise<void> => {
+    const late = AbortSignal.timeout(waitMs);
+    const stop = AbortSignal.any([late, closing.signal, ...(signal === undefined ? [] : [signal])]);
+    while (ready.size === 0 || stop.aborted) {
+      await untilAborted(arrival.promise, stop).catch((error: unknown) => {
+        throw late.aborted ? noWorkerError() : error;
+      });
+    }
+  };
+
   const started = await startAll(options);
   const kept = started.map(keep);
 
@@ -95,13 +105,10 @@ export async function workerPool(options: WorkerPoolOptions): Promise<WorkerPool
       return [...ready].reduce((sum, worker) => sum + worker.sessions, 0);
     },
     withWorker: async (call, signal) => {
-      const late = AbortSignal.timeout(waitMs);
-      const stop = AbortSignal.any([late, closing.signal, ...(signal === undefined ? [] : [signal])]);
-      while (ready.size === 0 || stop.aborted) {
-        await untilAborted(arrival.promise, stop).catch((error: unknown) => {
-          throw late.aborted ? noWorkerError() : error;
-        });
-      }
+      signal?.throwIfAborted();
+      closing.signal.throwIfAborted();
+      // Without a timer in the usual case: a timer of each call would stay in memory until it ends.
+      if (ready.size === 0) await untilReady(signal);
       // At once, so that a session counts before the next worker is chosen.
       return call(least(ready));
     },
