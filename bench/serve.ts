@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../test/interop/free-port.ts";
 import { providePythonEnvironment, pythonOf } from "../test/interop/python-environment.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { type Load, loadServer } from "./serve-load.ts";
@@ -96,12 +96,4 @@ async function healthy(port: number): Promise<void> {
     await pause(100);
   }
   throw new Error("The server did not start within five minutes.");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -9,6 +8,7 @@ import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import { remoteEnvironment } from "../../src/server/client/remote-environment.ts";
 import { execute } from "./execute.ts";
+import { freePort } from "./free-port.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
 const recipes = join(import.meta.dirname, "../../examples/deploy");
@@ -195,12 +195,4 @@ async function ready(url: string): Promise<void> {
     await pause(100);
   }
   throw new Error(`Nothing answers at ${url}.`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

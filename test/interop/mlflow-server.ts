@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 /** A local tracking server of PyPI's `mlflow`, with its database in `folder`. Closing it ends the process. */
 export async function startRealMlflowServer(options: {
@@ -44,14 +44,4 @@ export async function startRealMlflowServer(options: {
       throw new Error(`The MLflow server did not start:\n${said}`);
     }
   }
-}
-
-/** A port that is currently free. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { execute } from "./execute.ts";
+import { freePort } from "./free-port.ts";
 import { pythonOf } from "./python-environment.ts";
 
 /** The time in milliseconds that a server may take to start. */
@@ -70,12 +69,4 @@ async function started(options: {
     }
     await pause(100);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "./execute.ts";
+import { freePort } from "./free-port.ts";
 import { provideFolder } from "./python-environment.ts";
 
 /** A running SkyRL server on JAX. */
@@ -134,12 +134,4 @@ async function findPython(): Promise<string> {
     if (found !== undefined) return found.trim();
   }
   throw new Error("Python 3.12 was not found. Install it, because SkyRL needs it.");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { freePort } from "./free-port.ts";
 import { pythonOf } from "./python-environment.ts";
 import { cacheFolder } from "./serving-packages.ts";
 
@@ -71,12 +70,4 @@ export async function startTransformersServer(options: {
   }
   await server[Symbol.asyncDispose]();
   throw new Error(`transformers serve did not start:\n${errors}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

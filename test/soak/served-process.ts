@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../interop/free-port.ts";
 
 /** A `lyceum serve` process with its resources, as Linux counts them. */
 export interface ServedProcess extends AsyncDisposable {
@@ -75,15 +75,6 @@ export async function serveProcess(
       await once(child, "exit");
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Calls `sample` every 50 ms until `work` has ended, and returns the largest value with the result. */
