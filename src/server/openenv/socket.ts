@@ -13,6 +13,9 @@ const maxQueuedCharacters = 16 * 1024 * 1024;
 /** Above this number of unsent bytes, the next message waits until the client has read. */
 const maxUnsentBytes = 1024 * 1024;
 
+/** The time in milliseconds that a client with a malformed or too large message has to read the close code. */
+const closeGraceMs = 2_000;
+
 /** What a connection is for. */
 export interface SocketOptions {
   readonly host: SessionHost;
@@ -88,7 +91,9 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
     }
     void run();
   });
-  socket.on("error", () => socket.terminate());
+  // The close code, such as 1009 for a message that is too large, is sent already. Ending the connection at once would
+  // reset it, and the client would often not read the code.
+  socket.on("error", () => void setTimeout(() => socket.terminate(), closeGraceMs).unref());
   socket.on("close", () => void end());
   open(gone.signal).then(
     (opened) => {
