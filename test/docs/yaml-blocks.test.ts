@@ -11,7 +11,7 @@ import type { TrainingBackend } from "../../trainers/backend/training-backend.ts
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { policySpec } from "../../trainers/config/model-config.ts";
 import { checkConfig } from "../../trainers/config/training-config.ts";
-import { startProtocolServer } from "../backends/tinker/protocol-server.ts";
+import { startTinkerServer } from "../backends/tinker/tinker-server.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
@@ -116,7 +116,7 @@ describe("the configs of the documents", () => {
     await using games = await serveUnderTest(environments.create("number-guessing"), { protocol: "grpc" });
     const { baseUrl } = server;
     const source = { type: "pretrained", path: "Qwen/Qwen3-0.6B" } as const;
-    await using trainer = await startProtocolServer({ backend, source });
+    await using trainer = await startTinkerServer({ backend, source });
     const addresses = { baseUrl, guessing: games.url, trainer: trainer.url };
     const config = served({ ...practised, ...rest, ...shortened(block) }, addresses);
     await using run = await trainOneStep({ config, hub, backend });

@@ -4,14 +4,14 @@ import { afterAll } from "vitest";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { describeBackend } from "../../trainers/describe-backend.ts";
-import { startProtocolServer } from "./protocol-server.ts";
+import { startTinkerServer } from "./tinker-server.ts";
 import { tinyModel } from "./tiny-model.ts";
 
 const folder = await mkdtemp(`${tmpdir()}/lyceum-tinker-`);
 const backend = await createOnnxBackend({ device: "cpu", threads: 2 });
 const source = await tinyModel(backend, folder);
-const server = await startProtocolServer({ backend, source });
-const binary = await startProtocolServer({ backend, source, binary: true });
+const server = await startTinkerServer({ backend, source });
+const binary = await startTinkerServer({ backend, source, binary: true });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await binary[Symbol.asyncDispose]();

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../../trainers/backend/training-backend.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { adam, exampleData, request, sampleAll } from "../../../trainers/testing/model-subject.ts";
-import type { Fault, ProtocolServer } from "./protocol-server.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
+import type { Answer, Fault, TinkerServer } from "./tinker-server.ts";
 
 /** What can happen to one request. */
 type Mishap =
@@ -29,7 +29,7 @@ const mishaps: readonly Mishap[] = [
 ] as Mishap[];
 
 let served: ServedModel;
-let server: ProtocolServer;
+let server: TinkerServer;
 const times = { delayMs: 1, maxDelayMs: 4, retryForMs: 20_000 };
 
 beforeAll(async () => {
@@ -41,10 +41,10 @@ afterAll(() => served[Symbol.asyncDispose]());
 /** Does the next mishap of a list to each request, and none after its end. */
 function misfortune(list: readonly Mishap[], only: (route: string) => boolean = () => true): Fault {
   const left = [...list];
-  const earlier = new Map<string, unknown>();
+  let earlier: Answer | undefined;
   let current: Mishap = "none";
-  const answer = (response: ServerResponse, status: number, body: string): true => {
-    response.writeHead(status, { "content-type": "application/json", "retry-after-ms": "1" }).end(body);
+  const answer = (response: ServerResponse, status: number, body: string | Buffer, type = "application/json"): true => {
+    response.writeHead(status, { "content-type": type, "retry-after-ms": "1" }).end(body);
     return true;
   };
   return {
@@ -56,8 +56,8 @@ function misfortune(list: readonly Mishap[], only: (route: string) => boolean = 
       if (current === "too-many") return answer(response, 429, "{}");
       if (current === "failed-before") return answer(response, 503, "{}");
       if (current === "not-ready" && poll) return answer(response, 200, '{"type":"try_again"}');
-      if (current === "earlier-answer" && poll && earlier.has(route)) {
-        return answer(response, 200, JSON.stringify(earlier.get(route)));
+      if (current === "earlier-answer" && poll && earlier !== undefined) {
+        return answer(response, 200, earlier.body, earlier.headers["content-type"]);
       }
       if (current === "dropped-before") {
         request.socket.destroy();
@@ -65,13 +65,13 @@ function misfortune(list: readonly Mishap[], only: (route: string) => boolean = 
       }
       return false;
     },
-    after: (route, response, body) => {
-      const text = JSON.stringify(body);
+    after: (route, response, given) => {
       const mishap = current;
       current = "none";
-      if (mishap === "none" && route === "retrieve_future") earlier.set(route, body);
+      if (mishap === "none" && route === "retrieve_future") earlier = given;
       if (mishap === "failed-after") return answer(response, 500, "{}");
-      if (mishap === "truncated") return answer(response, 200, text.slice(0, text.length / 2));
+      if (mishap === "truncated")
+        return answer(response, 200, given.body.subarray(0, given.body.length / 2), given.headers["content-type"]);
       if (mishap === "dropped-after") {
         response.socket?.destroy();
         return true;
@@ -102,8 +102,8 @@ async function trained(model: Model): Promise<unknown> {
 }
 
 /** Returns how many steps the server has applied to the newest model. */
-function appliedSteps(to: ProtocolServer): number | undefined {
-  return [...to.steps.values()].at(-1);
+function appliedSteps(to: TinkerServer): number | undefined {
+  return to.steps.at(-1);
 }
 
 describe("a server with sequence ids", () => {
@@ -137,7 +137,7 @@ describe("a server with sequence ids", () => {
 
 describe("a server without sequence ids", () => {
   const only = (wanted: string) => (route: string) => route === wanted;
-  let plain: ProtocolServer;
+  let plain: TinkerServer;
   let expected: unknown;
   beforeAll(async () => {
     plain = await served.serve({ numbered: false });

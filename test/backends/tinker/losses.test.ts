@@ -3,8 +3,8 @@ import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { adam, assertClose, exampleData } from "../../../trainers/testing/model-subject.ts";
-import type { ProtocolServerOptions } from "./protocol-server.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
+import type { TinkerServerOptions } from "./tinker-server.ts";
 
 let served: ServedModel;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const losses: readonly (readonly LossTerm[])[] = [
 ];
 
 /** Servers that differ in what they make of losses and in the losses that they have. */
-const servers: readonly Omit<ProtocolServerOptions, "backend" | "source">[] = [
+const servers: readonly Omit<TinkerServerOptions, "backend" | "source">[] = [
   { rule: "sum" },
   { rule: "mean" },
   { rule: "sum", binary: true },

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
-import { type ProtocolServer, type ProtocolServerOptions, startProtocolServer } from "./protocol-server.ts";
+import { startTinkerServer, type TinkerServer, type TinkerServerOptions } from "./tinker-server.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
 /** A tiny model, the engine that runs it, and servers in front of it. */
 export interface ServedModel extends AsyncDisposable {
   readonly engine: TrainingBackend;
   readonly source: TinyModel;
-  serve(options?: Omit<ProtocolServerOptions, "backend" | "source">): Promise<ProtocolServer>;
+  serve(options?: Omit<TinkerServerOptions, "backend" | "source">): Promise<TinkerServer>;
 }
 
 /** Creates a {@link ServedModel}. Disposal ends the servers too. */
@@ -24,7 +24,7 @@ export async function servedModel(): Promise<ServedModel> {
   return {
     engine,
     source,
-    serve: async (options) => owned.use(await startProtocolServer({ ...options, backend: engine, source })),
+    serve: async (options) => owned.use(await startTinkerServer({ ...options, backend: engine, source })),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -3,13 +3,14 @@ import type { TrainingBackend } from "../../../trainers/backend/training-backend
 import { chunks } from "../../../trainers/backends/tinker/chunks.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { readTar } from "../../../trainers/backends/tinker/read-tar.ts";
-import { floatTensor, type WireDatum, wirePrompt } from "../../../trainers/backends/tinker/wire.ts";
 import { adam, exampleData } from "../../../trainers/testing/model-subject.ts";
-import type { ProtocolServer } from "./protocol-server.ts";
+import type { TinkerDatum } from "../../../trainers/tinker/protocol/pass-request.ts";
+import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
+import type { TinkerServer } from "./tinker-server.ts";
 
 let served: ServedModel;
-let server: ProtocolServer;
+let server: TinkerServer;
 beforeAll(async () => {
   served = await servedModel();
   server = await served.serve();
@@ -96,9 +97,9 @@ it("says what to set if the server cannot train every weight", async () => {
 });
 
 it("splits data by number and by size", () => {
-  const datum = (length: number): WireDatum => ({
-    model_input: wirePrompt([]),
-    loss_fn_inputs: { weights: floatTensor(new Float32Array(length)) },
+  const datum = (length: number): TinkerDatum => ({
+    tokens: new Int32Array(length),
+    lossInputs: { weights: vector(new Float32Array(length)) },
   });
   const small = Array.from({ length: 5 }, () => datum(1));
   const sizes = (parts: ReturnType<typeof chunks>) => parts.map(({ first, data }) => [first, data.length]);
@@ -108,8 +109,8 @@ it("splits data by number and by size", () => {
     [2, 2],
     [4, 1],
   ]);
-  const bytes = JSON.stringify(datum(1)).length;
-  expect(sizes(chunks([datum(1), datum(1), datum(900), datum(1)], { data: 9, bytes: 2 * bytes }))).toEqual([
+  // 20 bytes each: a token and a weight.
+  expect(sizes(chunks([datum(1), datum(1), datum(900), datum(1)], { data: 9, bytes: 40 }))).toEqual([
     [0, 2],
     [2, 1],
     [3, 1],

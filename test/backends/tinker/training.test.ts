@@ -9,11 +9,11 @@ import type { TrainingConfigInput } from "../../../trainers/config/training-conf
 import { catalogue } from "../../trainers/catalogue.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { eventsOf, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
-import type { ProtocolServer } from "./protocol-server.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
+import type { TinkerServer } from "./tinker-server.ts";
 
 let served: ServedModel;
-let server: ProtocolServer;
+let server: TinkerServer;
 beforeAll(async () => {
   served = await servedModel();
   server = await served.serve();

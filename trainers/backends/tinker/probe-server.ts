@@ -1,8 +1,9 @@
+import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
+import { vector } from "../../tinker/protocol/tensor.ts";
 import type { GradientRule } from "./gradient-rule.ts";
 import { RemoteModel } from "./remote-model.ts";
 import { unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
-import { floatTensor, idTensor, type WireDatum, wirePrompt } from "./wire.ts";
 
 /** What the answers of a server show, because its capabilities do not tell. */
 export interface ServerBehaviour {
@@ -47,7 +48,7 @@ export async function probeServer(
   }
 }
 
-async function gradientNorm(model: RemoteModel, data: readonly WireDatum[]): Promise<number | undefined> {
+async function gradientNorm(model: RemoteModel, data: readonly TinkerDatum[]): Promise<number | undefined> {
   const pass = await model.forwardBackward(data, { name: "cross_entropy" });
   const adam = { learningRate: 0, beta1: 0, beta2: 0, epsilon: 1e-8, weightDecay: 0 };
   const step = await model.optimStep(adam);
@@ -55,13 +56,13 @@ async function gradientNorm(model: RemoteModel, data: readonly WireDatum[]): Pro
   return step.result();
 }
 
-function datum(weight: number): WireDatum {
+function datum(weight: number): TinkerDatum {
   const ids = Int32Array.from({ length: length + 1 }, (_, i) => i + 1);
   return {
-    model_input: wirePrompt(ids.subarray(0, length)),
-    loss_fn_inputs: {
-      target_tokens: idTensor(ids.subarray(1)),
-      weights: floatTensor(new Float32Array(length).fill(weight)),
+    tokens: ids.subarray(0, length),
+    lossInputs: {
+      target_tokens: vector(ids.subarray(1)),
+      weights: vector(new Float32Array(length).fill(weight)),
     },
   };
 }

@@ -1,25 +1,35 @@
 import type { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { untilAborted } from "../../../src/core/concurrency/until-aborted.ts";
 import type { AdamParams } from "../../backend/training-backend.ts";
-import { chunks } from "./chunks.ts";
-import { decodePass, encodePass } from "./protobuf.ts";
-import type { ServerLoss } from "./server-loss.ts";
-import type { CallOptions } from "./tinker-connection.ts";
-import { unsupported } from "./tinker-error.ts";
-import type { TinkerSession } from "./tinker-session.ts";
 import {
   anySchema,
   createModelSchema,
   createSamplingSessionSchema,
-  passResultOf,
+  type Promised,
   promiseSchema,
   savedSchema,
   stepResultSchema,
-  type WireDatum,
-  type WirePromise,
-} from "./wire.ts";
+} from "../../tinker/protocol/answers.ts";
+import { invalidBody } from "../../tinker/protocol/bytes.ts";
+import {
+  type PassRequest,
+  passRequestToBytes,
+  passRequestToJson,
+  type TinkerDatum,
+} from "../../tinker/protocol/pass-request.ts";
+import { type PassResult, passResultFromBytes, passResultFromJson } from "../../tinker/protocol/pass-result.ts";
+import type * as requests from "../../tinker/protocol/requests.ts";
+import { jsonReader, type ResultReader } from "../../tinker/protocol/result-reader.ts";
+import { chunks } from "./chunks.ts";
+import type { ServerLoss } from "./server-loss.ts";
+import type { CallOptions } from "./tinker-connection.ts";
+import { unsupported } from "./tinker-error.ts";
+import type { TinkerSession } from "./tinker-session.ts";
 
 type PassRoute = "forward" | "forward_backward";
+
+const anything = jsonReader(anySchema);
 
 /** The options of one operation on a remote model. */
 interface OperationOptions {
@@ -66,7 +76,7 @@ export class RemoteModel {
     // A model that is created twice only takes space until the session ends.
     const created = await session.connection.post("create_model", body, createModelSchema, { signal });
     try {
-      await session.connection.result(created, anySchema, { what: "create_model", signal });
+      await session.connection.result(created, anything, { what: "create_model", signal });
     } catch (error) {
       if (rank > 0 || !LyceumError.isInstance(error) || error.code !== "backend.failed") throw error;
       throw unsupported(`The server cannot train every weight. ${error.message}`, "Set model.adapter.type to lora.");
@@ -80,19 +90,19 @@ export class RemoteModel {
   }
 
   /** Computes log-probabilities. */
-  async forward(data: readonly WireDatum[], options: OperationOptions = {}): Promise<PassPromise> {
+  async forward(data: readonly TinkerDatum[], options: OperationOptions = {}): Promise<PassPromise> {
     return this.#pass("forward", data, { name: "cross_entropy" }, options);
   }
 
   /** Adds to the gradient. The server has taken all data when this resolves. */
-  async forwardBackward(data: readonly WireDatum[], loss: ServerLoss): Promise<PassPromise> {
+  async forwardBackward(data: readonly TinkerDatum[], loss: ServerLoss): Promise<PassPromise> {
     return this.#pass("forward_backward", data, loss, {});
   }
 
   /** Applies the gradient. Returns the gradient's norm, if the server tells. */
   async optimStep(params: AdamParams): Promise<{ result(): Promise<number | undefined> }> {
     const { learningRate, beta1, beta2, epsilon, weightDecay, clipNorm = Infinity } = params;
-    const adam_params = {
+    const adam_params: z.input<typeof requests.optimStepBody>["adam_params"] = {
       learning_rate: learningRate,
       beta1,
       beta2,
@@ -104,7 +114,9 @@ export class RemoteModel {
     const promise = await this.#send("optim_step", { adam_params });
     return {
       result: async () => {
-        const { metrics } = await this.#session.connection.result(promise, stepResultSchema, { what: "optim_step" });
+        const { metrics } = await this.#session.connection.result(promise, jsonReader(stepResultSchema), {
+          what: "optim_step",
+        });
         const named = Object.entries(metrics ?? {}).find(([name]) => /grad(ient)?_(norm|l2)/.test(name));
         return named?.[1] ?? undefined;
       },
@@ -133,7 +145,7 @@ export class RemoteModel {
     const body = { model_id: this.id, type: "unload_model" };
     try {
       const promise = await connection.post("unload_model", body, promiseSchema);
-      await connection.result(promise, anySchema, { what: "unload_model" });
+      await connection.result(promise, anything, { what: "unload_model" });
     } catch {
       // The session's end frees it.
     }
@@ -142,35 +154,33 @@ export class RemoteModel {
   /**
    * Sends the same forward pass twice under one number. A server with sequence ids answers with the same request.
    */
-  async recognizesNumbers(data: readonly WireDatum[]): Promise<boolean> {
+  async recognizesNumbers(data: readonly TinkerDatum[]): Promise<boolean> {
     const body = this.#passBody("forward", data, { name: "cross_entropy" });
     const [first, second] = [await this.#postPass("forward", body), await this.#postPass("forward", body)];
-    const { connection, encoding } = this.#session;
-    const wait = { what: "forward", decode: encoding === "protobuf" ? decodePass : undefined };
-    for (const promise of [first, second]) await connection.result(promise, anySchema, wait);
+    for (const promise of [first, second]) await this.#passResult(promise, data, { what: "forward" });
     return first.request_id === second.request_id;
   }
 
   async #pass(
     route: PassRoute,
-    data: readonly WireDatum[],
+    data: readonly TinkerDatum[],
     loss: ServerLoss,
     { signal }: OperationOptions,
   ): Promise<PassPromise> {
     const parts = chunks(data);
-    const promises: WirePromise[] = [];
+    const promises: Promised[] = [];
     for (const { data: part } of parts) {
-      promises.push(await this.#postPass(route, this.#passBody(route, part, loss), signal));
+      signal?.throwIfAborted();
+      // An abort does not stop the request itself: the server would wait for its number.
+      const sent = this.#postPass(route, this.#passBody(route, part, loss));
+      promises.push(await (signal === undefined ? sent : untilAborted(sent, signal)));
     }
-    const { connection, encoding } = this.#session;
-    const wait = { what: route, decode: encoding === "protobuf" ? decodePass : undefined, signal };
     return {
       result: async (onChunk) => {
         const logprobs: Float32Array[] = [];
         for (const [index, { first, data: part }] of parts.entries()) {
-          const schema = passResultOf(part.map(({ loss_fn_inputs }) => loss_fn_inputs.target_tokens!.data.length));
-          const result = await connection.result(promises[index]!, schema, wait);
-          logprobs.push(...result.loss_fn_outputs.map((output) => Float32Array.from(output.logprobs.data)));
+          const { outputs } = await this.#passResult(promises[index]!, part, { what: route, signal });
+          logprobs.push(...outputs.map((output) => Float32Array.from(output.logprobs!.data)));
           onChunk?.(first, part.length);
         }
         return logprobs;
@@ -179,37 +189,61 @@ export class RemoteModel {
   }
 
   /** Returns the next pass in the encoding of the server. */
-  #passBody(route: PassRoute, data: readonly WireDatum[], loss: ServerLoss): object | Uint8Array {
-    const sequence = ++this.#sequence;
-    const { name, config } = loss;
-    if (this.#session.encoding === "protobuf") {
-      const forwardOnly = route === "forward";
-      return encodePass({ model: this.id, sequence, data, loss: name, config: config ?? {}, forwardOnly });
-    }
-    const input = { data, loss_fn: name, ...(config === undefined ? {} : { loss_fn_config: config }) };
-    return { model_id: this.id, seq_id: sequence, [`${route}_input`]: input };
+  #passBody(route: PassRoute, data: readonly TinkerDatum[], loss: ServerLoss): object | Uint8Array {
+    const request: PassRequest = {
+      modelId: this.id,
+      seqId: ++this.#sequence,
+      lossName: loss.name,
+      lossConfig: loss.config ?? {},
+      data,
+      forwardOnly: route === "forward",
+    };
+    return this.#session.encoding === "protobuf" ? passRequestToBytes(request) : passRequestToJson(request);
   }
 
-  #postPass(route: PassRoute, body: object | Uint8Array, signal?: AbortSignal): Promise<WirePromise> {
+  #postPass(route: PassRoute, body: object | Uint8Array): Promise<Promised> {
     // In the binary encoding, a forward pass is a kind of forward_backward. It changes nothing if it runs twice.
     const to = body instanceof Uint8Array ? "forward_backward" : route;
-    return this.#post(to, body, { repeatable: this.#numbered || route === "forward", signal });
+    return this.#post(to, body, { repeatable: this.#numbered || route === "forward" });
+  }
+
+  #passResult(
+    promise: Promised,
+    data: readonly TinkerDatum[],
+    options: { readonly what: PassRoute; readonly signal?: AbortSignal | undefined },
+  ): Promise<PassResult> {
+    const { connection, encoding } = this.#session;
+    return connection.result(promise, passReader(data), { ...options, binary: encoding === "protobuf" });
   }
 
   async #do<T>(route: string, body: object, schema: z.ZodType<T>): Promise<T> {
     const promise = await this.#send(route, body);
-    return this.#session.connection.result(promise, schema, { what: route });
+    return this.#session.connection.result(promise, jsonReader(schema), { what: route });
   }
 
-  #send(route: string, body: object): Promise<WirePromise> {
+  #send(route: string, body: object): Promise<Promised> {
     const numbered = { model_id: this.id, seq_id: ++this.#sequence, ...body };
     // A second load is refused, because a model loads only as its first request.
     return this.#post(route, numbered, { repeatable: this.#numbered && route !== "load_weights" });
   }
 
-  #post(route: string, body: object | Uint8Array, options: CallOptions): Promise<WirePromise> {
+  #post(route: string, body: object | Uint8Array, options: CallOptions): Promise<Promised> {
     return this.#session.connection.post(route, body, promiseSchema, options);
   }
+}
+
+/** Reads the result of a pass over these data. Refuses one without a log-probability for each target. */
+function passReader(data: readonly TinkerDatum[]): ResultReader<PassResult> {
+  const checked = (result: PassResult): PassResult => {
+    const lengths = data.map(({ lossInputs }) => lossInputs.target_tokens!.data.length);
+    const found = result.outputs.map(({ logprobs }) => logprobs?.data.length);
+    if (found.length === lengths.length && lengths.every((length, i) => length === found[i])) return result;
+    throw invalidBody("its log-probabilities do not fit the data that were sent");
+  };
+  return {
+    json: (value) => checked(passResultFromJson(value)),
+    bytes: (bytes) => checked(passResultFromBytes(bytes)),
+  };
 }
 
 /** Opens a sampling session over weights on the server. */

@@ -1,8 +1,9 @@
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import { type TokenLossTerm, tokenLossOf } from "../../testing/reference-losses/token-loss-of.ts";
+import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
+import { vector } from "../../tinker/protocol/tensor.ts";
 import type { GradientRule } from "./gradient-rule.ts";
-import { floatTensor, idTensor, type WireDatum, wirePrompt } from "./wire.ts";
 
 /** The name and the settings of a server's loss. Every threshold is set, because defaults differ between servers. */
 export interface ServerLoss {
@@ -16,7 +17,7 @@ export interface LossPlan {
   /** True if the data need the current log-probabilities, from a forward pass before. */
   readonly needsLogprobs: boolean;
   /** Returns a datum for the server. `count` is the number of data of the whole pass. */
-  encode(datum: Datum, options: { readonly count: number; readonly logprobs?: Float32Array | undefined }): WireDatum;
+  encode(datum: Datum, options: { readonly count: number; readonly logprobs?: Float32Array | undefined }): TinkerDatum;
 }
 
 /** A server's losses and the rule for their gradient. */
@@ -108,12 +109,9 @@ function ratioPlan(
   };
 }
 
-function encoded({ tokens, targets }: Datum, inputs: Readonly<Record<string, Float32Array>>): WireDatum {
-  const tensors = Object.entries(inputs).map(([name, values]) => [name, floatTensor(values)] as const);
-  return {
-    model_input: wirePrompt(tokens),
-    loss_fn_inputs: { target_tokens: idTensor(targets), ...Object.fromEntries(tensors) },
-  };
+function encoded({ tokens, targets }: Datum, inputs: Readonly<Record<string, Float32Array>>): TinkerDatum {
+  const tensors = Object.entries(inputs).map(([name, values]) => [name, vector(values)] as const);
+  return { tokens, lossInputs: { target_tokens: vector(targets), ...Object.fromEntries(tensors) } };
 }
 
 /** Returns one value per target, 0 where the loss mask is 0. */

@@ -1,10 +1,12 @@
 import type { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { isJsonObject, type Json, type JsonObject, tryParseJson } from "../../../src/contract/json.ts";
+import { isJsonObject, type Json, tryParseJson } from "../../../src/contract/json.ts";
 import { backoffMs, sleep } from "../../../src/core/policy/serving/model-server.ts";
 import { retryAfterMs } from "../../../src/core/policy/serving/retry-after.ts";
+import { invalidBody } from "../../tinker/protocol/bytes.ts";
+import { protobufType } from "../../tinker/protocol/pass-request.ts";
+import { type ResultReader, refusalOf } from "../../tinker/protocol/result-reader.ts";
 import { exchange, type HttpAnswer, type HttpRequest } from "./http-exchange.ts";
-import { protobufType } from "./protobuf.ts";
 import { refused, unavailable, unknownOutcome } from "./tinker-error.ts";
 
 /** The waits and limits of requests. */
@@ -23,8 +25,6 @@ export interface ConnectionTimes {
 
 /** The options of one request. */
 export interface CallOptions {
-  /** Decodes a result in the binary encoding, which is then asked for. Results are JSON by default. */
-  readonly decode?: ((body: Uint8Array) => unknown) | undefined;
   /** False if a request that may have been applied must not be sent again. Default: true. */
   readonly repeatable?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -63,7 +63,8 @@ export class TinkerConnection {
 
   /** Gets a JSON document. */
   async get<T>(route: string, schema: z.ZodType<T>, options: CallOptions = {}): Promise<T> {
-    return parsed(route, schema, await this.#retry(route, "GET", undefined, options));
+    const answer = await this.#retry(route, "GET", undefined, options);
+    return parsed(route, () => schema.parse(answer));
   }
 
   /** Downloads a file and follows redirects. */
@@ -86,7 +87,8 @@ export class TinkerConnection {
 
   /** Posts a JSON document, or a body in the binary encoding, and reads the answer. */
   async post<T>(route: string, body: object | Uint8Array, schema: z.ZodType<T>, options: CallOptions = {}): Promise<T> {
-    return parsed(route, schema, await this.#retry(route, "POST", body, options));
+    const answer = await this.#retry(route, "POST", body, options);
+    return parsed(route, () => schema.parse(answer));
   }
 
   /**
@@ -96,12 +98,13 @@ export class TinkerConnection {
    */
   async result<T>(
     promise: { readonly request_id: string },
-    schema: z.ZodType<T>,
-    options: CallOptions & { readonly what: string },
+    reader: ResultReader<T>,
+    options: { readonly what: string; readonly binary?: boolean; readonly signal?: AbortSignal | undefined },
   ): Promise<T> {
-    const { what, signal, decode } = options;
+    const { what, signal, binary = false } = options;
     const { request_id } = promise;
-    const accept = decode === undefined ? this.#headers.accept! : `${protobufType}, application/json`;
+    const wanted = binary && reader.bytes !== undefined;
+    const accept = wanted ? `${protobufType}, application/json` : this.#headers.accept!;
     const { delayMs, maxDelayMs, retryForMs } = this.#times;
     let failingSince: number | undefined;
     let malformed = 0;
@@ -113,13 +116,12 @@ export class TinkerConnection {
         const headers = { ...this.#headers, accept, "x-tinker-request-iteration": String(polls) };
         const body = JSON.stringify({ request_id });
         const answer = await exchange({ ...this.#request("POST", { signal }), url, headers, body });
-        const content = contentOf(answer, decode);
+        const content = contentOf(answer);
         asked = retryAfterMs(answer.headers as Record<string, string>);
         if (answer.status === 200 && content !== undefined) {
-          const waits = isJsonObject(content as Json) && (content as JsonObject).type === "try_again";
-          if (!waits) {
+          if (!isTryAgain(content)) {
             try {
-              return resultOf(what, schema, content);
+              return resultOf(what, reader, content);
             } catch (error) {
               // A proxy may have mixed up answers. The request itself is not sent again.
               if (!isMalformed(error) || ++malformed === mostMalformed) throw error;
@@ -241,34 +243,42 @@ function isMalformed(error: unknown): boolean {
   return LyceumError.isInstance(error) && isJsonObject(error.data) && error.data.reason === malformedReason;
 }
 
-function parsed<T>(route: string, schema: z.ZodType<T>, value: unknown): T {
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  throw new LyceumError({
-    code: "backend.failed",
-    message: `The answer of the server to ${route} is malformed: ${read.error.issues[0]?.path.join(".")}: ${read.error.issues[0]?.message}.`,
-    hint: "Check that backend.url is a server of the Tinker API.",
-    data: { route, reason: malformedReason },
-  });
+function parsed<T>(route: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    const why = refusalOf(cause);
+    if (why === undefined) throw cause;
+    throw new LyceumError({
+      code: "backend.failed",
+      message: `The answer of the server to ${route} is malformed: ${why.replace(/\.$/, "")}.`,
+      hint: "Check that backend.url is a server of the Tinker API.",
+      data: { route, reason: malformedReason },
+      cause,
+    });
+  }
 }
 
-/** Reads the content of an answer. Undefined if it is malformed. Failures are JSON in both encodings. */
-function contentOf({ headers, body }: HttpAnswer, decode: CallOptions["decode"]): unknown {
-  if (decode === undefined || headers["content-type"]?.includes(protobufType) !== true) {
-    return tryParseJson(body.toString("utf8"));
-  }
-  try {
-    return decode(body);
-  } catch {
-    return undefined;
-  }
+/** Returns the bytes of a protobuf answer, or the document of any other. Undefined if it is not JSON. */
+function contentOf({ headers, body }: HttpAnswer): Json | Uint8Array | undefined {
+  return headers["content-type"]?.includes(protobufType) === true ? body : tryParseJson(body.toString("utf8"));
+}
+
+function isTryAgain(content: Json | Uint8Array): boolean {
+  return !(content instanceof Uint8Array) && isJsonObject(content) && content.type === "try_again";
 }
 
 /** Reads a result. Some servers report the failure of a request as a result with an `error`. */
-function resultOf<T>(what: string, schema: z.ZodType<T>, content: unknown): T {
-  const { error } = (isJsonObject(content as never) ? content : {}) as { readonly error?: unknown };
+function resultOf<T>(what: string, reader: ResultReader<T>, content: Json | Uint8Array): T {
+  if (content instanceof Uint8Array) {
+    return parsed(what, () => {
+      if (reader.bytes === undefined) throw invalidBody("it is in protobuf");
+      return reader.bytes(content);
+    });
+  }
+  const error = isJsonObject(content) ? content.error : undefined;
   if (typeof error === "string") throw refused({ route: what, status: 200, detail: error });
-  return parsed(what, schema, content);
+  return parsed(what, () => reader.json(content));
 }
 
 /** Returns what an answer says about its failure, shortened. */

@@ -15,6 +15,7 @@ import type {
   PassOptions,
   StepMetrics,
 } from "../../backend/training-backend.ts";
+import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
 import { checkData, checkTerms } from "../onnx/check-input.ts";
 import { checkAdamParams } from "../onnx/check-spec.ts";
 import { exportArchive } from "./export-archive.ts";
@@ -25,7 +26,6 @@ import { planLoss, type ServerLoss, termValues, trainedTargets } from "./server-
 import { isUnknownOutcome, notFinite, unavailable, unsupported } from "./tinker-error.ts";
 import { TinkerSampler } from "./tinker-sampler.ts";
 import type { TinkerSession } from "./tinker-session.ts";
-import type { WireDatum } from "./wire.ts";
 
 /** The options of {@link TinkerModel}. */
 export interface TinkerModelOptions {
@@ -233,7 +233,7 @@ export class TinkerModel implements Model {
    * Sends the data of a pass. If nobody knows whether the server has taken a part of them, drops the gradient and sends
    * them again.
    */
-  async #sendPass(data: readonly WireDatum[], loss: ServerLoss): Promise<PassPromise> {
+  async #sendPass(data: readonly TinkerDatum[], loss: ServerLoss): Promise<PassPromise> {
     for (let tries = 1; ; tries++) {
       if (this.#stale) await this.#dropGradient();
       try {
@@ -349,8 +349,8 @@ function lossResult(options: {
   };
 }
 
-function isRepresentable({ loss_fn_inputs }: WireDatum): boolean {
-  return Object.values(loss_fn_inputs).every(({ data }) => data.every(Number.isFinite));
+function isRepresentable({ lossInputs }: TinkerDatum): boolean {
+  return Object.values(lossInputs).every(({ data }) => data.every(Number.isFinite));
 }
 
 function progressOf(data: readonly Datum[]) {

@@ -1,10 +1,16 @@
+import type { z } from "zod";
 import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
+import { promiseSchema } from "../../tinker/protocol/answers.ts";
+import { promptToJson } from "../../tinker/protocol/pass-request.ts";
+import type * as requests from "../../tinker/protocol/requests.ts";
+import type { ResultReader } from "../../tinker/protocol/result-reader.ts";
+import { type SampleResult, sampleResultFromBytes, sampleResultFromJson } from "../../tinker/protocol/sample-result.ts";
 import { checkRequests } from "../onnx/check-input.ts";
-import { decodeSamples } from "./protobuf.ts";
 import { unavailable, unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
-import { promiseSchema, sampleResultSchema, wirePrompt } from "./wire.ts";
+
+const sampleReader: ResultReader<SampleResult> = { json: sampleResultFromJson, bytes: sampleResultFromBytes };
 
 /** Samples from weights on a server. All requests are sent at once, and the server batches them. */
 export class TinkerSampler implements Sampler {
@@ -78,11 +84,11 @@ export class TinkerSampler implements Sampler {
     const { promptIds, settings, stopTokenIds, seed } = request;
     const { maxTokens, temperature, topK = 0, topP = 1 } = settings;
     const { connection } = this.#session;
-    const body = {
+    const body: z.input<typeof requests.sampleBody> = {
       sampling_session_id: this.#samplingSession,
       seq_id: this.#sequence++,
       num_samples: 1,
-      prompt: wirePrompt(promptIds),
+      prompt: promptToJson(promptIds),
       sampling_params: {
         max_tokens: Math.min(maxTokens, this.#limits.maxLength - promptIds.length),
         temperature,
@@ -92,20 +98,22 @@ export class TinkerSampler implements Sampler {
         // Stop strings are found here: servers take either ids or strings, and some leave out the tokens of a string.
         stop: [...stopTokenIds],
       },
-      type: "sample",
     };
-    const promise = await connection.post("asample", body, promiseSchema, { signal });
-    const decode = this.#session.encoding === "protobuf" ? decodeSamples : undefined;
-    const { sequences } = await connection.result(promise, sampleResultSchema, { what: "asample", decode, signal });
+    const promise = await connection.post("asample", { ...body, type: "sample" }, promiseSchema, { signal });
+    const binary = this.#session.encoding === "protobuf";
+    const { sequences } = await connection.result(promise, sampleReader, { what: "asample", binary, signal });
     const [sequence] = sequences;
     if (sequence === undefined) throw unavailable("The result of asample has no sequence.");
-    const { tokens: ids, logprobs, stop_reason: finish } = sequence;
-    if (logprobs?.length !== ids.length) {
+    const { tokens, logprobs, stopReason: finish } = sequence;
+    if (logprobs?.length !== tokens.length) {
       throw unavailable(
-        `The result of asample has ${ids.length} tokens and ${logprobs?.length ?? 0} log-probabilities.`,
+        `The result of asample has ${tokens.length} tokens and ${logprobs?.length ?? 0} log-probabilities.`,
       );
     }
-    return cut({ request: index, ids, logprobs, finish }, { stop: settings.stop, tokenizer: this.#tokenizer });
+    return cut(
+      { request: index, ids: [...tokens], logprobs: [...logprobs], finish },
+      { stop: settings.stop, tokenizer: this.#tokenizer },
+    );
   }
 }
 

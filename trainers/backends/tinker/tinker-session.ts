@@ -1,8 +1,13 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { Semaphore } from "../../../src/core/concurrency/semaphore.ts";
+import {
+  anySchema,
+  capabilitiesSchema,
+  clientConfigSchema,
+  createSessionSchema,
+} from "../../tinker/protocol/answers.ts";
 import { type ConnectionTimes, TinkerConnection } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
-import { anySchema, capabilitiesSchema, clientConfigSchema, createSessionSchema } from "./wire.ts";
 
 /** The encoding of large messages: JSON, or the binary one of newer servers. */
 export type Encoding = "json" | "protobuf";

@@ -58,6 +58,11 @@ const requestSchema = z.object({
   forward_backward_input: inputSchema.optional(),
 });
 
+/** Returns a prompt of token ids, as JSON has it. */
+export function promptToJson(tokens: Iterable<number>): z.output<typeof modelInputSchema> {
+  return { chunks: [{ type: "encoded_text", tokens: [...tokens] }] };
+}
+
 /** Returns the token ids of a prompt. Throws `server.invalid-request` for images and audio. */
 export function promptTokens(prompt: z.output<typeof modelInputSchema>): Int32Array {
   return Int32Array.from(
@@ -104,11 +109,11 @@ export function passRequestToJson({
 }: PassRequest): PassRequestJson {
   const input = {
     data: data.map(({ tokens, lossInputs }) => ({
-      model_input: { chunks: [{ type: "encoded_text", tokens: [...tokens] }] },
+      model_input: promptToJson(tokens),
       loss_fn_inputs: mapValues<TinkerTensor, TensorJson>(lossInputs, tensorToJson),
     })),
     loss_fn: lossName,
-    loss_fn_config: lossConfig,
+    ...(Object.keys(lossConfig).length === 0 ? {} : { loss_fn_config: lossConfig }),
   };
   return { model_id: modelId, seq_id: seqId, [forwardOnly ? "forward_input" : "forward_backward_input"]: input };
 }

@@ -6,10 +6,10 @@ import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { passRequestFromBytes, passRequestFromJson, protobufType } from "../protocol/pass-request.ts";
 import { type PassResult, passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
+import * as bodies from "../protocol/requests.ts";
 import { type SampleResult, sampleResultToBytes, sampleResultToJson } from "../protocol/sample-result.ts";
 import type { Outcome } from "./future-table.ts";
 import { RequestError } from "./request-error.ts";
-import * as bodies from "./requests.ts";
 import type { Sent, TinkerService } from "./tinker-service.ts";
 
 /** The options of {@link tinkerApp}. */

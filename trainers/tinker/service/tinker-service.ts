@@ -7,11 +7,11 @@ import type { Model, ModelSource, TrainingBackend } from "../../backend/training
 import type { PassRequest } from "../protocol/pass-request.ts";
 import { promptTokens } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
+import type * as bodies from "../protocol/requests.ts";
 import type { SampleResult } from "../protocol/sample-result.ts";
 import { FutureTable } from "./future-table.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
 import { RequestError } from "./request-error.ts";
-import type * as bodies from "./requests.ts";
 import { ServedModel } from "./served-model.ts";
 
 /** The options of {@link TinkerService}. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { modelInputSchema } from "../protocol/pass-request.ts";
+import { modelInputSchema } from "./pass-request.ts";
 
 /** The JSON bodies that the server reads. Unknown keys are ignored, because newer clients send more. */
 

@@ -1,0 +1,217 @@
+import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { listen } from "../../../src/core/network/listen.ts";
+import type { Model, ModelSource, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import {
+  type PassRequest,
+  passRequestFromBytes,
+  passRequestFromJson,
+  passRequestToBytes,
+  passRequestToJson,
+  protobufType,
+} from "../../../trainers/tinker/protocol/pass-request.ts";
+import { sampleResultFromBytes } from "../../../trainers/tinker/protocol/sample-result.ts";
+import { type TinkerTensor, vector } from "../../../trainers/tinker/protocol/tensor.ts";
+import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
+import { TinkerService, type TinkerServiceOptions } from "../../../trainers/tinker/service/tinker-service.ts";
+import { changedBackend } from "../../trainers/changed-backend.ts";
+
+/** An answer of the server. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** What a fault does to one request: it may answer itself (true), before or after the server has run the request. */
+export interface Fault {
+  before?(route: string, request: IncomingMessage, response: ServerResponse, body: Body): boolean;
+  after?(route: string, response: ServerResponse, answer: Answer, body: Body): boolean;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the bodies of requests are what the client under test sends.
+type Body = any;
+
+/** The service of `lyceum serve-model` behind a proxy that records, injects faults and takes features away. */
+export interface TinkerServer extends AsyncDisposable {
+  readonly url: string;
+  /** The number of optimizer steps applied to each model that can be trained, in the order of their creation. */
+  readonly steps: number[];
+  /** All requests as they came. Passes are as in JSON. */
+  readonly requests: { readonly route: string; readonly body: Body; readonly key: string | undefined }[];
+  /** The token ids that were sent to clients, with their prompts. */
+  readonly sampled: { readonly prompt: readonly number[]; readonly ids: readonly number[] }[];
+  fault: Fault;
+}
+
+/** The options of {@link startTinkerServer}. */
+export interface TinkerServerOptions {
+  readonly backend: TrainingBackend;
+  readonly source: ModelSource & { readonly type: "pretrained" };
+  /** See `GradientRule`. Default: sum. */
+  readonly rule?: "sum" | "mean";
+  /** False if the server does not recognize repeated operations. Default: true. */
+  readonly numbered?: boolean;
+  /** The losses that the server lists. All by default. */
+  readonly losses?: readonly string[];
+  /** True if it prefers protobuf, and refuses passes in JSON. */
+  readonly binary?: boolean;
+  /** False if it trains adapters only. Default: true. */
+  readonly full?: boolean;
+  /** A change of the models that are trained and sampled, such as a fault. */
+  readonly change?: (model: Model) => Partial<Model>;
+  readonly service?: Partial<TinkerServiceOptions>;
+}
+
+/** Starts a {@link TinkerServer}. */
+export async function startTinkerServer(options: TinkerServerOptions): Promise<TinkerServer> {
+  const { source, numbered = true, binary = false, losses, rule = "sum" } = options;
+  await using resources = new AsyncDisposableStack();
+  const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "lyceum-tinker-server-"))).path;
+  const state = { steps: [] as number[], requests: [], sampled: [], fault: {} } as Omit<
+    TinkerServer,
+    "url" | keyof AsyncDisposable
+  >;
+  const service = resources.use(
+    new TinkerService({
+      ...{ backend: watchedBackend(options, state.steps), source, names: [source.path], folder },
+      ...{ maxModels: 1000, ...options.service },
+    }),
+  );
+  const app = tinkerApp({ service });
+  const used = new Set<string>();
+  /** The prompt of each sampling request that has no result yet. */
+  const prompts = new Map<string, readonly number[]>();
+
+  const run = async (route: string, request: IncomingMessage, sent: Buffer, body: Body): Promise<Answer> => {
+    const isBinary = request.headers["content-type"] === protobufType;
+    if (binary && !isBinary && /^forward/.test(route)) return json(415, { detail: "JSON is not accepted" });
+    if (route === "client/config") return json(200, { proto_write_fwdbwd: binary });
+    if (route === "get_server_capabilities" && losses !== undefined) {
+      return json(200, { supported_models: [{ model_name: source.path }], supported_loss_fns: losses });
+    }
+    // Other servers load weights only into a model that was not used.
+    if (route === "load_weights" && used.has(body.model_id)) return json(400, { detail: "The model was used before" });
+    if (body.model_id !== undefined) used.add(body.model_id);
+    const [, model, name] = /^training_runs\/([^/]+)\/checkpoints\/([^/]+)\/archive$/.exec(route) ?? [];
+    if (model !== undefined) return archive(join(folder, model.replaceAll(":", "_"), "sampler_weights", name!));
+    let bytes = sent;
+    if (/^forward/.test(route)) {
+      const pass = isBinary ? passRequestFromBytes(sent) : passRequestFromJson(body);
+      const changed = { ...(rule === "mean" ? averaged(pass) : pass), ...(numbered ? {} : { seqId: undefined }) };
+      bytes = Buffer.from(isBinary ? passRequestToBytes(changed) : JSON.stringify(passRequestToJson(changed)));
+    } else if (!numbered && body.seq_id !== undefined) bytes = Buffer.from(JSON.stringify({ ...body, seq_id: null }));
+    const { method, headers } = request;
+    const sentOn = method === "GET" ? {} : { body: new Uint8Array(bytes) };
+    const response = await app.request(request.url!, { method: method!, headers: headers as never, ...sentOn });
+    const answer = {
+      ...{ status: response.status, headers: Object.fromEntries(response.headers) },
+      body: Buffer.from(await response.arrayBuffer()),
+    };
+    if (answer.status === 200) record(route, answer, body);
+    return answer;
+  };
+
+  const record = (route: string, { headers, body: bytes }: Answer, body: Body): void => {
+    const isBinary = headers["content-type"] === protobufType;
+    if (route === "asample") prompts.set(JSON.parse(bytes.toString()).request_id, body.prompt.chunks[0].tokens);
+    const prompt = prompts.get(body.request_id);
+    if (route !== "retrieve_future" || prompt === undefined) return;
+    prompts.delete(body.request_id);
+    const { sequences } = isBinary ? sampleResultFromBytes(bytes) : JSON.parse(bytes.toString());
+    for (const { tokens } of sequences) state.sampled.push({ prompt, ids: [...tokens] });
+  };
+
+  const server = createServer((request, response) => {
+    void (async () => {
+      const sent = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>));
+      const isBinary = request.headers["content-type"] === protobufType;
+      const pass = isBinary ? passRequestFromBytes(sent) : undefined;
+      const route = pass?.forwardOnly === true ? "forward" : request.url!.replace("/api/v1/", "");
+      const body: Body = pass === undefined ? JSON.parse(sent.toString() || "{}") : passRequestToJson(pass);
+      state.requests.push({ route, body, key: request.headers["x-api-key"]?.toString() });
+      if (state.fault.before?.(route, request, response, body) === true) return;
+      const answer = await run(route, request, sent, body);
+      if (state.fault.after?.(route, response, answer, body) === true) return;
+      response.writeHead(answer.status, answer.headers).end(answer.body);
+    })();
+  });
+  const { authority } = await listen(server, { hostname: "127.0.0.1", port: 0 });
+  const owned = resources.move();
+  return Object.assign(state, {
+    url: `http://${authority}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await service.futures.settled();
+      await owned.disposeAsync();
+    },
+  });
+}
+
+/** The backend of the service, with the wanted changes. Counts the optimizer steps of each model. */
+function watchedBackend({ backend, full = true, change }: TinkerServerOptions, steps: number[]): TrainingBackend {
+  const changed = change === undefined ? backend : changedBackend(change, backend);
+  const counted = changedBackend((model) => {
+    if (model.spec.trainable.type === "frozen") return {};
+    const index = steps.push(0) - 1;
+    return {
+      optimStep: async (params, options) => {
+        const metrics = await model.optimStep(params, options);
+        steps[index]! += 1;
+        return metrics;
+      },
+    };
+  }, changed);
+  if (full) return counted;
+  return {
+    ...counted,
+    openModel: async (spec, options) => {
+      if (spec.trainable.type !== "full") return counted.openModel(spec, options);
+      throw new LyceumError({ code: "backend.unsupported", message: "rank 0 is not allowed" });
+    },
+  };
+}
+
+/** Returns a pass whose sum of losses is the mean, over its sequences, of each sequence's mean by its weights. */
+function averaged(pass: PassRequest): PassRequest {
+  const scaled = pass.lossName === "cross_entropy" ? "weights" : "advantages";
+  return {
+    ...pass,
+    data: pass.data.map(({ tokens, lossInputs }) => {
+      const weight = sum(lossInputs.weights!);
+      const values = Float32Array.from(lossInputs[scaled]?.data ?? [], (value) =>
+        weight === 0 ? 0 : value / (weight * pass.data.length),
+      );
+      return { tokens, lossInputs: { ...lossInputs, [scaled]: vector(values) } };
+    }),
+  };
+}
+
+function sum({ data }: TinkerTensor): number {
+  let total = 0;
+  for (const value of data) total += value;
+  return total;
+}
+
+function json(status: number, body: object): Answer {
+  return { status, headers: { "content-type": "application/json" }, body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** Returns a compressed tar archive of the files of an adapter folder. */
+async function archive(folder: string): Promise<Answer> {
+  const blocks: Buffer[] = [];
+  for (const name of ["adapter_config.json", "adapter_model.safetensors"]) {
+    const content = await readFile(join(folder, name));
+    const header = Buffer.alloc(512);
+    header.write(`./${name}`, 0);
+    header.write(`${content.length.toString(8).padStart(11, "0")} `, 124);
+    header.write("0", 156);
+    blocks.push(header, content, Buffer.alloc((512 - (content.length % 512)) % 512));
+  }
+  return { status: 200, headers: {}, body: gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)])) };
+}
