@@ -8,6 +8,8 @@ import { tinkerApp } from "../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService } from "../../trainers/tinker/service/tinker-service.ts";
 import { aborted } from "../core/concurrency/aborted.ts";
 import { listen } from "../core/network/listen.ts";
+import { openAIError } from "../server/capture/dialects/openai-error.ts";
+import { completionApp } from "../server/completions/completion-app.ts";
 import { foreignRequest, isLoopback } from "../server/http/allowed-origin.ts";
 import { bearerToken, sameSecret } from "../server/http/same-secret.ts";
 import { needsToken } from "../server/http/serve-environments.ts";
@@ -36,17 +38,25 @@ export async function serveModelCommand(args: ServeModelArguments, options: Comm
     new TinkerService({ backend, source, names, folder, maxModels, sessionMs: sessionTimeout * 1000 }),
   );
   await service.ready();
-  const handle = getRequestListener(tinkerApp({ service }).fetch);
+  const maxBodyBytes = 64 * 2 ** 20;
+  const tinker = getRequestListener(tinkerApp({ service, maxBodyBytes }).fetch);
+  const completions = getRequestListener(completionApp({ models: service, maxBodyBytes }).fetch);
   const local = isLoopback(hostname) && token === undefined;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const key = request.headers["x-api-key"];
     const given = bearerToken(request.headers.authorization) || (typeof key === "string" ? key : "");
     const isHealth = request.url === "/api/v1/healthz";
+    const isCompletion = request.url?.startsWith("/v1/") === true;
     const foreign = local && foreignRequest(request) !== undefined;
-    if (!foreign && (token === undefined || isHealth || sameSecret(token, given)))
-      return void handle(request, response);
+    if (!foreign && (token === undefined || isHealth || sameSecret(token, given))) {
+      return void (isCompletion ? completions : tinker)(request, response);
+    }
+    const status = foreign ? 403 : 401;
     const detail = foreign ? "This server answers only programs on its own machine." : "The API key is wrong.";
-    response.writeHead(foreign ? 403 : 401, { "content-type": "application/json" }).end(JSON.stringify({ detail }));
+    const body = isCompletion ? openAIError({ status, message: detail, code: "server.unauthorized" }) : { detail };
+    // The rest of a refused request is not read.
+    const headers = { "content-type": "application/json", connection: "close" };
+    response.writeHead(status, headers).end(JSON.stringify(body));
   };
   const server = tls === undefined ? createServer(onRequest) : createSecureServer({ ...tls }, onRequest);
   const { authority } = await listen(server, { hostname, port: args.port ?? 0 });

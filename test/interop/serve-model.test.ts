@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
-import { lyceum } from "../cli/run-lyceum.ts";
+import { serveModel } from "../cli/serve-model-process.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
@@ -24,21 +24,8 @@ async function serveTinyModel(key: string): Promise<{ readonly url: string; read
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await using backend = await createOnnxBackend({ device: "cpu" });
   const { path } = await tinyModel(backend, folder);
-  const ready = Promise.withResolvers<string>();
-  const ended = lyceum(["serve-model", path, "--chat-template", "none", "--device", "cpu", "--token", key], {
-    folder,
-    onOutput: (output, child) => {
-      const [, url] = /at (http:\S+)/.exec(output) ?? [];
-      if (url === undefined) return;
-      ready.resolve(url);
-      onTestFinished(async () => {
-        child.kill("SIGTERM");
-        await ended;
-      });
-    },
-  });
-  void ended.then(({ stderr }) => ready.reject(new Error(stderr)));
-  return { url: await ready.promise, model: path };
+  const { url } = await serveModel([path, "--chat-template", "none", "--token", key], folder);
+  return { url, model: path };
 }
 
 test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and samples a served model", async (version) => {
@@ -55,4 +42,38 @@ test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and sample
   expect(trained.trained).toBeLessThan(trained.losses[0]! / 2);
   expect(Object.keys(trained.differences)).toEqual(["importance_sampling", "ppo", "cispo"]);
   for (const difference of Object.values(trained.differences)) expect(difference).toBeLessThan(1e-4);
+});
+
+test("OpenAI's package completes texts and chats, whole and streamed", async () => {
+  const environment = await providePythonEnvironment({
+    name: "capture",
+    requirements: "capture-requirements.txt",
+    download: "150 MB",
+  });
+  const key = "tml-test";
+  const { url, model } = await serveTinyModel(key);
+  // biome-ignore lint/suspicious/noExplicitAny: the package's own classes as JSON.
+  const found = await runPython<any>({ environment, script: "openai_completions", request: { url, key, model } });
+  expect(found.models).toEqual([model]);
+  const { text, chat } = found;
+  const promptIds = [...Buffer.from("Hi!")];
+  expect(text.choices).toHaveLength(2);
+  expect(chat.prompt_token_ids).toEqual(promptIds);
+  for (const [i, { token_ids, logprobs, prompt_token_ids, ...choice }] of text.choices.entries()) {
+    expect(prompt_token_ids).toEqual(promptIds);
+    expect(logprobs.tokens.join("").replace("<|eot|>", "")).toBe(choice.text);
+    // A template-free chat has the same prompt.
+    const same = chat.choices[i];
+    expect(same).toMatchObject({ index: i, token_ids, message: { role: "assistant", content: choice.text } });
+    expect(same.logprobs.content.map(({ logprob }: { logprob: number }) => logprob)).toEqual(logprobs.token_logprobs);
+  }
+  expect(found.textStream).toEqual([text.choices.map((choice: { text: string }) => choice.text), text.usage]);
+  const contents = chat.choices.map(({ message }: { message: { content: string } }) => message.content);
+  expect(found.chatStream).toEqual([contents, chat.usage]);
+  expect(found.refused).toEqual([
+    ["NotFoundError", 404, "server.invalid-request"],
+    ["BadRequestError", 400, "context_length_exceeded"],
+    ["BadRequestError", 400, "server.invalid-request"],
+    ["AuthenticationError", 401, "server.unauthorized"],
+  ]);
 });

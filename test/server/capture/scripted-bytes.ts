@@ -7,6 +7,7 @@ import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 /** A policy that samples the ids of the given answers in order, and the requests that it got. */
 export function scriptedBytes(answers: readonly (Message | string)[]): {
   readonly policy: Policy;
+  readonly sampler: Sampler;
   readonly requests: SampleRequest[];
 } {
   const renderer = createByteRenderer();
@@ -23,7 +24,7 @@ export function scriptedBytes(answers: readonly (Message | string)[]): {
     },
     close: async () => {},
   };
-  return { policy: samplerPolicy({ name: "scripted-bytes", sampler: () => sampler, renderer }), requests };
+  return { policy: samplerPolicy({ name: "scripted-bytes", sampler: () => sampler, renderer }), sampler, requests };
 }
 
 /** An answer that calls tools. */

@@ -1,4 +1,5 @@
 import type { Sampler } from "../../../src/contract/sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model } from "../../backend/training-backend.ts";
 import { OrderedQueue } from "./ordered-queue.ts";
 
@@ -13,6 +14,8 @@ export class ServedModel implements AsyncDisposable {
   /** The samplers of saved weights, by path or sampling session. The oldest is first. */
   readonly #samplers = new Map<string, Sampler>();
   readonly #maxSamplers: number;
+  /** The sampler of the current weights, if one was asked for. */
+  #current: { readonly version: number; readonly sampler: Promise<Sampler> } | undefined;
 
   constructor(options: {
     readonly id: string;
@@ -40,8 +43,31 @@ export class ServedModel implements AsyncDisposable {
     return this.#samplers.get(name);
   }
 
-  /** Adds a sampler. The oldest one is closed if there are too many. */
-  async addSampler(name: string, sampler: Sampler): Promise<void> {
+  /** The names of the samplers. */
+  paths(): readonly string[] {
+    return [...this.#samplers.keys()];
+  }
+
+  /** Returns a sampler of the current weights. */
+  async current(): Promise<Sampler> {
+    const model = await this.#opened;
+    const last = this.#current;
+    if (last?.version === model.version) return last.sampler;
+    const sampler = model.snapshot().then(batchedSampler);
+    this.forgetCurrent();
+    this.#current = { version: model.version, sampler };
+    return sampler;
+  }
+
+  /** Forgets the sampler of the current weights, after the weights have changed. Its running calls end first. */
+  forgetCurrent(): void {
+    this.#current?.sampler.then((sampler) => sampler.close()).catch(() => undefined);
+    this.#current = undefined;
+  }
+
+  /** Adds a sampler of the current weights. The oldest one is closed if there are too many. */
+  async addSampler(name: string): Promise<void> {
+    const sampler = batchedSampler(await (await this.#opened).snapshot());
     const replaced = this.#samplers.get(name);
     this.#samplers.delete(name);
     this.#samplers.set(name, sampler);
@@ -56,6 +82,7 @@ export class ServedModel implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const sampler of this.#samplers.values()) await sampler.close();
     this.#samplers.clear();
+    this.forgetCurrent();
     const model = await this.#opened.catch(() => undefined);
     await model?.close();
   }

@@ -1,14 +1,15 @@
 import { randomInt, randomUUID } from "node:crypto";
-import { access, mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { z } from "zod";
 import type { SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
 import { promptTokens } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
 import type * as bodies from "../protocol/requests.ts";
 import type { SampleResult } from "../protocol/sample-result.ts";
+import { CheckpointStore } from "./checkpoint-store.ts";
 import { FutureTable } from "./future-table.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
 import { RequestError } from "./request-error.ts";
@@ -56,6 +57,7 @@ type Promised = Readonly<Record<string, unknown>> & { readonly request_id: strin
 export class TinkerService implements AsyncDisposable {
   readonly futures: FutureTable;
   readonly #options: Required<TinkerServiceOptions>;
+  readonly #checkpoints: CheckpointStore;
   readonly #sessions = new Map<string, Session>();
   readonly #models = new Map<string, ServedModel>();
   /** The path of each sampling session. Undefined for the base model. */
@@ -65,6 +67,7 @@ export class TinkerService implements AsyncDisposable {
   constructor(options: TinkerServiceOptions) {
     const defaults = { maxModels: 16, maxSamplers: 32, resultMs: 3_600_000, sessionMs: 600_000, gapMs: 10_000 };
     this.#options = { ...defaults, ...options };
+    this.#checkpoints = new CheckpointStore(this.#options.folder);
     this.futures = new FutureTable(this.#options);
   }
 
@@ -76,6 +79,22 @@ export class TinkerService implements AsyncDisposable {
   capabilities(): unknown {
     const models = this.#options.names.map((model_name) => ({ model_name, trainable: true, sampleable: true }));
     return { supported_models: models, supported_loss_fns: servedLosses };
+  }
+
+  /** The names of weights that can be sampled: the base model, models in training and saved weights. */
+  modelNames(): readonly string[] {
+    return [...this.#options.names, ...this.#models.values().flatMap((served) => [served.id, ...served.paths()])];
+  }
+
+  /**
+   * Returns the weights of a name: the base model, the current weights of a model in training, or saved weights
+   * (`tinker://`). Undefined for an unknown name.
+   */
+  async sampledModel(name: string): Promise<SampledModel | undefined> {
+    const sampler = await this.#namedSampler(name);
+    if (sampler === undefined) return undefined;
+    const { tokenizer, renderer, maxLength } = (await this.#baseModel()).model;
+    return { sampler, tokenizer, renderer, maxLength };
   }
 
   async createSession(): Promise<unknown> {
@@ -166,14 +185,14 @@ export class TinkerService implements AsyncDisposable {
 
   saveWeights({ body, digest }: Sent<z.output<typeof bodies.saveBody>>): Promised {
     return this.#operate(body, digest, async (served) => {
-      const { path, folder } = await this.#newCheckpoint(served, "weights", body);
+      const { path, folder } = await this.#checkpoints.create(served.id, "weights", body);
       await (await served.model()).save(folder);
       return { type: "save_weights", path };
     });
   }
 
   loadWeights({ body, digest }: Sent<z.output<typeof bodies.loadBody>>): Promised {
-    const folder = this.#folderOf(body.path, "weights");
+    const folder = this.#checkpoints.folderOf(body.path, "weights");
     if (!body.optimizer) {
       throw new RequestError(
         400,
@@ -182,6 +201,7 @@ export class TinkerService implements AsyncDisposable {
     }
     return this.#operate(body, digest, async (served) => {
       await (await served.model()).load(folder);
+      served.forgetCurrent();
       return { type: "load_weights", path: body.path, model_id: served.id };
     });
   }
@@ -189,17 +209,20 @@ export class TinkerService implements AsyncDisposable {
   saveWeightsForSampler({ body, digest }: Sent<z.output<typeof bodies.saveForSamplerBody>>): Promised {
     const { path: name, sampling_session_seq_id: number } = body;
     return this.#operate(body, digest, async (served) => {
-      const model = await served.model();
       if (name === undefined || name === null) {
         const id = `${served.sessionId}:sample:${number ?? randomUUID()}`;
         const path = `tinker://${served.id}/sampler_weights/session-${number ?? id}`;
-        await served.addSampler(path, await model.snapshot());
+        await served.addSampler(path);
         this.#samplingSessions.set(id, { sessionId: served.sessionId, path });
         return { type: "save_weights_for_sampler", sampling_session_id: id };
       }
-      const { path, folder } = await this.#newCheckpoint(served, "sampler_weights", { ...body, overwrite: true });
+      const { path, folder } = await this.#checkpoints.create(served.id, "sampler_weights", {
+        ...body,
+        overwrite: true,
+      });
+      const model = await served.model();
       await model.export(folder, model.isAdapter ? "peft" : "huggingface");
-      await served.addSampler(path, await model.snapshot());
+      await served.addSampler(path);
       return { type: "save_weights_for_sampler", path };
     });
   }
@@ -325,9 +348,16 @@ export class TinkerService implements AsyncDisposable {
     return served;
   }
 
+  async #namedSampler(name: string): Promise<Sampler | undefined> {
+    if (this.#options.names.includes(name)) return (await this.#baseModel()).sampler;
+    const served = this.#models.get(modelIdOf(name) ?? name);
+    if (served === undefined) return undefined;
+    this.touch(served.sessionId);
+    return served.id === name ? served.current() : served.sampler(name);
+  }
+
   #samplerOf(path: string): Sampler {
-    const [, modelId] = /^tinker:\/\/([^/]+)\/sampler_weights\//.exec(path) ?? [];
-    const sampler = modelId === undefined ? undefined : this.#models.get(modelId)?.sampler(path);
+    const sampler = this.#models.get(modelIdOf(path) ?? "")?.sampler(path);
     if (sampler === undefined)
       throw new RequestError(404, `There are no weights ${path}, or they are no longer in memory.`);
     return sampler;
@@ -343,37 +373,9 @@ export class TinkerService implements AsyncDisposable {
     const { backend, source } = this.#options;
     this.#base ??= (async () => {
       const model = await backend.openModel({ source, trainable: { type: "frozen" } });
-      return { model, sampler: await model.snapshot() };
+      return { model, sampler: batchedSampler(await model.snapshot()) };
     })();
     return this.#base;
-  }
-
-  async #newCheckpoint(
-    served: ServedModel,
-    kind: "weights" | "sampler_weights",
-    {
-      path: given,
-      overwrite,
-    }: { readonly path?: string | null | undefined; readonly overwrite?: boolean | null | undefined },
-  ): Promise<{ readonly path: string; readonly folder: string }> {
-    const name = given ?? randomUUID();
-    const path = `tinker://${served.id}/${kind}/${name}`;
-    const folder = this.#folderOf(path, kind);
-    const exists = await access(folder).then(
-      () => true,
-      () => false,
-    );
-    if (exists && overwrite !== true) throw new RequestError(409, `The checkpoint ${path} exists.`);
-    if (exists) await rm(folder, { recursive: true });
-    await mkdir(join(folder, ".."), { recursive: true });
-    return { path, folder };
-  }
-
-  #folderOf(path: string, kind: "weights" | "sampler_weights"): string {
-    const [, modelId, found, name] =
-      /^tinker:\/\/([\w:-]+)\/(weights|sampler_weights)\/(?!\.)([\w.-]+)$/.exec(path) ?? [];
-    if (modelId === undefined || found !== kind) throw new RequestError(400, `${path} is not a path of ${kind}.`);
-    return join(this.#options.folder, modelId.replaceAll(":", "_"), kind, name!);
   }
 
   async #close(served: ServedModel): Promise<void> {
@@ -386,4 +388,9 @@ export class TinkerService implements AsyncDisposable {
     const oldest = Date.now() - this.#options.sessionMs;
     for (const [id, { used }] of this.#sessions) if (used < oldest) await this.endSession(id);
   }
+}
+
+/** Returns the model id in the path of sampler weights. Undefined for other texts. */
+function modelIdOf(path: string): string | undefined {
+  return /^tinker:\/\/([^/]+)\/sampler_weights\//.exec(path)?.[1];
 }

@@ -9,7 +9,10 @@ import { onlyModel, type ServedModel, servedModels } from "./served-models.ts";
 const text = z.string().min(1);
 
 /** The names of servers that return log-probabilities on request. */
-const givesLogprobs: readonly unknown[] = ["vllm", "sglang", "llamacpp"];
+const givesLogprobs: readonly unknown[] = ["vllm", "sglang", "llamacpp", "lyceum"];
+
+/** The names of servers that return token ids on request. */
+const givesTokenIds: readonly unknown[] = ["vllm", "lyceum"];
 
 /**
  * The policies of served models: the named one, or the only one of the server. Requests log-probabilities if the server
@@ -60,7 +63,9 @@ export const serverDefinition: PolicyDefinition = definePolicy({
       endpoint: completion ? "completions" : "chat",
       // Log-probabilities may be missing if they were not requested.
       logprobs: asked.tokenIds === true || (givesLogprobs.includes(served?.ownedBy) && "if-given"),
-      tokenIds: served?.ownedBy === "vllm" && asked.logprobs !== false,
+      tokenIds: givesTokenIds.includes(served?.ownedBy) && asked.logprobs !== false,
+      // `lyceum serve-model` reports the log-probabilities of the distribution that it samples from.
+      processedLogprobs: served?.ownedBy === "lyceum",
       ...asked,
       ...request,
       name,

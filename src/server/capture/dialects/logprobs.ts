@@ -13,11 +13,12 @@ interface AnswerToken {
  * `token_id:ID`, as vLLM writes tokens by their ids. Null if the policy reports no logprobs.
  */
 export function chatLogprobs({ tokens, logprobs }: Pick<ActResult, "tokens" | "logprobs">): AnswerToken[] | null {
-  if (tokens !== undefined) {
-    const { completionIds, logprobs: values } = tokens;
-    return completionIds.map((id, index) => answerToken(`token_id:${id}`, values[index]!, null));
+  if (logprobs !== undefined) {
+    return logprobs.map(({ text, logprob }) => answerToken(text, logprob, [...Buffer.from(text)]));
   }
-  return logprobs?.map(({ text, logprob }) => answerToken(text, logprob, [...Buffer.from(text)])) ?? null;
+  if (tokens === undefined) return null;
+  const { completionIds, logprobs: values } = tokens;
+  return completionIds.map((id, index) => answerToken(`token_id:${id}`, values[index]!, null));
 }
 
 function answerToken(token: string, logprob: number, bytes: readonly number[] | null): AnswerToken {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Message, Part, ToolCall } from "../../../contract/message.ts";
+import type { TokenUsage } from "../../../contract/policy.ts";
 import { withoutUndefined } from "../../../core/without-undefined.ts";
 import type { Dialect, ModelAnswer, ModelRequest, StreamEvent } from "./dialect.ts";
 import { chatLogprobs } from "./logprobs.ts";
@@ -98,43 +99,56 @@ export const openAIChat: Dialect = {
       tokenIds: given.return_token_ids ?? false,
     });
   },
-  answer: (answer) => {
-    const { tokens } = answer.result;
-    return {
-      ...frame(answer, "chat.completion"),
-      choices: [
-        {
-          index: 0,
-          message: { role: "assistant", ...chatAnswer(answer.result.action.message) },
-          finish_reason: finishReason(answer),
-          logprobs: logprobsOf(answer),
-          ...(answer.request.tokenIds && tokens !== undefined ? { token_ids: tokens.completionIds } : {}),
-        },
-      ],
-      usage: usageOf(answer),
-      ...(answer.request.tokenIds ? { prompt_token_ids: answer.promptIds } : {}),
-    };
-  },
-  events: (answer) => {
-    const chunk = (delta: object, more: object = {}): StreamEvent => ({
-      data: {
-        ...frame(answer, "chat.completion.chunk"),
-        choices: [{ index: 0, delta, finish_reason: null, ...more }],
-      },
-    });
-    const { tool_calls: calls = [], ...text } = chatAnswer(answer.result.action.message);
-    const usage = { data: { ...frame(answer, "chat.completion.chunk"), choices: [], usage: usageOf(answer) } };
-    return [
-      chunk({ role: "assistant", ...text }, { logprobs: logprobsOf(answer) }),
-      ...calls.map((call, index) => chunk({ tool_calls: [{ index, ...call }] })),
-      chunk({}, { finish_reason: finishReason(answer) }),
-      ...(answer.request.streamUsage ? [usage] : []),
-      { data: "[DONE]" },
-    ];
-  },
+  answer: (answer) => chatCompletion([answer]),
+  events: (answer) => [...chatChoiceEvents(answer, 0), ...chatEndEvents([answer])],
   error: openAIError,
   errorEvent: (error) => ({ data: openAIError(error) }),
 };
+
+/** Returns the body of an answer with one or more choices of one prompt. */
+export function chatCompletion(answers: readonly [ModelAnswer, ...ModelAnswer[]]): object {
+  const [first] = answers;
+  return {
+    ...frame(first, "chat.completion"),
+    choices: answers.map((answer, index) => ({
+      index,
+      message: { role: "assistant", ...chatAnswer(answer.result.action.message) },
+      finish_reason: finishReason(answer),
+      logprobs: logprobsOf(answer),
+      ...tokenIdsOf(answer),
+    })),
+    usage: usageOf(answers),
+    ...(first.request.tokenIds ? { prompt_token_ids: first.promptIds } : {}),
+  };
+}
+
+/** Returns the events of one choice of a stream. */
+export function chatChoiceEvents(answer: ModelAnswer, index: number): readonly StreamEvent[] {
+  const chunk = (delta: object, more: object = {}, top: object = {}): StreamEvent => ({
+    data: {
+      ...frame(answer, "chat.completion.chunk"),
+      choices: [{ index, delta, finish_reason: null, ...more }],
+      ...top,
+    },
+  });
+  const { tool_calls: calls = [], ...text } = chatAnswer(answer.result.action.message);
+  return [
+    chunk(
+      { role: "assistant", ...text },
+      { logprobs: logprobsOf(answer), ...tokenIdsOf(answer) },
+      answer.request.tokenIds ? { prompt_token_ids: answer.promptIds } : {},
+    ),
+    ...calls.map((call, place) => chunk({ tool_calls: [{ index: place, ...call }] })),
+    chunk({}, { finish_reason: finishReason(answer) }),
+  ];
+}
+
+/** Returns the events that end a stream. */
+export function chatEndEvents(answers: readonly [ModelAnswer, ...ModelAnswer[]]): readonly StreamEvent[] {
+  const [first] = answers;
+  const usage = { data: { ...frame(first, "chat.completion.chunk"), choices: [], usage: usageOf(answers) } };
+  return [...(first.request.streamUsage ? [usage] : []), { data: "[DONE]" }];
+}
 
 function readMessage(given: z.infer<typeof message>): Message {
   if (given.role === "tool") {
@@ -180,13 +194,23 @@ function logprobsOf({ request, result }: ModelAnswer) {
   return request.logprobs ? { content: chatLogprobs(result), refusal: null } : null;
 }
 
-function usageOf({ result: { usage } }: ModelAnswer) {
-  const { promptTokens = 0, completionTokens = 0, cachedPromptTokens = 0, reasoningTokens = 0 } = usage ?? {};
+/** vLLM's field for the sampled ids of a choice. */
+function tokenIdsOf({ request, result: { tokens } }: ModelAnswer): object {
+  return request.tokenIds && tokens !== undefined ? { token_ids: tokens.completionIds } : {};
+}
+
+/** Returns the token counts of answers to one prompt. */
+function usageOf(answers: readonly [ModelAnswer, ...ModelAnswer[]]) {
+  const usages = answers.map(({ result: { usage } }) => usage);
+  const sum = (count: (usage: TokenUsage) => number | undefined): number =>
+    usages.reduce((total, usage) => total + ((usage && count(usage)) ?? 0), 0);
+  const promptTokens = usages[0]?.promptTokens ?? 0;
+  const completionTokens = sum((usage) => usage.completionTokens);
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: cachedPromptTokens },
-    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    prompt_tokens_details: { cached_tokens: usages[0]?.cachedPromptTokens ?? 0 },
+    completion_tokens_details: { reasoning_tokens: sum((usage) => usage.reasoningTokens) },
   };
 }

@@ -1,0 +1,92 @@
+import { setImmediate } from "node:timers/promises";
+import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../contract/sampler.ts";
+import { EventQueue } from "../rollout/event-queue.ts";
+
+/** A call of `sample` that waits for its batch, or runs in it. */
+interface Call {
+  readonly requests: readonly SampleRequest[];
+  readonly samples: EventQueue<Sample>;
+  readonly signal: AbortSignal;
+}
+
+/** The time in milliseconds that a call waits for other calls. */
+const waitMs = 2;
+
+/**
+ * Wraps a sampler so that calls which arrive together are sampled in one batch. Calls that arrive during a batch are the
+ * next batch. Use it in servers, whose clients send one prompt per request. A batch ends early only if all of its calls
+ * are aborted. `close` waits for the running calls.
+ */
+export function batchedSampler(sampler: Sampler): Sampler {
+  let waiting: Call[] = [];
+  let running: Promise<void> | undefined;
+  const run = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      const calls = waiting.filter(({ signal }) => !signal.aborted);
+      waiting = [];
+      await sampleTogether(sampler, calls);
+    }
+    running = undefined;
+  };
+  return {
+    specificationVersion: "v1",
+    version: sampler.version,
+    sample: async function* (requests: readonly SampleRequest[], { signal: given }: SampleOptions = {}) {
+      given?.throwIfAborted();
+      const stop = new AbortController();
+      const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
+      const samples = new EventQueue<Sample>(Infinity);
+      signal.addEventListener("abort", () => samples.end(signal.reason), { once: true });
+      waiting.push({ requests, samples, signal });
+      running ??= run();
+      try {
+        yield* samples;
+      } finally {
+        stop.abort();
+      }
+    },
+    close: async () => {
+      // A caller that has just received the sampler begins its call first.
+      await setImmediate();
+      await running;
+      await sampler.close();
+    },
+  };
+}
+
+/**
+ * Samples the requests of all calls as one batch. Never rejects: an error goes to each call. If the sampler refuses the
+ * batch, each call is sampled alone, so that an invalid one does not fail the others.
+ */
+async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise<void> {
+  if (calls.length === 0) return;
+  const places = calls.flatMap((call) => call.requests.map((_, request) => ({ call, request })));
+  const abandoned = new AbortController();
+  const onAbort = (): void => {
+    if (calls.every(({ signal }) => signal.aborted)) abandoned.abort();
+  };
+  for (const { signal } of calls) signal.addEventListener("abort", onAbort, { once: true });
+  const left = new Map(calls.map((call) => [call, call.requests.length]));
+  let began = false;
+  const end = (error?: unknown): void => {
+    for (const { samples } of calls) samples.end(error);
+  };
+  try {
+    const requests = calls.flatMap((call) => call.requests);
+    for await (const sample of sampler.sample(requests, { signal: abandoned.signal })) {
+      began = true;
+      const { call, request } = places[sample.request]!;
+      call.samples.push({ ...sample, request });
+      const rest = left.get(call)! - 1;
+      left.set(call, rest);
+      if (rest === 0) call.samples.end();
+    }
+    end();
+  } catch (error) {
+    if (began || calls.length === 1 || abandoned.signal.aborted) end(error);
+    else for (const call of calls) await sampleTogether(sampler, [call]);
+  } finally {
+    for (const { signal } of calls) signal.removeEventListener("abort", onAbort);
+  }
+}

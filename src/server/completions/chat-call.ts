@@ -1,0 +1,69 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { z } from "zod";
+import type { Message } from "../../contract/message.ts";
+import { withoutUndefined } from "../../core/without-undefined.ts";
+import type { ModelAnswer } from "../capture/dialects/dialect.ts";
+import { chatChoiceEvents, chatCompletion, chatEndEvents, openAIChat } from "../capture/dialects/openai-chat.ts";
+import { parseBody } from "../capture/dialects/read-request.ts";
+import { type Choices, type CompletionCall, choiceShape } from "./completion-call.ts";
+import type { Choice } from "./sample-choices.ts";
+
+const schema = z.looseObject(choiceShape);
+
+/**
+ * Reads the body of `/v1/chat/completions`. The model's chat template renders the messages. Throws
+ * `server.invalid-request`.
+ */
+export function chatCall(body: unknown): CompletionCall {
+  const { n, stop_token_ids: stopTokenIds, ...single } = parseBody(body, schema);
+  const request = openAIChat.read(single, { conversation: () => undefined });
+  const frame = { id: randomBytes(12).toString("hex"), created: Math.floor(Date.now() / 1000) };
+  const answerOf = ({ action, tokens, sample, promptIds }: Choice): ModelAnswer => ({
+    ...frame,
+    model: request.model,
+    promptIds,
+    request,
+    result: {
+      action: { ...action, message: withCallIds(action.message) },
+      tokens: {
+        extendsPrevious: false,
+        newPromptIds: promptIds,
+        promptLength: promptIds.length,
+        completionIds: sample.ids,
+        logprobs: sample.logprobs,
+        weightsVersion: 0,
+      },
+      logprobs: tokens,
+      usage: { promptTokens: promptIds.length, completionTokens: sample.ids.length },
+    },
+  });
+  const answersOf = (choices: Choices): [ModelAnswer, ...ModelAnswer[]] => {
+    const [first, ...more] = choices;
+    return [answerOf(first), ...more.map(answerOf)];
+  };
+  return {
+    model: request.model,
+    stream: request.stream,
+    request: ({ renderer }) => ({
+      prompts: [renderer.start(withoutUndefined({ messages: request.messages, tools: request.tools }))],
+      count: n ?? 1,
+      sampling: request.sampling,
+      seed: request.seed,
+      stopTokenIds: stopTokenIds ?? [],
+      renderer,
+    }),
+    answer: (choices) => chatCompletion(answersOf(choices)),
+    choiceEvents: (choice) => chatChoiceEvents(answerOf(choice), choice.index),
+    endEvents: (choices) => chatEndEvents(answersOf(choices)),
+  };
+}
+
+/** Renames tool calls, because clients expect unique ids. Some chat templates require nine letters and digits. */
+function withCallIds(message: Message): Message {
+  if (message.toolCalls === undefined) return message;
+  const id = (): string =>
+    `call${randomInt(36 ** 5)
+      .toString(36)
+      .padStart(5, "0")}`;
+  return { ...message, toolCalls: message.toolCalls.map((call) => ({ ...call, id: id() })) };
+}

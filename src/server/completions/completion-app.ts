@@ -1,0 +1,117 @@
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { type SSEStreamingApi, streamSSE } from "hono/streaming";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { clientError } from "../capture/capture-error.ts";
+import { openAIError } from "../capture/dialects/openai-error.ts";
+import { invalidRequest } from "../capture/dialects/read-request.ts";
+import { chatCall } from "./chat-call.ts";
+import type { Choices, CompletionCall } from "./completion-call.ts";
+import { type Choice, sampleChoices } from "./sample-choices.ts";
+import type { ServedModels } from "./served-models.ts";
+import { textCall } from "./text-call.ts";
+
+/** The time in milliseconds between signs of life of a stream without events. */
+const streamPauseMs = 10_000;
+
+/**
+ * Returns the routes `/v1/chat/completions`, `/v1/completions` and `/v1/models` for models whose weights are on this
+ * machine. With `return_token_ids`, answers have the token ids of prompts and completions, as in vLLM. A stream sends
+ * each choice when it is complete. `maxBodyBytes` limits the size of a request.
+ */
+export function completionApp(options: { readonly models: ServedModels; readonly maxBodyBytes: number }): Hono {
+  const { models, maxBodyBytes } = options;
+  const app = new Hono().basePath("/v1");
+  app.use(
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: () => {
+        throw tooLarge(maxBodyBytes);
+      },
+    }),
+  );
+  const complete =
+    (read: (body: unknown) => CompletionCall) =>
+    async (context: Context): Promise<Response> => {
+      const call = read(await jsonOf(context));
+      const model = await models.sampledModel(call.model);
+      if (model === undefined) throw unknownModel(call.model, models.modelNames());
+      const { signal } = context.req.raw;
+      const choices = sampleChoices(model, call.request(model), signal);
+      if (!call.stream) return context.json(call.answer(inOrder(await Array.fromAsync(choices))) as object);
+      return streamSSE(context, (stream) => sendChoices(stream, { call, choices }));
+    };
+  app.post("/chat/completions", complete(chatCall));
+  app.post("/completions", complete(textCall));
+  app.get("/models", (context) => {
+    const entry = (id: string) => ({ id, object: "model", created: 0, owned_by: "lyceum" });
+    return context.json({ object: "list", data: models.modelNames().map(entry) });
+  });
+  app.notFound((context) => {
+    const message = `There is no route ${context.req.path}.`;
+    return context.json(openAIError({ status: 404, message, code: "server.invalid-request" }) as object, 404);
+  });
+  app.onError((error, context) => {
+    const shown = clientError(error);
+    // Without this header, OpenAI's clients repeat a call that failed.
+    context.header("x-should-retry", String([429, 503].includes(shown.status)));
+    return context.json(openAIError(shown) as object, shown.status as ContentfulStatusCode);
+  });
+  return app;
+}
+
+/** Sends the choices in the order in which they finish. An error is the last event. */
+async function sendChoices(
+  stream: SSEStreamingApi,
+  { call, choices }: { readonly call: CompletionCall; readonly choices: AsyncIterable<Choice> },
+): Promise<void> {
+  const send = async (data: unknown): Promise<void> =>
+    stream.writeSSE({ data: typeof data === "string" ? data : JSON.stringify(data) });
+  const signs = setInterval(() => void stream.write(": the model is working\n\n"), streamPauseMs);
+  try {
+    const finished: Choice[] = [];
+    for await (const choice of choices) {
+      finished.push(choice);
+      for (const { data } of call.choiceEvents(choice)) await send(data);
+    }
+    for (const { data } of call.endEvents(inOrder(finished))) await send(data);
+  } catch (error) {
+    await send(openAIError(clientError(error)));
+  } finally {
+    clearInterval(signs);
+  }
+}
+
+function inOrder(choices: readonly Choice[]): Choices {
+  const [first, ...more] = choices.toSorted((a, b) => a.index - b.index);
+  if (first === undefined) throw new LyceumError({ code: "policy.failed", message: "The sampler returned no sample." });
+  return [first, ...more];
+}
+
+async function jsonOf(context: Context): Promise<unknown> {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await context.req.arrayBuffer()));
+  } catch (error) {
+    if (LyceumError.isInstance(error)) throw error;
+    throw invalidRequest("The body is not JSON in UTF-8.");
+  }
+}
+
+function unknownModel(name: string, known: readonly string[]): LyceumError {
+  return new LyceumError({
+    code: "server.invalid-request",
+    message: `The model "${name}" is not served, or its weights are no longer in memory.`,
+    hint: `Served: ${known.join(", ")}.`,
+    data: { notFound: true },
+  });
+}
+
+function tooLarge(maxBytes: number): LyceumError {
+  return new LyceumError({
+    code: "server.invalid-request",
+    message: `The request is larger than ${maxBytes} bytes.`,
+    hint: "Send a shorter prompt.",
+    data: { tooLarge: true },
+  });
+}

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import type { SampledModel } from "../../core/policy/sampled-model.ts";
+import type { StreamEvent } from "../capture/dialects/dialect.ts";
+import type { Choice, ChoiceRequest } from "./sample-choices.ts";
+
+/** At least one choice. */
+export type Choices = readonly [Choice, ...Choice[]];
+
+/** A call of an endpoint: what to sample, and how to write it in the endpoint's form. */
+export interface CompletionCall {
+  /** The name of the model. */
+  readonly model: string;
+  readonly stream: boolean;
+  /** Returns what to sample. Throws the errors of rendering the prompt. */
+  request(model: SampledModel): ChoiceRequest;
+  /** Returns the body of the answer with all choices in order. */
+  answer(choices: Choices): unknown;
+  /** Returns the events of a finished choice in a stream. */
+  choiceEvents(choice: Choice): readonly StreamEvent[];
+  /** Returns the events that end a stream. */
+  endEvents(choices: Choices): readonly StreamEvent[];
+}
+
+/** The fields that both endpoints have besides those of a single choice. `stop_token_ids` is vLLM's. */
+export const choiceShape: {
+  readonly n: z.ZodType<number | null | undefined>;
+  readonly stop_token_ids: z.ZodType<readonly number[] | null | undefined>;
+} = {
+  n: z.int().min(1).max(128).nullish(),
+  stop_token_ids: z.array(z.int().nonnegative()).max(1024).nullish(),
+};

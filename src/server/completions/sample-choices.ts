@@ -1,0 +1,97 @@
+import { randomInt } from "node:crypto";
+import type { Action } from "../../contract/action.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { TokenLogprob } from "../../contract/policy.ts";
+import type { Sample, SampleRequest, SamplingSettings } from "../../contract/sampler.ts";
+import type { SampledModel } from "../../core/policy/sampled-model.ts";
+import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
+import type { Renderer } from "../../core/tokens/renderer.ts";
+import type { Tokenizer } from "../../core/tokens/tokenizer.ts";
+
+/** What to sample: prompts of token ids, and the settings that all choices share. */
+export interface ChoiceRequest {
+  readonly prompts: readonly (readonly number[])[];
+  /** The number of choices of each prompt. */
+  readonly count: number;
+  /** Temperature 1 by default, and as many tokens as the model has room for. */
+  readonly sampling: Partial<SamplingSettings>;
+  /** The seed of the first choice. Each further one adds 1. A random seed by default. */
+  readonly seed?: number | undefined;
+  /** Token ids that end a completion, in addition to those of the renderer. */
+  readonly stopTokenIds: readonly number[];
+  /** Parses the completions. */
+  readonly renderer: Renderer;
+}
+
+/** A completion. */
+export interface Choice {
+  /** The index among the choices of all prompts, those of the first prompt first. */
+  readonly index: number;
+  readonly promptIds: readonly number[];
+  readonly action: Action;
+  readonly sample: Sample;
+  /** The sampled tokens with their texts. */
+  readonly tokens: readonly TokenLogprob[];
+}
+
+/**
+ * Samples the choices of a request. Yields them in the order in which they finish. Throws `policy.prompt-too-long`, and
+ * `server.invalid-request` for an empty prompt.
+ */
+export async function* sampleChoices(
+  { sampler, tokenizer, maxLength }: SampledModel,
+  { prompts, count, sampling, seed = randomInt(2 ** 31), stopTokenIds, renderer }: ChoiceRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Choice> {
+  const stops = [...renderer.stopTokenIds, ...stopTokenIds];
+  const requests = prompts.flatMap((promptIds, prompt) => {
+    const room = maxLength - promptIds.length;
+    if (promptIds.length === 0) throw emptyPrompt();
+    if (room <= 0) throw promptTooLong(promptIds.length, maxLength);
+    const maxTokens = Math.min(sampling.maxTokens ?? room, room);
+    const settings = { temperature: 1, ...sampling, maxTokens };
+    return Array.from({ length: count }, (_, i): SampleRequest => {
+      return { promptIds, settings, seed: (seed + prompt * count + i) % 2 ** 31, stopTokenIds: stops };
+    });
+  });
+  for await (const sample of sampler.sample(requests, { signal })) {
+    const { ids, logprobs, finish, stopString } = sample;
+    yield {
+      index: sample.request,
+      promptIds: requests[sample.request]!.promptIds,
+      action: renderer.parse({
+        // The renderer knows its own stop ids only.
+        ids: stopTokenIds.includes(ids.at(-1)!) ? ids.slice(0, -1) : ids,
+        finish,
+        ...(stopString === undefined ? {} : { stopString }),
+      }),
+      sample,
+      tokens: textsOf(tokenizer, ids).map((text, i) => ({ text, logprob: logprobs[i]!, id: ids[i]! })),
+    };
+  }
+}
+
+/** Returns the text of each token. A character of several tokens belongs to the last of them. */
+function textsOf(tokenizer: Tokenizer, ids: readonly number[]): string[] {
+  const decoder = createIncrementalDecoder(tokenizer);
+  const texts = ids.map((id) => decoder.push(id));
+  if (texts.length > 0) texts[texts.length - 1] += decoder.flush();
+  return texts;
+}
+
+function emptyPrompt(): LyceumError {
+  return new LyceumError({
+    code: "server.invalid-request",
+    message: "The prompt has no tokens.",
+    hint: "Send at least one token or message.",
+  });
+}
+
+function promptTooLong(promptLength: number, maxLength: number): LyceumError {
+  return new LyceumError({
+    code: "policy.prompt-too-long",
+    message: `The prompt has ${promptLength} tokens, but the model accepts ${maxLength} including the answer.`,
+    hint: "Send a shorter prompt.",
+    data: { promptLength, maxLength },
+  });
+}

@@ -1,0 +1,9 @@
+import type { SampledModel } from "../../core/policy/sampled-model.ts";
+
+/** The models of a completion server. */
+export interface ServedModels {
+  /** The names that `/v1/models` lists. */
+  modelNames(): readonly string[];
+  /** Returns the weights of a name. Undefined for an unknown name. */
+  sampledModel(name: string): Promise<SampledModel | undefined>;
+}

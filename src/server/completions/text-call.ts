@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { textMessage, textOf } from "../../contract/message.ts";
+import { createTextRenderer } from "../../core/tokens/text-renderer.ts";
+import type { StreamEvent } from "../capture/dialects/dialect.ts";
+import { parseBody, refuse, samplingOf, samplingShape } from "../capture/dialects/read-request.ts";
+import { type Choices, type CompletionCall, choiceShape } from "./completion-call.ts";
+import type { Choice } from "./sample-choices.ts";
+
+const ids = z.array(z.int().nonnegative()).min(1);
+
+const schema = z.object({
+  model: z.string().default(""),
+  prompt: z.union([z.string(), ids, z.array(z.string()).min(1), z.array(ids).min(1)]),
+  ...samplingShape,
+  ...choiceShape,
+  max_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  seed: z.int().nonnegative().nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  logprobs: z.int().nonnegative().nullish(),
+  return_token_ids: z.boolean().nullish(),
+  best_of: z.int().nullish(),
+  echo: z.boolean().nullish(),
+  suffix: z.string().nullish(),
+  frequency_penalty: z.number().nullish(),
+  presence_penalty: z.number().nullish(),
+  repetition_penalty: z.number().nullish(),
+  logit_bias: z.record(z.string(), z.number()).nullish(),
+});
+
+/** The default of OpenAI's protocol. */
+const defaultMaxTokens = 16;
+
+/**
+ * Reads the body of `/v1/completions`. The model continues texts or token ids. Control tokens in a text are ordinary
+ * text. Of `logprobs`, only those of the sampled tokens are returned. Throws `server.invalid-request`.
+ */
+export function textCall(body: unknown): CompletionCall {
+  const given = parseBody(body, schema);
+  const { prompt, stop, n, return_token_ids: tokenIds } = given;
+  refuse("best_of", given.best_of, [n ?? 1]);
+  refuse("echo", given.echo, [false]);
+  refuse("suffix", given.suffix, [""]);
+  refuse("frequency_penalty", given.frequency_penalty, [0]);
+  refuse("presence_penalty", given.presence_penalty, [0]);
+  refuse("repetition_penalty", given.repetition_penalty, [1]);
+  refuse("logit_bias", Object.keys(given.logit_bias ?? {}).length, [0]);
+  const frame = {
+    id: `cmpl-${randomBytes(12).toString("hex")}`,
+    object: "text_completion",
+    created: Math.floor(Date.now() / 1000),
+    model: given.model,
+  };
+  const choiceOf = ({ index, promptIds, sample, action, tokens }: Choice) => ({
+    index,
+    text: textOf(action.message),
+    finish_reason: sample.finish,
+    logprobs:
+      given.logprobs === undefined || given.logprobs === null
+        ? null
+        : {
+            tokens: tokens.map(({ text }) => text),
+            token_logprobs: tokens.map(({ logprob }) => logprob),
+            top_logprobs: null,
+            text_offset: textOffsets(tokens),
+          },
+    ...(tokenIds ? { token_ids: sample.ids, prompt_token_ids: promptIds } : {}),
+  });
+  return {
+    model: given.model,
+    stream: given.stream ?? false,
+    request: ({ tokenizer }) => {
+      const renderer = createTextRenderer(tokenizer);
+      const read = (one: string | readonly number[]): readonly number[] =>
+        typeof one === "string" ? renderer.start({ messages: [textMessage("user", one)] }) : one;
+      const isOne = typeof prompt === "string" || typeof prompt[0] === "number";
+      const prompts = (isOne ? [prompt] : prompt) as readonly (string | readonly number[])[];
+      return {
+        prompts: prompts.map(read),
+        count: n ?? 1,
+        sampling: samplingOf(given, {
+          maxTokens: given.max_tokens ?? defaultMaxTokens,
+          stop: typeof stop === "string" ? [stop] : (stop ?? []),
+        }),
+        seed: given.seed ?? undefined,
+        stopTokenIds: given.stop_token_ids ?? [],
+        renderer,
+      };
+    },
+    answer: (choices) => ({ ...frame, choices: choices.map(choiceOf), usage: usageOf(choices, n ?? 1) }),
+    choiceEvents: (choice) => [{ data: { ...frame, choices: [choiceOf(choice)] } }],
+    endEvents: (choices) => {
+      const usage: StreamEvent = { data: { ...frame, choices: [], usage: usageOf(choices, n ?? 1) } };
+      return [...(given.stream_options?.include_usage ? [usage] : []), { data: "[DONE]" }];
+    },
+  };
+}
+
+/** Returns the place of each token's text in the completion. */
+function textOffsets(tokens: Choice["tokens"]): number[] {
+  let end = 0;
+  return tokens.map(({ text }) => {
+    end += text.length;
+    return end - text.length;
+  });
+}
+
+/** Counts each prompt once. */
+function usageOf(choices: Choices, perPrompt: number) {
+  const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+  const firsts = choices.filter(({ index }) => index % perPrompt === 0);
+  const promptTokens = sum(firsts.map(({ promptIds }) => promptIds.length));
+  const completionTokens = sum(choices.map(({ sample }) => sample.ids.length));
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+}

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import type { Sample, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+
+const request = (id: number): SampleRequest => {
+  return { promptIds: [id], settings: { temperature: 1, maxTokens: 1 }, seed: 0, stopTokenIds: [] };
+};
+
+/** A sampler that repeats the prompt, last request first. It refuses the id 13. */
+function echo(): { readonly sampler: Sampler; readonly batches: number[]; release: () => void; closed: boolean } {
+  let gate = Promise.resolve();
+  const state = {
+    batches: [] as number[],
+    closed: false,
+    release: (): void => {},
+    /** Batches wait for `release`. */
+    block: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      state.release = resolve;
+    },
+    sampler: {
+      specificationVersion: "v1",
+      version: 3,
+      sample: async function* (requests, { signal } = {}) {
+        if (requests.some(({ promptIds }) => promptIds[0] === 13)) throw new Error("refused");
+        state.batches.push(requests.length);
+        await gate;
+        for (let i = requests.length - 1; i >= 0; i--) {
+          signal?.throwIfAborted();
+          yield { request: i, ids: requests[i]!.promptIds, logprobs: [0], finish: "stop" };
+        }
+      },
+      close: async () => {
+        state.closed = true;
+      },
+    } satisfies Sampler as Sampler,
+  };
+  state.block();
+  return state;
+}
+
+const idsOf = (samples: readonly Sample[]): number[] =>
+  samples.toSorted((a, b) => a.request - b.request).map(({ ids }) => ids[0]!);
+
+test("calls that arrive together are one batch, and later ones are the next", async () => {
+  const state = echo();
+  const sampler = batchedSampler(state.sampler);
+  const first = [[1, 2], [3]].map((ids) => Array.fromAsync(sampler.sample(ids.map(request))));
+  await expect.poll(() => state.batches).toEqual([3]);
+  const later = [4, 5].map((id) => Array.fromAsync(sampler.sample([request(id)])));
+  state.release();
+  expect((await Promise.all([...first, ...later])).map(idsOf)).toEqual([[1, 2], [3], [4], [5]]);
+  expect(state.batches).toEqual([3, 2]);
+});
+
+test("a call that is refused fails alone", async () => {
+  const state = echo();
+  state.release();
+  const sampler = batchedSampler(state.sampler);
+  const calls = [1, 13, 2].map((id) => Array.fromAsync(sampler.sample([request(id)])));
+  const results = await Promise.allSettled(calls);
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+});
+
+test("an aborted call ends at once, and the others of its batch continue", async () => {
+  const state = echo();
+  const sampler = batchedSampler(state.sampler);
+  const stop = new AbortController();
+  const aborted = Array.fromAsync(sampler.sample([request(1)], { signal: stop.signal }));
+  const kept = Array.fromAsync(sampler.sample([request(2)]));
+  await expect.poll(() => state.batches).toEqual([2]);
+  stop.abort(new Error("gone"));
+  await expect(aborted).rejects.toThrow("gone");
+  state.release();
+  expect(idsOf(await kept)).toEqual([2]);
+});
+
+test("a batch ends if all of its calls are aborted", async () => {
+  const state = echo();
+  const sampler = batchedSampler(state.sampler);
+  const stop = new AbortController();
+  const aborted = Array.fromAsync(sampler.sample([request(1)], { signal: stop.signal }));
+  await expect.poll(() => state.batches).toEqual([1]);
+  stop.abort(new Error("gone"));
+  await expect(aborted).rejects.toThrow("gone");
+  state.release();
+  expect(idsOf(await Array.fromAsync(sampler.sample([request(2)])))).toEqual([2]);
+});
+
+test("closing waits for the running calls", async () => {
+  const state = echo();
+  const sampler = batchedSampler(state.sampler);
+  const call = Array.fromAsync(sampler.sample([request(1)]));
+  await expect.poll(() => state.batches).toEqual([1]);
+  const closing = sampler.close();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(state.closed).toBe(false);
+  state.release();
+  await closing;
+  expect(state.closed).toBe(true);
+  expect(idsOf(await call)).toEqual([1]);
+});
