@@ -4,6 +4,8 @@ import {
   type Datum as DatumMessage,
   DatumSchema,
   ForwardBackwardRequestSchema,
+  type ProvenanceSpan,
+  ProvenanceSpanSchema,
 } from "../generated/tinker_public/tinker_public_pb.ts";
 import { asInt32, bytesOf, intsOf, invalidBody } from "./bytes.ts";
 import {
@@ -16,11 +18,22 @@ import {
   tensorToMessage,
 } from "./tensor.ts";
 
+/** The origin of a run of targets: a part of the prompt, or of the tokens, of a sequence that the server sampled. */
+export interface TargetSpan {
+  readonly source: "prompt" | "sampled";
+  readonly sequenceId: string;
+  /** The position of the first token in that prompt, or in those tokens. */
+  readonly offset: number;
+  readonly length: number;
+}
+
 /** One sequence to train on. The targets in `lossInputs` are already shifted: `target_tokens[t]` follows `tokens[t]`. */
 export interface TinkerDatum {
   readonly tokens: Int32Array;
   /** By name: `target_tokens`, `weights`, `advantages`, `logprobs` and so on. */
   readonly lossInputs: Readonly<Record<string, TinkerTensor>>;
+  /** The provenance of the targets: runs in their order. Only in protobuf. */
+  readonly targetSpans?: readonly TargetSpan[] | undefined;
 }
 
 /** A request of `forward` or `forward_backward`, in either encoding. */
@@ -119,7 +132,7 @@ export function passRequestToJson({
 }
 
 /**
- * Reads the protobuf body of `forward_backward`. Provenance spans are left out. Throws `server.invalid-request` for
+ * Reads the protobuf body of `forward_backward`. The provenance of the model's input is left out. Throws `server.invalid-request` for
  * bytes that are not this message.
  */
 export function passRequestFromBytes(bytes: Uint8Array): PassRequest {
@@ -133,9 +146,10 @@ export function passRequestFromBytes(bytes: Uint8Array): PassRequest {
     seqId: message.seqId === 0 ? undefined : message.seqId,
     lossName: message.lossFn,
     lossConfig: config,
-    data: message.data.map(({ modelInput, lossFnInputs }) => ({
+    data: message.data.map(({ modelInput, lossFnInputs, lossFnInputSpans }) => ({
       tokens: tokensOf(modelInput),
       lossInputs: mapValues(lossFnInputs, tensorFromMessage),
+      ...(lossFnInputSpans.length === 0 ? {} : { targetSpans: lossFnInputSpans.map(spanFromMessage) }),
     })),
     forwardOnly: message.forwardOnly,
   };
@@ -152,10 +166,11 @@ export function passRequestToBytes(request: PassRequest): Uint8Array<ArrayBuffer
     lossFn: request.lossName,
     lossFnConfig: Object.fromEntries(numbers),
     forwardOnly: request.forwardOnly,
-    data: request.data.map(({ tokens, lossInputs }) =>
+    data: request.data.map(({ tokens, lossInputs, targetSpans = [] }) =>
       create(DatumSchema, {
         modelInput: [{ chunk: { case: "encodedText", value: { tokens: bytesOf(tokens) } } }],
         lossFnInputs: mapValues(lossInputs, tensorToMessage),
+        lossFnInputSpans: targetSpans.map(spanToMessage),
       }),
     ),
   });
@@ -182,6 +197,20 @@ function tokensOf(chunks: DatumMessage["modelInput"]): Int32Array {
     return intsOf(chunk.value.tokens);
   });
   return parts.length === 1 ? parts[0]! : Int32Array.from(parts.flatMap((part) => [...part]));
+}
+
+function spanFromMessage({ span }: ProvenanceSpan): TargetSpan {
+  if (span.case === undefined) throw invalidBody("A provenance span has no origin.");
+  const { sequenceId, offset, length } = span.value;
+  const source = span.case === "sampledTokens" ? "sampled" : "prompt";
+  return { source, sequenceId, offset: Number(offset), length: Number(length) };
+}
+
+function spanToMessage({ source, sequenceId, offset, length }: TargetSpan): ProvenanceSpan {
+  const value = { sequenceId, offset: BigInt(offset), length: BigInt(length) };
+  return create(ProvenanceSpanSchema, {
+    span: source === "sampled" ? { case: "sampledTokens", value } : { case: "promptTokens", value },
+  });
 }
 
 function unsupportedChunk(type: string) {

@@ -68,6 +68,7 @@ export const sampleBody = z.object({
   prompt_logprobs: z.boolean().nullish(),
   topk_prompt_logprobs: z.int().default(0),
   topk_sample_logprobs: z.int().default(0),
+  record_stability_info: z.boolean().nullish(),
 });
 
 export const sessionBody = z.object({ session_id: name });

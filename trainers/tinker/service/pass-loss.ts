@@ -5,6 +5,8 @@ import type { PassRequest, TinkerDatum } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
 import { vector } from "../protocol/tensor.ts";
 import { dro, gspo, type LinearizedLoss } from "./linearized-loss.ts";
+import type { RecordedSequence } from "./recorded-sequences.ts";
+import { recordedTargets } from "./recorded-targets.ts";
 import { RequestError } from "./request-error.ts";
 
 /** A loss of the Tinker API: the tensors that it reads, the settings that it has, and the engine's term. */
@@ -12,8 +14,10 @@ interface ServedLoss {
   readonly inputs: readonly string[];
   /** The defaults. Undefined for a setting that the client must send. */
   readonly settings: Readonly<Record<string, number | undefined>>;
-  /** The engine's term, or the loss's own derivative by the log-probabilities. */
-  readonly term: ((settings: Readonly<Record<string, number>>) => LossTerm) | LinearizedLoss;
+  /** The engine's terms, or the loss's own derivative by the log-probabilities. */
+  readonly term: ((settings: Readonly<Record<string, number>>) => readonly LossTerm[]) | LinearizedLoss;
+  /** True if the log-probabilities are those that the server recorded, by the provenance of the targets. */
+  readonly recorded?: boolean;
 }
 
 const ratioInputs = ["target_tokens", "logprobs", "advantages"];
@@ -28,29 +32,49 @@ const clip = (settings: Readonly<Record<string, number>>) => ({
  * The losses by name, with the API's formulas (https://tinker-docs.thinkingmachines.ai/tinker/losses). Each is summed
  * over tokens. Weights and advantages may have any sign, so that cross-entropy is the engine's `policyGradient` with
  * the weights as advantages.
+ *
+ * The API does not publish the formula of `stable_reinforce`. Its documentation says that it is a form of REINFORCE that
+ * stays stable if the policy that sampled differs from the one in training, that it uses what the server records with
+ * `record_stability_info`, and that it has a setting `kl_coeff`. The formula here is this server's own: with l the
+ * log-probability in training, q the recorded one and r = exp(l - q), the sum over the sampled tokens of
+ *
+ *     -stop(clip(r, clip_low_threshold, clip_high_threshold)) A l + kl_coeff (l - q)^2 / 2
+ *
+ * The first part is REINFORCE with truncated importance weights (Yao et al. 2025,
+ * https://fengyao.notion.site/off-policy-rl, which uses the bound 2). The second is an estimate of the divergence from
+ * the policy that sampled (k2 of http://joschu.net/blog/kl-approx.html).
  */
 const losses: Readonly<Record<string, ServedLoss>> = {
   cross_entropy: {
     inputs: ["target_tokens", "weights"],
     settings: {},
-    term: () => ({ type: "policyGradient" }),
+    term: () => [{ type: "policyGradient" }],
   },
-  importance_sampling: { inputs: ratioInputs, settings: {}, term: () => ({ type: "importanceSampling" }) },
+  importance_sampling: { inputs: ratioInputs, settings: {}, term: () => [{ type: "importanceSampling" }] },
   ppo: {
     inputs: ratioInputs,
     settings: { clip_low_threshold: 0.8, clip_high_threshold: 1.2 },
-    term: (settings) => ({ type: "ppo", ...clip(settings) }),
+    term: (settings) => [{ type: "ppo", ...clip(settings) }],
   },
   cispo: {
     inputs: ratioInputs,
     settings: { clip_low_threshold: 0, clip_high_threshold: 4 },
-    term: (settings) => ({ type: "cispo", ...clip(settings) }),
+    term: (settings) => [{ type: "cispo", ...clip(settings) }],
   },
   dro: { inputs: ratioInputs, settings: { beta: undefined }, term: dro },
   gspo: {
     inputs: [...ratioInputs, "sequence_ratio_mask"],
     settings: { clip_low_threshold: undefined, clip_high_threshold: undefined },
     term: gspo,
+  },
+  stable_reinforce: {
+    inputs: ["target_tokens", "advantages"],
+    settings: { kl_coeff: 0, clip_low_threshold: 0, clip_high_threshold: 2 },
+    term: (settings) => [
+      { type: "cispo", ...clip(settings) },
+      { type: "kl", estimator: "k2", weight: settings.kl_coeff! },
+    ],
+    recorded: true,
   },
 };
 
@@ -63,12 +87,18 @@ export interface CheckedPass {
   /** The tensors of each datum by name. */
   readonly inputs: readonly Readonly<Record<string, ArrayLike<number>>>[];
   readonly settings: Readonly<Record<string, number>>;
-  readonly term: LossTerm | LinearizedLoss;
+  readonly term: readonly LossTerm[] | LinearizedLoss;
   readonly forwardOnly: boolean;
 }
 
-/** Checks a pass. Throws `RequestError` 400 for unknown losses and settings, and for data without an input. */
-export function checkPass({ lossName, lossConfig, data, forwardOnly }: PassRequest): CheckedPass {
+/**
+ * Checks a pass. `recorded` returns a recorded completion of the model's session. Throws `RequestError` 400 for unknown
+ * losses and settings, and for data without an input.
+ */
+export function checkPass(
+  { lossName, lossConfig, data, forwardOnly }: PassRequest,
+  recorded: (sequenceId: string) => RecordedSequence | undefined,
+): CheckedPass {
   const loss = Object.hasOwn(losses, lossName) ? losses[lossName]! : undefined;
   if (loss === undefined) {
     throw new RequestError(400, `The loss ${lossName} is not supported. Supported: ${servedLosses.join(", ")}.`);
@@ -85,7 +115,10 @@ export function checkPass({ lossName, lossConfig, data, forwardOnly }: PassReque
   if (missing !== undefined)
     throw new RequestError(400, `The loss ${lossName} needs ${missing} in its loss_fn_config.`);
   const complete = settings as Readonly<Record<string, number>>;
-  const inputs = data.map((datum, index) => inputsOf(datum, { index, loss }));
+  const inputs = data.map((datum, index) => {
+    const given = inputsOf(datum, { index, loss });
+    return loss.recorded === true ? withRecorded(given, { datum, index, recorded }) : given;
+  });
   return {
     data: data.map((datum, index) => engineDatum(datum, inputs[index]!)),
     inputs,
@@ -100,13 +133,13 @@ export async function runPass(
   model: Model,
   { data, inputs, settings, term, forwardOnly }: CheckedPass,
 ): Promise<PassResult> {
-  if (!forwardOnly && "type" in term) {
-    const { loss, logprobs } = await model.forwardBackward(data, [term]);
+  if (!forwardOnly && !("evaluate" in term)) {
+    const { loss, logprobs } = await model.forwardBackward(data, term);
     return { outputs: logprobs.map((values) => ({ logprobs: vector(values) })), metrics: { "loss:sum": loss } };
   }
   const results = await model.forward(data, { outputs: ["logprobs"] });
   const outputs = results.map(({ logprobs }) => ({ logprobs: vector(logprobs!) }));
-  if (forwardOnly || "type" in term) return { outputs, metrics: {} };
+  if (forwardOnly || !("evaluate" in term)) return { outputs, metrics: {} };
   // A loss of -A l has the derivative -A, so that it has the same gradient with A = -derivative.
   let loss = 0;
   const linear = data.map((datum, i) => {
@@ -140,13 +173,37 @@ function inputsOf(
   return Object.fromEntries(entries);
 }
 
+/** Adds what was recorded of the targets. Throws `RequestError` 400 for an advantage of a target that was not sampled. */
+function withRecorded(
+  given: Record<string, ArrayLike<number>>,
+  {
+    datum,
+    index,
+    recorded,
+  }: {
+    readonly datum: TinkerDatum;
+    readonly index: number;
+    readonly recorded: (sequenceId: string) => RecordedSequence | undefined;
+  },
+): Record<string, ArrayLike<number>> {
+  const { logprobs, sampled } = recordedTargets(datum, { index, recorded });
+  const graded = sampled.findIndex((each, t) => each === 0 && given.advantages![t] !== 0);
+  if (graded >= 0) {
+    throw new RequestError(400, `Datum ${index} has an advantage at ${graded}, but that target was not sampled.`);
+  }
+  return { ...given, logprobs, sampled };
+}
+
 function engineDatum({ tokens }: TinkerDatum, inputs: Readonly<Record<string, ArrayLike<number>>>): Datum {
-  const { target_tokens: targets, logprobs } = inputs;
+  const { target_tokens: targets, logprobs, sampled } = inputs;
+  const behaviourLogprobs = logprobs === undefined ? undefined : Float32Array.from(logprobs);
   return {
     tokens,
     targets: Int32Array.from(targets!),
-    lossMask: new Float32Array(tokens.length).fill(1),
+    lossMask: sampled === undefined ? new Float32Array(tokens.length).fill(1) : Float32Array.from(sampled),
     advantages: Float32Array.from((inputs.weights ?? inputs.advantages)!),
-    ...(logprobs === undefined ? {} : { behaviourLogprobs: Float32Array.from(logprobs) }),
+    ...(behaviourLogprobs === undefined ? {} : { behaviourLogprobs }),
+    // The divergence of a loss with recorded log-probabilities is that from the policy that sampled.
+    ...(sampled === undefined ? {} : { referenceLogprobs: behaviourLogprobs! }),
   };
 }

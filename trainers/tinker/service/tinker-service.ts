@@ -12,6 +12,7 @@ import type { SampleResult } from "../protocol/sample-result.ts";
 import { CheckpointStore } from "./checkpoint-store.ts";
 import { FutureTable } from "./future-table.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
+import { RecordedSequences } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
 import { ServedModel } from "./served-model.ts";
 
@@ -32,6 +33,8 @@ export interface TinkerServiceOptions {
   readonly resultMs?: number;
   /** The time in milliseconds without a request after which a session ends. 10 minutes by default. */
   readonly sessionMs?: number;
+  /** The time in milliseconds for which a recorded completion can be trained on after its last use. One day by default. */
+  readonly recordMs?: number;
   /** The time in milliseconds for which a request waits for one with a smaller sequence id. 10 seconds by default. */
   readonly gapMs?: number;
 }
@@ -62,13 +65,15 @@ export class TinkerService implements AsyncDisposable {
   readonly #models = new Map<string, ServedModel>();
   /** The path of each sampling session. Undefined for the base model. */
   readonly #samplingSessions = new Map<string, { readonly sessionId: string; readonly path: string | undefined }>();
+  readonly #recorded: RecordedSequences;
   #base: Promise<{ readonly model: Model; readonly sampler: Sampler }> | undefined;
 
   constructor(options: TinkerServiceOptions) {
-    const defaults = { maxModels: 16, maxSamplers: 32, resultMs: 3_600_000, sessionMs: 600_000, gapMs: 10_000 };
-    this.#options = { ...defaults, ...options };
+    const keep = { resultMs: 3_600_000, sessionMs: 600_000, recordMs: 86_400_000, gapMs: 10_000 };
+    this.#options = { maxModels: 16, maxSamplers: 32, ...keep, ...options };
     this.#checkpoints = new CheckpointStore(this.#options.folder);
     this.futures = new FutureTable(this.#options);
+    this.#recorded = new RecordedSequences({ keepMs: this.#options.recordMs });
   }
 
   /** Opens the base model. Rejects with the errors of opening it. */
@@ -156,7 +161,8 @@ export class TinkerService implements AsyncDisposable {
   }
 
   pass({ body, digest }: Sent<PassRequest>): Promised {
-    const checked = checkPass(body);
+    const { sessionId } = this.#modelOf(body.modelId);
+    const checked = checkPass(body, (sequenceId) => this.#recorded.use(sessionId, sequenceId));
     return this.#operate(
       { model_id: body.modelId, seq_id: body.seqId },
       digest,
@@ -250,12 +256,18 @@ export class TinkerService implements AsyncDisposable {
     if (body.prompt_logprobs === true)
       throw new RequestError(400, "prompt_logprobs is not supported yet. Use forward.");
     let path = body.model_path ?? undefined;
+    let sessionId: string | undefined;
     if (id !== undefined && id !== null) {
       const session = this.#samplingSessions.get(id);
       if (session === undefined) throw new RequestError(404, `Sampling session ${id} is unknown.`);
-      this.touch(session.sessionId);
+      ({ sessionId } = session);
+      this.touch(sessionId);
       path = session.path;
     } else if (path === undefined) this.#checkBase(body.base_model ?? "");
+    const isRecorded = body.record_stability_info === true;
+    if (isRecorded && sessionId === undefined) {
+      throw new RequestError(400, "record_stability_info needs a sampling session.");
+    }
     const sampler = path === undefined ? undefined : this.#samplerOf(path);
     const promptIds = [...promptTokens(body.prompt)];
     const { stop } = params;
@@ -273,6 +285,7 @@ export class TinkerService implements AsyncDisposable {
       id === undefined || id === null || body.seq_id === undefined || body.seq_id === null
         ? undefined
         : { owner: id, key: body.seq_id, digest };
+    const idOf = (sample: number): string => `${request_id}:${sample}`;
     const request_id = this.futures.start(async (): Promise<SampleResult> => {
       const base = await this.#baseModel();
       // Without a stop, the model's own end ends a completion. An empty list ends none.
@@ -285,18 +298,18 @@ export class TinkerService implements AsyncDisposable {
         return { promptIds, settings, seed: (seed + i) % 2 ** 31, stopTokenIds };
       });
       const samples = await Array.fromAsync((sampler ?? base.sampler).sample(requests));
-      return {
-        sequences: samples
-          .toSorted((a, b) => a.request - b.request)
-          .map(({ ids, logprobs, finish }) => ({
-            tokens: Int32Array.from(ids),
-            logprobs: Float32Array.from(logprobs),
-            stopReason: finish,
-          })),
-      };
+      const sequences = samples
+        .toSorted((a, b) => a.request - b.request)
+        .map(({ ids, logprobs, finish }) => ({
+          tokens: Int32Array.from(ids),
+          logprobs: Float32Array.from(logprobs),
+          stopReason: finish,
+        }));
+      if (isRecorded)
+        for (const [i, sequence] of sequences.entries()) this.#recorded.add(sessionId!, idOf(i), sequence);
+      return { sequences };
     }, once);
-    const ids = Array.from({ length: body.num_samples }, (_, i) => `${request_id}:${i}`);
-    return { request_id, sample_sequence_ids: ids };
+    return { request_id, sample_sequence_ids: Array.from({ length: body.num_samples }, (_, i) => idOf(i)) };
   }
 
   unload({ body, digest }: Sent<z.output<typeof bodies.modelBody>>): Promised {
@@ -317,6 +330,7 @@ export class TinkerService implements AsyncDisposable {
       this.futures.forget(id);
     }
     this.futures.forget(sessionId);
+    this.#recorded.forget(sessionId);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
