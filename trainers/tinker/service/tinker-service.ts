@@ -1,11 +1,10 @@
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { z } from "zod";
 import type { SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
-import { promptTokens } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
 import type * as bodies from "../protocol/requests.ts";
 import type { SampleResult } from "../protocol/sample-result.ts";
@@ -14,6 +13,7 @@ import { FutureTable } from "./future-table.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
 import { RecordedSequences } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
+import { sampleRequests } from "./sample-requests.ts";
 import { ServedModel } from "./served-model.ts";
 
 /** The options of {@link TinkerService}. */
@@ -250,7 +250,7 @@ export class TinkerService implements AsyncDisposable {
   }
 
   sample({ body, digest }: Sent<z.output<typeof bodies.sampleBody>>): Promised {
-    const { sampling_session_id: id, sampling_params: params } = body;
+    const { sampling_session_id: id } = body;
     const unsupported = ["topk_prompt_logprobs", "topk_sample_logprobs"].find((key) => (body as never)[key] > 0);
     if (unsupported !== undefined) throw new RequestError(400, `${unsupported} is not supported.`);
     if (body.prompt_logprobs === true)
@@ -269,18 +269,7 @@ export class TinkerService implements AsyncDisposable {
       throw new RequestError(400, "record_stability_info needs a sampling session.");
     }
     const sampler = path === undefined ? undefined : this.#samplerOf(path);
-    const promptIds = [...promptTokens(body.prompt)];
-    const { stop } = params;
-    const seed = params.seed ?? randomInt(2 ** 31);
-    const isIds = Array.isArray(stop) && typeof stop[0] === "number";
-    const stopStrings = typeof stop === "string" ? [stop] : isIds || !stop ? [] : (stop as string[]);
-    const settings = {
-      temperature: params.temperature,
-      maxTokens: params.max_tokens ?? Infinity,
-      ...(params.top_k > 0 ? { topK: params.top_k } : {}),
-      ...(params.top_p < 1 ? { topP: params.top_p } : {}),
-      ...(stopStrings.length === 0 ? {} : { stop: stopStrings }),
-    };
+    const wanted = sampleRequests(body);
     const once =
       id === undefined || id === null || body.seq_id === undefined || body.seq_id === null
         ? undefined
@@ -288,15 +277,8 @@ export class TinkerService implements AsyncDisposable {
     const idOf = (sample: number): string => `${request_id}:${sample}`;
     const request_id = this.futures.start(async (): Promise<SampleResult> => {
       const base = await this.#baseModel();
-      // Without a stop, the model's own end ends a completion. An empty list ends none.
-      const stopTokenIds = isIds
-        ? (stop as number[])
-        : stop === undefined || stop === null
-          ? base.model.renderer.stopTokenIds
-          : [];
-      const requests = Array.from({ length: body.num_samples }, (_, i): SampleRequest => {
-        return { promptIds, settings, seed: (seed + i) % 2 ** 31, stopTokenIds };
-      });
+      const { stopTokenIds } = base.model.renderer;
+      const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
       const samples = await Array.fromAsync((sampler ?? base.sampler).sample(requests));
       const sequences = samples
         .toSorted((a, b) => a.request - b.request)

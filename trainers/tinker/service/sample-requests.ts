@@ -1,0 +1,36 @@
+import { randomInt } from "node:crypto";
+import type { z } from "zod";
+import type { SampleRequest } from "../../../src/contract/sampler.ts";
+import { promptTokens } from "../protocol/pass-request.ts";
+import type * as bodies from "../protocol/requests.ts";
+
+/**
+ * Returns the sampler's requests for a request of `asample`. They differ only in their seeds. `stopTokenIds` is undefined
+ * if the request has no `stop`: then the model's own end ends a completion. An empty list ends none. Throws
+ * `server.invalid-request` for prompts with images.
+ */
+export function sampleRequests({
+  prompt,
+  num_samples,
+  sampling_params: params,
+}: z.output<typeof bodies.sampleBody>): (Omit<SampleRequest, "stopTokenIds"> & Partial<SampleRequest>)[] {
+  const promptIds = [...promptTokens(prompt)];
+  const { stop } = params;
+  const stops = typeof stop === "string" ? [stop] : (stop ?? []);
+  const stopStrings = stops.filter((each) => typeof each === "string");
+  const stopIds = stops.filter((each) => typeof each === "number");
+  const settings = {
+    temperature: params.temperature,
+    maxTokens: params.max_tokens ?? Infinity,
+    ...(params.top_k > 0 ? { topK: params.top_k } : {}),
+    ...(params.top_p < 1 ? { topP: params.top_p } : {}),
+    ...(stopStrings.length === 0 ? {} : { stop: stopStrings }),
+  };
+  const seed = params.seed ?? randomInt(2 ** 31);
+  return Array.from({ length: num_samples }, (_, i) => ({
+    promptIds,
+    settings,
+    seed: (seed + i) % 2 ** 31,
+    ...(stop === undefined || stop === null ? {} : { stopTokenIds: stopIds }),
+  }));
+}
