@@ -44,18 +44,67 @@ export async function checkModel(options: {
   try {
     const target = Math.max(wantedEffect.nats, wantedEffect.noises * noise.mean);
     const effect = await update({ model, data, before, target, signal });
-    const checks =
-      effect <= noise.mean
-        ? [noEffect(effect)]
-        : await checkSync({ model, samples, folder, noise: noiseAfterUpdate(gap, noise), signal });
-    await model.load(folder);
-    return [agreement, ...checks, restored(differenceOf(before, await logprobsOf(model, data, signal)), noise)];
+    if (effect <= noise.mean) {
+      await model.load(folder);
+      const restore = restored(differenceOf(before, await logprobsOf(model, data, signal)), noise);
+      return [agreement, noEffect(effect), restore];
+    }
+    const after = await saveUpdated({ model, data, capabilities, folder: `${folder}-updated`, signal });
+    const sync = await checkSync({ model, samples, folder, noise: noiseAfterUpdate(gap, noise), signal });
+    const restore = await checkRestore({
+      model,
+      data,
+      states: [...after, { folder, logprobs: before }],
+      noise,
+      signal,
+    });
+    return [agreement, ...sync, restore];
   } catch (error) {
     await model.load(folder).catch(() => {});
     throw error;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    for (const each of [folder, `${folder}-updated`]) await rm(each, { recursive: true, force: true });
   }
+}
+
+/** A saved state, and the log-probabilities of the samples under it. */
+interface SavedState {
+  readonly folder: string;
+  readonly logprobs: readonly number[];
+}
+
+/**
+ * Saves the updated model, if that is cheap or if the backend is a server. A server loads into a new model, whose
+ * weights are those before the first step already, so that only another state shows whether it loads at all.
+ */
+async function saveUpdated(options: {
+  readonly model: Model;
+  readonly data: readonly Datum[];
+  readonly capabilities: Capabilities;
+  readonly folder: string;
+  readonly signal: AbortSignal | undefined;
+}): Promise<readonly SavedState[]> {
+  const { model, data, capabilities, folder, signal } = options;
+  if (!model.isAdapter && capabilities.device !== "server") return [];
+  await model.save(folder);
+  return [{ folder, logprobs: await logprobsOf(model, data, signal) }];
+}
+
+/** Loads each state and compares its log-probabilities. The model has the last one when the function returns. */
+async function checkRestore(options: {
+  readonly model: Model;
+  readonly data: readonly Datum[];
+  readonly states: readonly SavedState[];
+  readonly noise: Difference;
+  readonly signal: AbortSignal | undefined;
+}): Promise<PreflightCheck> {
+  const { model, data, states, noise, signal } = options;
+  const checks: PreflightCheck[] = [];
+  for (const { folder, logprobs } of states) {
+    await model.load(folder);
+    checks.push(restored(differenceOf(logprobs, await logprobsOf(model, data, signal)), noise));
+  }
+  return checks.find(({ status }) => status === "failed") ?? checks.at(-1)!;
 }
 
 /** Saves the model. Returns why it cannot be saved, such as a full disk. Deletes an incomplete folder. */
@@ -199,7 +248,7 @@ function restored(gap: Difference, noise: Difference): PreflightCheck {
   if (!exceeds(gap, noise)) return passed("restore", "loading a checkpoint restores the weights before the update");
   return failed(
     "restore",
-    `after loading a checkpoint, log-probabilities differ by ${differenceText(gap)} from those before`,
+    `after loading a checkpoint, log-probabilities differ by ${differenceText(gap)} from those that were saved`,
     "A resumed run would not continue from the saved weights.",
   );
 }

@@ -62,7 +62,7 @@ export interface TinkerServerOptions {
   readonly binary?: boolean;
   /** False if it trains adapters only. Default: true. */
   readonly full?: boolean;
-  /** A change of the models that are trained and sampled, such as a fault. */
+  /** A change of the models that are trained, such as a fault. */
   readonly change?: (model: Model) => Partial<Model>;
   readonly service?: Partial<TinkerServiceOptions>;
 }
@@ -122,7 +122,8 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
     const prompt = prompts.get(body.request_id);
     if (route !== "retrieve_future" || prompt === undefined) return;
     prompts.delete(body.request_id);
-    const { sequences } = isBinary ? sampleResultFromBytes(bytes) : JSON.parse(bytes.toString());
+    // A failed request has no sequences.
+    const { sequences = [] } = isBinary ? sampleResultFromBytes(bytes) : JSON.parse(bytes.toString());
     for (const { tokens } of sequences) state.sampled.push({ prompt, ids: [...tokens] });
   };
 
@@ -155,9 +156,10 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
 
 /** The backend of the service, with the wanted changes. Counts the optimizer steps of each model. */
 function watchedBackend({ backend, full = true, change }: TinkerServerOptions, steps: number[]): TrainingBackend {
-  const changed = change === undefined ? backend : changedBackend(change, backend);
+  const trained = (model: Model): boolean => model.spec.trainable.type !== "frozen";
+  const changed = changedBackend((model) => (change !== undefined && trained(model) ? change(model) : {}), backend);
   const counted = changedBackend((model) => {
-    if (model.spec.trainable.type === "frozen") return {};
+    if (!trained(model)) return {};
     const index = steps.push(0) - 1;
     return {
       optimStep: async (params, options) => {

@@ -1,7 +1,5 @@
-import { copyFile, mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, mkdtemp, open } from "node:fs/promises";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import type { Sample, Sampler } from "../../../src/contract/sampler.ts";
 import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 
@@ -78,22 +76,21 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
 
 /**
  * A fault of models with adapters: the sampler lacks the adapter of one linear layer. Reads the layer's part of the
- * adapter's file as zeros.
+ * adapter's file as zeros. The files stay in `folder`.
  */
 export function missingLayer(
   backend: TrainingBackend,
-  options: { readonly base: string; readonly layer: RegExp },
+  options: { readonly base: string; readonly layer: RegExp; readonly folder: string },
 ): PlantedFault {
   return {
     check: "sync",
     cause: /layers of the adapter may be missing/,
     change: (model) => ({
       snapshot: async () => {
-        const folder = await mkdtemp(join(tmpdir(), "lyceum-layer-"));
-        onTestFinished(() => rm(folder, { recursive: true, force: true }));
-        await model.export(join(folder, "adapter"), "peft");
-        await zeroTensor(join(folder, "adapter", "adapter_model.safetensors"), options.layer);
-        const source = { type: "pretrained", path: join(folder, "adapter"), base: options.base } as const;
+        const path = join(await mkdtemp(join(options.folder, "layer-")), "adapter");
+        await model.export(path, "peft");
+        await zeroTensor(join(path, "adapter_model.safetensors"), options.layer);
+        const source = { type: "pretrained", path, base: options.base } as const;
         const damaged = await backend.openModel({ source, trainable: { type: "frozen" } });
         return damaged.snapshot();
       },

@@ -2,12 +2,14 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { createTinkerBackend, type Encoding } from "../../../trainers/backends/tinker/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { preflightTraining } from "../../../trainers/preflight/preflight-training.ts";
+import { startTinkerServer } from "../../backends/tinker/tinker-server.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";
 import { letterEnvironment } from "../letter-environment.ts";
@@ -40,55 +42,75 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const cases: Readonly<Record<string, () => Case>> = {
-  "a bigram backend": () => ({
-    backend: createBigramBackend(),
-    config: letterConfig({ model: { path: trained("bigram") }, sampling: { maxTokens: 4 } }),
+/** Opens a backend whose models have a fault. */
+type OpenCase = (fault?: PlantedFault) => Case | Promise<Case>;
+
+const config = (model: TrainingConfigInput["model"]) => letterConfig({ model, sampling: { maxTokens: 4 } });
+const withFault = (backend: TrainingBackend, fault: PlantedFault | undefined): TrainingBackend =>
+  fault === undefined ? backend : changedBackend(fault.change, backend);
+const adapter = { type: "lora", rank: 4 } as const;
+
+/** Opens the Tinker backend on a server whose engine has the fault. */
+async function onServer(encoding: Encoding, model: { readonly full?: true }, fault?: PlantedFault): Promise<Case> {
+  const source = { type: "pretrained", path: trained("onnx") } as const;
+  const server = await startTinkerServer({ backend: onnx, source, ...(fault && { change: fault.change }) });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const backend = await createTinkerBackend({ url: server.url, encoding, gradients: "sum", times: { delayMs: 1 } });
+  onTestFinished(() => backend.close());
+  return { backend, config: config({ path: source.path, adapter: model.full ? { type: "full" } : adapter }) };
+}
+
+const cases: Readonly<Record<string, OpenCase>> = {
+  "a bigram backend": (fault) => ({
+    backend: withFault(createBigramBackend(), fault),
+    config: config({ path: trained("bigram") }),
   }),
-  "the ONNX backend, all weights": () => ({
-    backend: onnx,
-    config: letterConfig({ model: { scratch: tiny }, sampling: { maxTokens: 4 } }),
+  "the ONNX backend, all weights": (fault) => ({ backend: withFault(onnx, fault), config: config({ scratch: tiny }) }),
+  "the ONNX backend, an adapter": (fault) => ({
+    backend: withFault(onnx, fault),
+    config: config({ path: trained("onnx"), adapter }),
   }),
-  "the ONNX backend, an adapter": () => ({
-    backend: onnx,
-    config: letterConfig({
-      model: { path: trained("onnx"), adapter: { type: "lora", rank: 4 } },
-      sampling: { maxTokens: 4 },
-    }),
-  }),
+  "the Tinker backend, an adapter, in JSON": (fault) => onServer("json", {}, fault),
+  "the Tinker backend, all weights, in protobuf": (fault) => onServer("protobuf", { full: true }, fault),
 };
 
-async function findings(opened: Case, fault?: PlantedFault) {
-  const backend = fault === undefined ? opened.backend : changedBackend(fault.change, opened.backend);
-  const { checks } = await preflightTraining({ environment: letterEnvironment(), backend, config: opened.config });
+async function findings(open: OpenCase, fault?: PlantedFault) {
+  const opened = await open(fault);
+  const { checks } = await preflightTraining({ environment: letterEnvironment(), ...opened });
   return checks;
 }
 
 describe.each(Object.entries(cases))("the preflight on %s", (_, open) => {
   it("passes each check of a clean run", async () => {
-    const checks = await findings(open());
+    const checks = await findings(open);
     expect(checks.map(({ name, status }) => `${name} ${status}`)).toEqual(
       ["sampled-ids", "mask", "logprobs", "sync", "restore"].map((name) => `${name} passed`),
     );
   });
 
   it.each(Object.entries(plantedFaults))("finds %s", async (_, fault) => {
-    const checks = await findings(open(), fault);
+    const checks = await findings(open, fault);
     const failures = checks.filter(({ status }) => status === "failed");
     expect(failures.map(({ name }) => name)).toContain(fault.check);
     expect(failures.find(({ name }) => name === fault.check)!.cause).toMatch(fault.cause);
   });
 });
 
-describe("the preflight of an adapter", () => {
+describe.each([
+  "the ONNX backend, an adapter",
+  "the Tinker backend, an adapter, in JSON",
+])("the preflight on %s", (name) => {
   it.each([
     "layers.0.self_attn.q_proj.lora_B",
     "layers.1.mlp.up_proj.lora_B",
     "layers.1.mlp.down_proj.lora_B",
   ])("finds a sampler without %s", async (layer) => {
-    const opened = cases["the ONNX backend, an adapter"]!();
-    const fault = missingLayer(onnx, { base: trained("onnx"), layer: new RegExp(layer.replaceAll(".", "\\.")) });
-    const failures = (await findings(opened, fault)).filter(({ status }) => status === "failed");
+    const fault = missingLayer(onnx, {
+      folder,
+      base: trained("onnx"),
+      layer: new RegExp(layer.replaceAll(".", "\\.")),
+    });
+    const failures = (await findings(cases[name]!, fault)).filter(({ status }) => status === "failed");
     expect(failures.map(({ name, cause }) => [name, fault.cause.test(cause!)])).toEqual([["sync", true]]);
   });
 });
