@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { listen } from "../../../src/core/network/listen.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { exchangeIdHeader } from "../../../trainers/tinker/protocol/exchange-id.ts";
 import {
   type PassRequest,
   passRequestFromBytes,
@@ -65,11 +66,15 @@ export interface TinkerServerOptions {
   /** A change of the models that are trained, such as a fault. */
   readonly change?: (model: Model) => Partial<Model>;
   readonly service?: Partial<TinkerServiceOptions>;
+  /** How long the server waits for a result before it answers that there is none yet. */
+  readonly pollMs?: number;
+  /** False if the server does not copy the ids of HTTP requests, as other servers. Default: true. */
+  readonly copiesIds?: boolean;
 }
 
 /** Starts a {@link TinkerServer}. */
 export async function startTinkerServer(options: TinkerServerOptions): Promise<TinkerServer> {
-  const { source, numbered = true, binary = false, losses, rule = "sum" } = options;
+  const { source, numbered = true, binary = false, losses, rule = "sum", pollMs, copiesIds = true } = options;
   await using resources = new AsyncDisposableStack();
   const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "lyceum-tinker-server-"))).path;
   const state = { steps: [] as number[], requests: [], sampled: [], fault: {} } as Omit<
@@ -82,7 +87,7 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
       ...{ maxModels: 1000, ...options.service },
     }),
   );
-  const app = tinkerApp({ service });
+  const app = tinkerApp({ service, ...(pollMs === undefined ? {} : { pollMs }) });
   const used = new Set<string>();
   /** The prompt of each sampling request that has no result yet. */
   const prompts = new Map<string, readonly number[]>();
@@ -137,6 +142,9 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
       state.requests.push({ route, body, key: request.headers["x-api-key"]?.toString() });
       if (state.fault.before?.(route, request, response, body) === true) return;
       const answer = await run(route, request, sent, body);
+      const id = request.headers[exchangeIdHeader];
+      if (copiesIds && id !== undefined) Object.assign(answer.headers, { [exchangeIdHeader]: id });
+      else Reflect.deleteProperty(answer.headers, exchangeIdHeader);
       if (state.fault.after?.(route, response, answer, body) === true) return;
       response.writeHead(answer.status, answer.headers).end(answer.body);
     })();

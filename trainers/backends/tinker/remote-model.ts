@@ -29,7 +29,8 @@ import type { TinkerSession } from "./tinker-session.ts";
 
 type PassRoute = "forward" | "forward_backward";
 
-const anything = jsonReader(anySchema);
+/** Reads a result whose content does not matter. */
+const done = (kind: string): ResultReader<unknown> => jsonReader(kind, anySchema);
 
 /** The options of one operation on a remote model. */
 interface OperationOptions {
@@ -76,7 +77,7 @@ export class RemoteModel {
     // A model that is created twice only takes space until the session ends.
     const created = await session.connection.post("create_model", body, createModelSchema, { signal });
     try {
-      await session.connection.result(created, anything, { what: "create_model", signal });
+      await session.connection.result(created, done("create_model"), { what: "create_model", signal });
     } catch (error) {
       if (rank > 0 || !LyceumError.isInstance(error) || error.code !== "backend.failed") throw error;
       throw unsupported(`The server cannot train every weight. ${error.message}`, "Set model.adapter.type to lora.");
@@ -114,7 +115,7 @@ export class RemoteModel {
     const promise = await this.#send("optim_step", { adam_params });
     return {
       result: async () => {
-        const { metrics } = await this.#session.connection.result(promise, jsonReader(stepResultSchema), {
+        const { metrics } = await this.#session.connection.result(promise, jsonReader("optim_step", stepResultSchema), {
           what: "optim_step",
         });
         const named = Object.entries(metrics ?? {}).find(([name]) => /grad(ient)?_(norm|l2)/.test(name));
@@ -145,7 +146,7 @@ export class RemoteModel {
     const body = { model_id: this.id, type: "unload_model" };
     try {
       const promise = await connection.post("unload_model", body, promiseSchema);
-      await connection.result(promise, anything, { what: "unload_model" });
+      await connection.result(promise, done("unload_model"), { what: "unload_model" });
     } catch {
       // The session's end frees it.
     }
@@ -218,7 +219,7 @@ export class RemoteModel {
 
   async #do<T>(route: string, body: object, schema: z.ZodType<T>): Promise<T> {
     const promise = await this.#send(route, body);
-    return this.#session.connection.result(promise, jsonReader(schema), { what: route });
+    return this.#session.connection.result(promise, jsonReader(route, schema), { what: route });
   }
 
   #send(route: string, body: object): Promise<Promised> {

@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import type { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { isJsonObject, type Json, tryParseJson } from "../../../src/contract/json.ts";
 import { backoffMs, sleep } from "../../../src/core/policy/serving/model-server.ts";
 import { retryAfterMs } from "../../../src/core/policy/serving/retry-after.ts";
 import { invalidBody } from "../../tinker/protocol/bytes.ts";
+import { exchangeIdHeader } from "../../tinker/protocol/exchange-id.ts";
 import { protobufType } from "../../tinker/protocol/pass-request.ts";
 import { type ResultReader, refusalOf } from "../../tinker/protocol/result-reader.ts";
 import { exchange, type HttpAnswer, type HttpRequest } from "./http-exchange.ts";
@@ -44,6 +46,11 @@ export class TinkerConnection {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #times: Required<Omit<ConnectionTimes, "heartbeatMs">>;
+  /** Begins the ids of this connection's requests. */
+  readonly #name = randomUUID().slice(0, 8);
+  #requests = 0;
+  /** True if the server copies the ids of requests into its answers. */
+  #copiesIds = false;
 
   constructor(options: {
     readonly url: string;
@@ -115,7 +122,7 @@ export class TinkerConnection {
         const url = new URL("retrieve_future", this.#base);
         const headers = { ...this.#headers, accept, "x-tinker-request-iteration": String(polls) };
         const body = JSON.stringify({ request_id });
-        const answer = await exchange({ ...this.#request("POST", { signal }), url, headers, body });
+        const answer = await this.#exchange({ ...this.#request("POST", { signal }), url, headers, body });
         const content = contentOf(answer);
         asked = retryAfterMs(answer.headers as Record<string, string>);
         if (answer.status === 200 && content !== undefined) {
@@ -167,6 +174,21 @@ export class TinkerConnection {
     };
   }
 
+  /**
+   * Sends one request with an id. Rejects with `ERR_FOREIGN_ANSWER` if the answer has another id, or none although the
+   * server copies ids. A failure without an id may come from a proxy.
+   */
+  async #exchange(request: HttpRequest): Promise<HttpAnswer> {
+    const id = `${this.#name}-${++this.#requests}`;
+    const answer = await exchange({ ...request, headers: { ...request.headers, [exchangeIdHeader]: id } });
+    const copied = answer.headers[exchangeIdHeader];
+    if (copied === id) this.#copiesIds = true;
+    else if (copied !== undefined || (this.#copiesIds && answer.status < 400)) {
+      throw Object.assign(new Error("The answer belongs to another request"), { code: "ERR_FOREIGN_ANSWER" });
+    }
+    return answer;
+  }
+
   /** Sends a request until its answer is a JSON document. */
   async #retry(
     route: string,
@@ -196,7 +218,7 @@ export class TinkerConnection {
       let asked: number | undefined;
       let taken = true;
       try {
-        const answer = await exchange({
+        const answer = await this.#exchange({
           ...this.#request(method, options),
           url: new URL(route, this.#base),
           headers,

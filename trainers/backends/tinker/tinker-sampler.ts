@@ -2,15 +2,19 @@ import type { z } from "zod";
 import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { promiseSchema } from "../../tinker/protocol/answers.ts";
+import { invalidBody } from "../../tinker/protocol/bytes.ts";
 import { promptToJson } from "../../tinker/protocol/pass-request.ts";
 import type * as requests from "../../tinker/protocol/requests.ts";
 import type { ResultReader } from "../../tinker/protocol/result-reader.ts";
-import { type SampleResult, sampleResultFromBytes, sampleResultFromJson } from "../../tinker/protocol/sample-result.ts";
+import {
+  type SampleResult,
+  sampleResultFromBytes,
+  sampleResultFromJson,
+  type TinkerSequence,
+} from "../../tinker/protocol/sample-result.ts";
 import { checkRequests } from "../onnx/check-input.ts";
-import { unavailable, unsupported } from "./tinker-error.ts";
+import { unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
-
-const sampleReader: ResultReader<SampleResult> = { json: sampleResultFromJson, bytes: sampleResultFromBytes };
 
 /** Samples from weights on a server. All requests are sent at once, and the server batches them. */
 export class TinkerSampler implements Sampler {
@@ -101,20 +105,30 @@ export class TinkerSampler implements Sampler {
     };
     const promise = await connection.post("asample", { ...body, type: "sample" }, promiseSchema, { signal });
     const binary = this.#session.encoding === "protobuf";
-    const { sequences } = await connection.result(promise, sampleReader, { what: "asample", binary, signal });
-    const [sequence] = sequences;
-    if (sequence === undefined) throw unavailable("The result of asample has no sequence.");
-    const { tokens, logprobs, stopReason: finish } = sequence;
-    if (logprobs?.length !== tokens.length) {
-      throw unavailable(
-        `The result of asample has ${tokens.length} tokens and ${logprobs?.length ?? 0} log-probabilities.`,
-      );
-    }
+    const reader = completionReader(body.sampling_params.max_tokens!);
+    const completion = await connection.result(promise, reader, { what: "asample", binary, signal });
+    const { tokens, logprobs, stopReason: finish } = completion;
     return cut(
-      { request: index, ids: [...tokens], logprobs: [...logprobs], finish },
+      { request: index, ids: [...tokens], logprobs: [...logprobs!], finish },
       { stop: settings.stop, tokenizer: this.#tokenizer },
     );
   }
+}
+
+/** Reads the only completion of a result. Refuses one that is too long or has not one log-probability per token. */
+function completionReader(maxTokens: number): ResultReader<TinkerSequence> {
+  const checked = ({ sequences }: SampleResult): TinkerSequence => {
+    const [sequence] = sequences;
+    if (sequence === undefined || sequences.length > 1) throw invalidBody(`it has ${sequences.length} sequences`);
+    const { tokens, logprobs } = sequence;
+    if (tokens.length > maxTokens) throw invalidBody(`it has ${tokens.length} tokens, more than ${maxTokens}`);
+    if (logprobs?.length === tokens.length) return sequence;
+    throw invalidBody(`it has ${tokens.length} tokens and ${logprobs?.length ?? 0} log-probabilities`);
+  };
+  return {
+    json: (value) => checked(sampleResultFromJson(value)),
+    bytes: (bytes) => checked(sampleResultFromBytes(bytes)),
+  };
 }
 
 /** Ends a sample at the token that completes its first stop string. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { invalidBody } from "./bytes.ts";
 
 /** Reads the result of a request from either encoding. */
 export interface ResultReader<T> {
@@ -9,9 +10,23 @@ export interface ResultReader<T> {
   readonly bytes?: (bytes: Uint8Array) => T;
 }
 
-/** Returns the reader of a result that exists only as JSON. */
-export function jsonReader<T>(schema: z.ZodType<T>): ResultReader<T> {
-  return { json: (value) => schema.parse(value) };
+/** The kinds of requests whose results say their kind. */
+const kinds: readonly unknown[] = [
+  ...["create_model", "unload_model", "optim_step", "save_weights", "load_weights", "save_weights_for_sampler"],
+];
+
+/** Returns the reader of a result that exists only as JSON. It refuses results of other kinds of requests. */
+export function jsonReader<T>(kind: string, schema: z.ZodType<T>): ResultReader<T> {
+  return {
+    json: (value) => {
+      const result = Object(value) as { readonly type?: unknown };
+      const isOther = kinds.includes(result.type) && result.type !== kind;
+      if (isOther || "loss_fn_outputs" in result || "sequences" in result) {
+        throw invalidBody(`it is the result of another request than ${kind}`);
+      }
+      return schema.parse(value);
+    },
+  };
 }
 
 /** Returns why a reader refused a result. Undefined for any other error. */

@@ -4,6 +4,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { exchangeIdHeader, isExchangeId } from "../protocol/exchange-id.ts";
 import { passRequestFromBytes, passRequestFromJson, protobufType } from "../protocol/pass-request.ts";
 import { type PassResult, passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
 import * as bodies from "../protocol/requests.ts";
@@ -27,6 +28,11 @@ export interface TinkerAppOptions {
  */
 export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_000 }: TinkerAppOptions): Hono {
   const app = new Hono().basePath("/api/v1");
+  app.use(async (context, next) => {
+    await next();
+    const id = context.req.header(exchangeIdHeader);
+    if (isExchangeId(id)) context.header(exchangeIdHeader, id);
+  });
   app.use(
     bodyLimit({
       maxSize: maxBodyBytes,
