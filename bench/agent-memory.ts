@@ -45,7 +45,7 @@ export const agentMemory: Benchmark = {
 };
 
 /** Writes the base to disk once, so that no process has to generate its random weights. */
-async function writeBase(folder: string): Promise<void> {
+export async function writeBase(folder: string): Promise<void> {
   await using backend = await createOnnxBackend({ device: "cpu" });
   const model = await backend.openModel({ source: model135m, trainable: { type: "full" } });
   await model.export(folder, "huggingface");

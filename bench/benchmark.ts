@@ -6,6 +6,8 @@ export interface BenchmarkResult {
   readonly unit: string;
   /** The number to compare the value with, measured in the same run. */
   readonly baseline?: number;
+  /** The interval that `lyceum plan` expected the value in. */
+  readonly planned?: { readonly low: number; readonly middle: number; readonly high: number };
 }
 
 /** Measurements that are made together. */

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { agentMemory } from "./agent-memory.ts";
+import type { BenchmarkResult } from "./benchmark.ts";
 import { capture } from "./capture.ts";
 import { catalogueResults } from "./catalogue.ts";
 import { decode } from "./decode.ts";
@@ -10,6 +11,7 @@ import { falsePasses } from "./false-passes.ts";
 import { learning } from "./learning.ts";
 import { longEpisode } from "./long-episode.ts";
 import { loraStep } from "./lora-step.ts";
+import { plan } from "./plan.ts";
 import { ppoStep } from "./ppo-step.ts";
 import { promptTokens } from "./prompt-tokens.ts";
 import { benchmarks as rollout } from "./rollout.ts";
@@ -44,6 +46,7 @@ const benchmarks = [
   staleness,
   view,
   viewRuns,
+  plan,
   demo,
 ];
 
@@ -57,10 +60,16 @@ for (const benchmark of chosen) {
   const results = await benchmark.run();
   for (const result of results) {
     if (!result.name.startsWith(only)) continue;
-    const { name, value, unit, baseline } = result;
-    const against = baseline === undefined ? "" : `   (asked: ${baseline})`;
+    const { name, value, unit, baseline, planned } = result;
+    const against = baseline === undefined ? rangeText(planned) : `   (asked: ${baseline})`;
     const line = `${name.padEnd(36)} ${value.toPrecision(4).padStart(10)} ${unit}${against}`;
     console.log(values.json === true ? JSON.stringify(result) : line);
   }
   if (values.json === true && benchmark.summary !== undefined) console.log(JSON.stringify(benchmark.summary(results)));
+}
+
+function rangeText(range: BenchmarkResult["planned"]): string {
+  if (range === undefined) return "";
+  const [low, middle, high] = [range.low, range.middle, range.high].map((value) => value.toPrecision(3));
+  return `   (planned: ${low} to ${high}, middle ${middle})`;
 }

@@ -3,10 +3,12 @@ import { once } from "node:events";
 
 const report = "process.on('exit', () => console.log('peak-rss', process.resourceUsage().maxRSS))";
 
+/** A module for `--import` that prints the peak resident memory of a process at its end: `peak-rss` and kilobytes. */
+export const peakMemoryReport: string = `data:text/javascript,${encodeURIComponent(report)}`;
+
 /** Returns the peak resident memory, in bytes, of a process that runs one module to its end. */
 export async function peakMemory(module: URL, args: readonly string[] = []): Promise<number> {
-  const preload = `data:text/javascript,${encodeURIComponent(report)}`;
-  const child = spawn(process.execPath, ["--import", preload, module.pathname, ...args], {
+  const child = spawn(process.execPath, ["--import", peakMemoryReport, module.pathname, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
     timeout: 600_000,
   });

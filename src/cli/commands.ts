@@ -15,6 +15,7 @@ import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-p
 import type { ExportHarborArguments } from "./export-harbor-program.ts";
 import type { ExportPythonArguments } from "./export-python-program.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
+import type { PlanArguments } from "./plan-program.ts";
 import type { ServeModelArguments } from "./serve-model-program.ts";
 import type { ServeArguments } from "./serve-program.ts";
 import type { ViewArguments } from "./view-program.ts";
@@ -22,6 +23,7 @@ import type { ViewArguments } from "./view-program.ts";
 /** The functions that run the commands. Tests pass their own functions to test the parsing alone. */
 export interface Commands {
   train(args: TrainArguments): Promise<void>;
+  plan(args: PlanArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
   check(args: CheckArguments): Promise<void>;

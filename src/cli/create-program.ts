@@ -15,6 +15,7 @@ import { addModelOptions, baseOption, modelKinds } from "./model-options.ts";
 import { addCollectAliases, addEnvironmentAlias, addTrainAliases } from "./old-flag-options.ts";
 import { append, finite, positive, wholeNumber } from "./option-values.ts";
 import { addOverrideOptions } from "./override-options.ts";
+import { addPlanCommand } from "./plan-program.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 import { addServeModelCommand } from "./serve-model-program.ts";
 import { addServeCommand } from "./serve-program.ts";
@@ -155,6 +156,8 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .option("-s, --set <key=value>", "change a key of the config, such as model.device=cpu; repeatable", append, [])
     .option("-o, --output <folder>", "the run folder, for the models of earlier stages")
     .action((args: Omit<TrainArguments, "resume">) => commands.train({ ...args, resume: false, preflight: true }));
+
+  addPlanCommand(program, commands);
 
   program
     .command("report")

@@ -8,6 +8,11 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "lyceum train --config grpo.yaml --output runs/second --set seed=2",
     "lyceum train --config grpo.yaml --output runs/second --resume",
   ],
+  plan: [
+    "lyceum plan grpo.yaml",
+    "lyceum plan grpo.yaml --device h100 --gpus 8 --price 2.5",
+    "lyceum plan grpo.yaml --set model.adapter.type=lora --completion-tokens 200 --json",
+  ],
   preflight: ["lyceum preflight --config grpo.yaml"],
   report: ["lyceum report runs/train"],
   init: ["lyceum init my-env", "lyceum init @me/my-env"],

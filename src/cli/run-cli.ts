@@ -54,6 +54,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
         },
         { plays: true, files: true },
       ),
+    plan: (args) => run(async (context) => (await import("./plan-command.ts")).planCommand(args, context)),
     report,
     init,
     check: (args) =>

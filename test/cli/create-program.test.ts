@@ -17,6 +17,7 @@ import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import type { ExportHarborArguments } from "../../src/cli/export-harbor-program.ts";
 import type { ExportPythonArguments } from "../../src/cli/export-python-program.ts";
 import type { MigrateArguments } from "../../src/cli/migrate-program.ts";
+import type { PlanArguments } from "../../src/cli/plan-program.ts";
 import type { ServeModelArguments } from "../../src/cli/serve-model-program.ts";
 import type { ServeArguments } from "../../src/cli/serve-program.ts";
 import type { ViewArguments } from "../../src/cli/view-program.ts";
@@ -39,6 +40,7 @@ async function parse(...argv: string[]) {
     | { exportHarbor: ExportHarborArguments }
     | { serve: ServeArguments }
     | { serveModel: ServeModelArguments }
+    | { plan: PlanArguments }
     | { migrate: MigrateArguments }
     | { export: ExportArguments }
     | { info: InfoArguments }
@@ -61,6 +63,7 @@ async function parse(...argv: string[]) {
       exportHarbor: async (exportHarbor) => void calls.push({ exportHarbor }),
       serve: async (serve) => void calls.push({ serve }),
       serveModel: async (serveModel) => void calls.push({ serveModel }),
+      plan: async (plan) => void calls.push({ plan }),
       migrate: async (migrate) => void calls.push({ migrate }),
       export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
@@ -313,6 +316,36 @@ describe("lyceum serve", () => {
         },
       },
     ]);
+  });
+});
+
+describe("lyceum plan", () => {
+  const defaults = {
+    ...{ config: "train.yaml", set: [], gpus: 1, turns: 1, precision: "bfloat16" },
+    ...{ microBatch: 4, decodeBatch: 256, keepActivations: false, json: false },
+  };
+
+  it("plans train.yaml on this machine by default", async () => {
+    expect((await parse("plan")).calls).toEqual([{ plan: defaults }]);
+  });
+
+  it("takes the hardware, its price and the lengths", async () => {
+    const all =
+      "plan a.yaml -s seed=2 --device h100 --gpus 8 --price 2.5 --shape config.json --prompt-tokens 100 --completion-tokens 200 --turns 3 --agents 2 --precision float16 --micro-batch 2 --decode-batch 64 --keep-activations --json";
+    expect((await parse(...all.split(" "))).calls).toEqual([
+      {
+        plan: {
+          ...{ config: "a.yaml", set: ["seed=2"], device: "h100", gpus: 8, price: 2.5, shape: "config.json" },
+          ...{ promptTokens: 100, completionTokens: 200, turns: 3, agents: 2, precision: "float16" },
+          ...{ microBatch: 2, decodeBatch: 64, keepActivations: true, json: true },
+        },
+      },
+    ]);
+  });
+
+  it("refuses unknown devices and negative prices", async () => {
+    await expect(parse("plan", "--device", "h1000")).rejects.toThrow(/Allowed choices are cpu, h100/);
+    await expect(parse("plan", "--price", "-1")).rejects.toThrow(/at least 0/);
   });
 });
 

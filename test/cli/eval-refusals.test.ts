@@ -32,6 +32,7 @@ async function thrownBy(words: string): Promise<unknown> {
         exportHarbor: nothing,
         serve: nothing,
         serveModel: nothing,
+        plan: nothing,
         migrate: nothing,
         export: nothing,
         info: nothing,

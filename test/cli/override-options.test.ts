@@ -26,7 +26,7 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
       },
       ...{ report: never, init: never, check: never, play: never, collect: never, export: never },
       ...{ eval: never, compare: never, rescore: never, view: never, capture: never, migrate: never, info: never },
-      ...{ exportPython: never, exportHarbor: never, serve: never, serveModel: never },
+      ...{ exportPython: never, exportHarbor: never, serve: never, serveModel: never, plan: never },
     },
     { version: "0" },
   );

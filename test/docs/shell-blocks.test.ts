@@ -63,6 +63,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     exportHarbor: done,
     serve: done,
     serveModel: done,
+    plan: done,
     migrate: done,
     info: done,
   };

@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
+import { KeyValueCache } from "../../../trainers/backends/onnx/engine/key-value-cache.ts";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { policySpec } from "../../../trainers/config/model-config.ts";
+import { checkConfig } from "../../../trainers/config/training-config.ts";
+import { activationBytes, layerActivationBytes } from "../../../trainers/plan/activation-memory.ts";
+import { cacheBytesPerToken } from "../../../trainers/plan/cache-memory.ts";
+import { exchangeSeconds } from "../../../trainers/plan/communication-time.ts";
+import { decodingStepSeconds } from "../../../trainers/plan/decoding-time.ts";
+import { devices } from "../../../trainers/plan/devices.ts";
+import { engineMemory } from "../../../trainers/plan/engine-memory.ts";
+import { exactly, interval, product, quotient, ratio, sum } from "../../../trainers/plan/interval.ts";
+import { logitBytes } from "../../../trainers/plan/logit-memory.ts";
+import { modelSize } from "../../../trainers/plan/model-size.ts";
+import { stateMemory } from "../../../trainers/plan/state-memory.ts";
+import { blockForwardFlops, headForwardFlops, trainingFlops } from "../../../trainers/plan/training-flops.ts";
+import { shapes } from "./shapes.ts";
+import { exactWorkload } from "./workloads.ts";
+
+const sizeOf = (name: keyof typeof shapes, part?: Parameters<typeof modelSize>[1]) =>
+  modelSize(readDecoderConfig(shapes[name].config), part);
+
+/** A transformer as the papers count it: as many keys as queries, a hidden layer of 4 h without a gate. */
+const plain = { ...sizeOf("GPT-2"), keyValueWidth: 768, queryWidth: 768, unitWidth: 4 * 768, gated: false };
+
+describe("modelSize", () => {
+  it.each(Object.entries(shapes))("counts the parameters of %s exactly", (_, { config, parameters }) => {
+    expect(modelSize(readDecoderConfig(config)).parameters).toBe(parameters);
+  });
+
+  it("counts an output head that is the embedding once", () => {
+    const { vocabularySize, hiddenSize, parameters } = sizeOf("SmolLM2-135M");
+    const untied = modelSize(readDecoderConfig({ ...shapes["SmolLM2-135M"].config, tie_word_embeddings: false }));
+    expect(untied.parameters - parameters).toBe(vocabularySize * hiddenSize);
+    expect(untied.headWeights).toBe(sizeOf("SmolLM2-135M").headWeights);
+  });
+
+  it("counts an adapter's parameters by hand", () => {
+    // Rank 16 on q, k, v and o, gate, up and down of 32 layers.
+    const [h, kv, f] = [4096, 1024, 14_336];
+    const perRank = h + h + 2 * (h + kv) + (h + h) + 3 * (h + f);
+    expect(sizeOf("Llama-3-8B", { type: "lora", rank: 16 }).trained).toBe(32 * 16 * perRank);
+    expect(sizeOf("Llama-3-8B", { type: "lora", rank: 4, targets: ["q_proj"] }).trained).toBe(32 * 4 * (h + h));
+  });
+
+  it("counts what the engine trains", async () => {
+    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    for (const adapter of [
+      { type: "full" },
+      { type: "lora", rank: 4 },
+      { type: "lora", targets: ["q_proj", "down_proj"] },
+    ]) {
+      const { model } = checkConfig({
+        algorithm: { id: "sft" },
+        model: {
+          scratch: { hiddenSize: 32, layers: 2, heads: 4, keyValueHeads: 2, family: "qwen3" },
+          adapter,
+        } as never,
+      });
+      const spec = policySpec(model, { seed: 1 });
+      const opened = await backend.openModel(spec);
+      const { config } = spec.source as Extract<typeof spec.source, { type: "scratch" }>;
+      expect(modelSize(readDecoderConfig(config), model.adapter).trained).toBe(opened.parameterCount);
+      await opened.close();
+    }
+  });
+});
+
+describe("trainingFlops", () => {
+  const size = sizeOf("Llama-3-8B");
+
+  it("is 6 N for each token, with attention", () => {
+    const weights = size.blockWeights + size.headWeights;
+    const attention = 2 * 32 * 2048 * 4096;
+    const options = { length: 2048, recompute: false, headShare: 1 };
+    expect(trainingFlops(size, options)).toBe(6 * weights + 3 * attention);
+    expect(blockForwardFlops(size, 2048) + headForwardFlops(size)).toBe(2 * weights + attention);
+  });
+
+  it("is 8 N for the blocks if activations are computed again", () => {
+    const options = { length: 2048, headShare: 1 };
+    const again =
+      trainingFlops(size, { ...options, recompute: true }) - trainingFlops(size, { ...options, recompute: false });
+    expect(again).toBe(blockForwardFlops(size, 2048));
+  });
+
+  it("is 4 N for frozen weights and 6 for each parameter of an adapter", () => {
+    const lora = sizeOf("Llama-3-8B", { type: "lora" });
+    const options = { length: 0, recompute: false, headShare: 0 };
+    expect(trainingFlops(lora, options)).toBe(4 * lora.blockWeights + 6 * lora.adapter);
+  });
+});
+
+describe("memory on GPUs", () => {
+  it("is that of figure 1 of ZeRO: 7.5 billion parameters, 120 GB on one GPU, 1.9 GB on each of 64", () => {
+    const size = { ...sizeOf("Llama-3-8B"), parameters: 7.5e9, trained: 7.5e9 };
+    const total = (gpus: number): number => {
+      const { weights, gradients, optimizer } = stateMemory(size, { precision: "bfloat16", gpus, learners: 1 });
+      return weights + gradients + optimizer;
+    };
+    expect(total(1)).toBe(120e9);
+    expect(total(64) / 1e9).toBeCloseTo(1.9, 1);
+  });
+
+  it("is 16 bytes for a parameter in float32 too, and shares the base of several adapters", () => {
+    const options = { precision: "float32", gpus: 1, learners: 1 } as const;
+    const { weights, gradients, optimizer } = stateMemory(sizeOf("Qwen3-0.6B"), options);
+    expect(weights + gradients + optimizer).toBe(16 * 596_049_920);
+    const lora = sizeOf("Qwen3-0.6B", { type: "lora", rank: 8 });
+    expect(stateMemory(lora, { ...options, learners: 3 }).weights).toBe(4 * (596_049_920 + 3 * lora.adapter));
+  });
+
+  it("keeps the activations of equation 1 of Korthikanti et al., less dropout", () => {
+    const [h, a, s] = [768, 12, 1024];
+    // The paper: s b h (34 + 5 a s / h). The masks of dropout are 2 h, and those of the scores 3 a s.
+    const paper = 34 * h + 5 * a * s;
+    expect(layerActivationBytes(plain, { length: s, attention: "scores" })).toBe(paper - 2 * h - 3 * a * s);
+    expect(layerActivationBytes(plain, { length: s, attention: "flash" })).toBe(32 * h + 4 * a);
+  });
+
+  it("keeps 2 h for each layer, and one layer, if activations are computed again", () => {
+    const options = { tokens: 10, length: 10, attention: "flash" } as const;
+    const layer = layerActivationBytes(plain, options);
+    expect(activationBytes(plain, { ...options, recompute: false })).toBe(10 * 12 * layer);
+    expect(activationBytes(plain, { ...options, recompute: true })).toBe(10 * (2 * 12 * 768 + layer));
+  });
+
+  it("needs 128 KiB of keys and values for a token of Llama 3 8B", () => {
+    expect(cacheBytesPerToken(sizeOf("Llama-3-8B"), 2)).toBe(131_072);
+  });
+
+  it("needs 1 to 14 bytes for each logit", () => {
+    expect(logitBytes({ vocabularySize: 100 }, 10)).toEqual(interval(1000, 8000, 14_000));
+  });
+});
+
+describe("decodingStepSeconds", () => {
+  const rates = { bandwidth: exactly(100), flops: exactly(1000), overhead: interval(0, 1, 2) };
+
+  it("takes the longer of reading and computing, and the overhead", () => {
+    const reading = { weightBytes: 500, cacheBytes: 100, flops: 100 };
+    expect(decodingStepSeconds(reading, rates)).toEqual(interval(6, 7, 8));
+    expect(decodingStepSeconds({ ...reading, flops: 9000 }, rates)).toEqual(interval(9, 10, 11));
+  });
+
+  it("is fastest at the highest rates", () => {
+    const spread = { ...rates, bandwidth: interval(50, 100, 200) };
+    expect(decodingStepSeconds({ weightBytes: 600, cacheBytes: 0, flops: 0 }, spread)).toEqual(interval(3, 7, 14));
+  });
+});
+
+describe("exchangeSeconds", () => {
+  it("moves three times the parameters, and hides all to nothing of it", () => {
+    const options = { weightBytes: 100, gradientBytes: 100, bandwidth: 10 };
+    expect(exchangeSeconds({ ...options, gpus: 1 })).toEqual(exactly(0));
+    expect(exchangeSeconds({ ...options, gpus: 4 })).toEqual(interval(0, 11.25, 22.5));
+  });
+});
+
+describe("memory of the embedded engine", () => {
+  const config = readDecoderConfig({ ...shapes["SmolLM2-135M"].config, num_hidden_layers: 2, vocab_size: 300 });
+  const size = modelSize(config);
+  const part = (name: string, run = engineMemory({ size, workload: exactWorkload(), maxTokensPerMicroBatch: 512 })) =>
+    run.find((figure) => figure.name === name)!;
+
+  it("has the bytes of the weights that the engine allocates, and twice as many for the moments", () => {
+    const { byteLength } = new ParameterBlock(decoderParameters(config)).data;
+    expect(part("weights").middle).toBe(byteLength);
+    expect(part("optimizer").middle).toBe(2 * byteLength);
+  });
+
+  it("has the bytes of the engine's cache", () => {
+    const cache = new KeyValueCache(config, { transposedKeys: false });
+    const [lanes, capacity] = [4, 32];
+    cache.layOut({ width: 1, capacity, from: Array.from({ length: lanes }, () => undefined) });
+    const { cacheMask: _, ...arrays } = cache.feeds("cache", lanes);
+    const bytes = Object.values(arrays).reduce((all, { data }) => all + data.byteLength, 0);
+    expect(cacheBytesPerToken(size, 4) * lanes * capacity).toBe(bytes);
+  });
+
+  it("has one base for several adapters", () => {
+    const lora = modelSize(config, { type: "lora", rank: 2 });
+    const workload = { ...exactWorkload(), learners: 3 };
+    const memory = engineMemory({ size: lora, workload, maxTokensPerMicroBatch: 512 });
+    expect(part("weights", memory).middle).toBe(4 * (size.parameters + 3 * lora.adapter));
+  });
+});
+
+describe("intervals", () => {
+  const [a, b] = [interval(1, 2, 4), interval(2, 4, 8)];
+
+  it("add, multiply and divide", () => {
+    expect(sum(a, b)).toEqual(interval(3, 6, 12));
+    expect(product(a, b)).toEqual(interval(2, 8, 32));
+    expect(quotient(b, a)).toEqual(interval(0.5, 2, 8));
+    expect(() => interval(2, 1, 3)).toThrow(RangeError);
+  });
+
+  it("give a rate whose range covers both ends", () => {
+    expect(ratio(interval(10, 20, 30), interval(1, 4, 10))).toEqual(interval(2, 5, 20));
+  });
+});
+
+describe("devices", () => {
+  it.each(devices.list().map((device) => [device.id, device] as const))("%s has plausible figures", (_, device) => {
+    expect(device.source).toMatch(/data sheet|white paper|product brief/);
+    expect(device.memory).toBeGreaterThanOrEqual(16e9);
+    expect(device.halfFlops).toBeGreaterThan(device.singleFlops);
+    expect(device.bandwidth).toBeGreaterThan(device.link);
+  });
+
+  it("has the H100's figures", () => {
+    expect(devices.get("h100")).toMatchObject({ memory: 80e9, bandwidth: 3.35e12, halfFlops: 989.4e12 });
+    expect(() => devices.get("h1000")).toThrow(
+      expect.objectContaining({ code: "config.unknown-name", hint: expect.stringMatching(/^Did you mean "h100"/) }),
+    );
+  });
+});

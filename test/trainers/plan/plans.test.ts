@@ -1,0 +1,181 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { type ClusterOptions, planCluster } from "../../../trainers/plan/cluster-plan.ts";
+import { devices } from "../../../trainers/plan/devices.ts";
+import { type EngineOptions, planEngine } from "../../../trainers/plan/engine-plan.ts";
+import { exactly, interval } from "../../../trainers/plan/interval.ts";
+import { modelSize } from "../../../trainers/plan/model-size.ts";
+import type { Plan } from "../../../trainers/plan/plan.ts";
+import { shapes } from "./shapes.ts";
+import { exactWorkload } from "./workloads.ts";
+
+const shape = (name: keyof typeof shapes) => readDecoderConfig(shapes[name].config);
+const figure = ({ memory, speed }: Plan, name: string) => [...memory, ...speed].find((one) => one.name === name)!;
+
+function cluster(changes: Partial<ClusterOptions> = {}, name: keyof typeof shapes = "Llama-3-8B"): ClusterOptions {
+  const workload = exactWorkload({ batchSize: 32, prompt: 200, completion: 300 });
+  return {
+    ...{ size: modelSize(shape(name)), adapted: modelSize(shape(name), { type: "lora" }), workload },
+    ...{ device: devices.get("h100"), gpus: 8, precision: "bfloat16", recompute: true, microBatch: 4 },
+    ...{ decodeBatch: 256, steps: 100, price: 2, ...changes },
+  } as ClusterOptions;
+}
+
+function engine(changes: Partial<EngineOptions> = {}): EngineOptions {
+  const rates = { flops: interval(1e11, 2e11, 3e11), bandwidth: interval(1e10, 2e10, 3e10), operators: exactly(5e5) };
+  return {
+    ...{ size: modelSize(shape("SmolLM2-135M")), adapted: modelSize(shape("SmolLM2-135M"), { type: "lora" }) },
+    ...{ workload: exactWorkload(), maxTokensPerMicroBatch: 2048, steps: 10, price: 1 },
+    ...{ rates: { ...rates, threads: 2, memory: 16e9 }, ...changes },
+  } as EngineOptions;
+}
+
+const lengths = fc.record({ prompt: fc.integer({ min: 1, max: 2000 }), completion: fc.integer({ min: 1, max: 2000 }) });
+const ends = ["low", "middle", "high"] as const;
+const longer = fc.integer({ min: 1, max: 1000 });
+
+describe.each([
+  ["on GPUs", (work: Parameters<typeof exactWorkload>[0]) => planCluster(cluster({ workload: exactWorkload(work) }))],
+  [
+    "on the engine",
+    (work: Parameters<typeof exactWorkload>[0]) => planEngine(engine({ workload: exactWorkload(work) })),
+  ],
+])("a plan %s", (_, plan) => {
+  it("has figures in order, for any lengths", () => {
+    fc.assert(
+      fc.property(lengths, fc.integer({ min: 1, max: 64 }), (length, batchSize) => {
+        const { memory, speed } = plan({ ...length, batchSize });
+        for (const { low, middle, high, name } of [...memory, ...speed]) {
+          expect([name, low <= middle, middle <= high, Number.isFinite(high)]).toEqual([name, true, true, true]);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("needs more time for longer texts and larger batches", () => {
+    fc.assert(
+      fc.property(lengths, longer, longer, fc.integer({ min: 1, max: 32 }), (length, prompt, completion, batchSize) => {
+        const before = plan({ ...length, batchSize });
+        const texts = { prompt: length.prompt + prompt, completion: length.completion + completion };
+        for (const after of [plan({ ...texts, batchSize }), plan({ ...length, batchSize: 2 * batchSize })]) {
+          for (const end of ends) {
+            expect(figure(after, "one step")[end]).toBeGreaterThanOrEqual(figure(before, "one step")[end]);
+          }
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("costs its hours", () => {
+    const done = plan({});
+    const each = figure(done, "cost").middle / figure(done, "all steps").middle;
+    expect([1, 16]).toContain(Math.round(each));
+    expect(figure(done, "all steps").middle * 3600).toBeCloseTo(done.steps * figure(done, "one step").middle);
+  });
+});
+
+describe("planCluster", () => {
+  it("needs less memory of each of more GPUs, and less time", () => {
+    for (const gpus of [1, 2, 4, 8]) {
+      const [few, many] = [planCluster(cluster({ gpus })), planCluster(cluster({ gpus: 2 * gpus }))];
+      expect(figure(many, "weights").middle).toBe(figure(few, "weights").middle / 2);
+      if (gpus > 1) expect(figure(many, "peak").high).toBeLessThan(figure(few, "peak").high);
+      expect(figure(many, "training").low).toBeGreaterThan(figure(few, "training").low);
+    }
+  });
+
+  it("needs more memory for longer texts and larger micro-batches", () => {
+    fc.assert(
+      fc.property(lengths, longer, fc.integer({ min: 1, max: 16 }), (length, more, microBatch) => {
+        const peak = (changes: Partial<ClusterOptions>) =>
+          figure(planCluster(cluster({ microBatch, ...changes })), "peak");
+        const workload = exactWorkload(length);
+        const long = exactWorkload({ ...length, completion: length.completion + more });
+        for (const end of ends) {
+          expect(peak({ workload: long })[end]).toBeGreaterThanOrEqual(peak({ workload })[end]);
+          expect(peak({ workload, microBatch: 2 * microBatch })[end]).toBeGreaterThanOrEqual(peak({ workload })[end]);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("says that the hardware was not tested", () => {
+    expect(planCluster(cluster())).toMatchObject({ basis: "not tested", hardware: "8 x NVIDIA H100 SXM 80 GB" });
+  });
+
+  it("fits an adapter of Llama 3 8B on one H100, but not its full training", () => {
+    const { size, adapted } = cluster();
+    expect(planCluster(cluster({ gpus: 1, size: adapted })).fit.fits).toBe("yes");
+    expect(planCluster(cluster({ gpus: 1, size })).fit.fits).toBe("no");
+  });
+
+  it("names changes that make it fit", () => {
+    const { fit } = planCluster(cluster({ gpus: 1 }));
+    expect(fit.changes).toContain("an adapter: --set model.adapter.type=lora");
+    const gpus = Number(/--gpus (\d+)/.exec(fit.changes.join())![1]);
+    expect(planCluster(cluster({ gpus })).fit.fits).toBe("yes");
+    expect(planCluster(cluster({ gpus: gpus / 2 })).fit.fits).not.toBe("yes");
+    const long = exactWorkload({ batchSize: 16, prompt: 300, completion: 700 });
+    const { adapted } = cluster();
+    const wide = { gpus: 1, size: adapted, workload: long, microBatch: 64 };
+    const [change = ""] = planCluster(cluster(wide)).fit.changes;
+    const microBatch = Number(/--micro-batch (\d+)/.exec(change)![1]);
+    expect(planCluster(cluster({ ...wide, microBatch })).fit.fits).toBe("yes");
+    expect(planCluster(cluster({ ...wide, microBatch: 2 * microBatch })).fit.fits).not.toBe("yes");
+  });
+
+  it("says so if nothing is enough", () => {
+    const device = { ...devices.get("t4"), memory: 1e9 };
+    expect(planCluster(cluster({ device, gpus: 1 })).fit.changes).toEqual([expect.stringMatching(/smaller model/)]);
+  });
+});
+
+describe("planEngine", () => {
+  it("needs more memory for larger batches and micro-batches", () => {
+    fc.assert(
+      fc.property(
+        lengths,
+        fc.integer({ min: 1, max: 32 }),
+        fc.integer({ min: 64, max: 4096 }),
+        (length, batchSize, most) => {
+          const peak = (batch: number, maxTokensPerMicroBatch: number) =>
+            figure(
+              planEngine(engine({ workload: exactWorkload({ ...length, batchSize: batch }), maxTokensPerMicroBatch })),
+              "peak",
+            );
+          for (const end of ends) {
+            expect(peak(2 * batchSize, most)[end]).toBeGreaterThanOrEqual(peak(batchSize, most)[end]);
+            expect(peak(batchSize, 2 * most)[end]).toBeGreaterThanOrEqual(peak(batchSize, most)[end]);
+          }
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it("names changes that make it fit", () => {
+    const workload = exactWorkload({ batchSize: 32, prompt: 200, completion: 300 });
+    const options = engine({ workload, maxTokensPerMicroBatch: 8192 });
+    const memory = 8e9;
+    const small = { ...options, rates: { ...options.rates, memory } };
+    const { fit } = planEngine(small);
+    expect(fit.fits).not.toBe("yes");
+    const fewer = Number(/maxTokensPerMicroBatch=(\d+)/.exec(fit.changes.join())![1]);
+    expect(planEngine({ ...small, maxTokensPerMicroBatch: fewer }).fit.fits).toBe("yes");
+    expect(planEngine({ ...small, maxTokensPerMicroBatch: 2 * fewer }).fit.fits).not.toBe("yes");
+  });
+
+  it("is faster on a faster machine", () => {
+    const options = engine();
+    const { rates } = options;
+    const fast = { ...rates, flops: interval(2e11, 4e11, 6e11), bandwidth: interval(2e10, 4e10, 6e10) };
+    for (const name of ["sampling", "training"]) {
+      const [slow, quick] = [planEngine(options), planEngine({ ...options, rates: fast })];
+      expect(figure(quick, name).middle).toBeGreaterThan(figure(slow, name).middle);
+    }
+  });
+});

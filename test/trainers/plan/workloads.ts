@@ -1,0 +1,27 @@
+import { createAlgorithm } from "../../../trainers/config/resolve-config.ts";
+import { checkConfig, type TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import { exactly } from "../../../trainers/plan/interval.ts";
+import { planWorkload, type Workload } from "../../../trainers/plan/workload.ts";
+
+/** Returns the work of a step of a config whose lengths are known exactly. */
+export function exactWorkload(
+  given: {
+    readonly algorithm?: TrainingConfigInput["algorithm"];
+    readonly batchSize?: number;
+    readonly agents?: number;
+    readonly weights?: "separate" | "shared";
+    readonly maxStaleness?: number;
+    readonly prompt?: number;
+    readonly completion?: number;
+    readonly turns?: number;
+  } = {},
+): Workload {
+  const { algorithm = { id: "grpo", groupSize: 4 }, batchSize = 2, agents = 1, weights = "separate" } = given;
+  const config = checkConfig({
+    ...{ algorithm, model: { scratch: {} }, agents: { weights }, rollout: { maxStaleness: given.maxStaleness ?? 0 } },
+    training: { batchSize },
+  });
+  const { prompt = 10, completion = 30, turns = 1 } = given;
+  const lengths = { prompt: exactly(prompt), completion: exactly(completion), turns };
+  return planWorkload({ config, algorithm: createAlgorithm(config), agents, lengths });
+}

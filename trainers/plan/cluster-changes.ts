@@ -1,0 +1,43 @@
+import { type ClusterOptions, clusterMemory } from "./cluster-plan.ts";
+
+/** The largest number of GPUs that is proposed. */
+const mostGpus = 1024;
+
+/**
+ * Returns changes, each of which alone makes the high end of a training's memory fit on its GPUs: a smaller micro-batch,
+ * recomputation, fewer sequences at a time in sampling, an adapter, more GPUs. If none does alone, returns the two that
+ * save the most together.
+ */
+export function clusterChanges(options: ClusterOptions): string[] {
+  const { size, gpus, microBatch, recompute, decodeBatch } = options;
+  const fits = (changed: Partial<ClusterOptions>): boolean =>
+    clusterMemory({ ...options, ...changed }).at(-1)!.high <= options.device.memory;
+  const changes: string[] = [];
+  for (let smaller = Math.floor(microBatch / 2); smaller >= 1; smaller = Math.floor(smaller / 2)) {
+    if (!fits({ microBatch: smaller })) continue;
+    changes.push(`a micro-batch of ${smaller} sequences: --micro-batch ${smaller}`);
+    break;
+  }
+  if (!recompute && fits({ recompute: true })) changes.push("recomputed activations: leave out --keep-activations");
+  for (let fewer = Math.floor(decodeBatch / 2); fewer >= 1; fewer = Math.floor(fewer / 2)) {
+    if (!fits({ decodeBatch: fewer })) continue;
+    changes.push(`${fewer} sequences at a time in sampling: --decode-batch ${fewer}`);
+    break;
+  }
+  const { adapted } = options;
+  if (size.adapter === 0 && fits({ size: adapted })) changes.push("an adapter: --set model.adapter.type=lora");
+  const more = moreGpus(gpus, (count) => fits({ gpus: count }));
+  if (more !== undefined) changes.push(`${more} GPUs: --gpus ${more}`);
+  if (changes.length > 0) return changes;
+  const least = { microBatch: 1, recompute: true, decodeBatch: 1, size: size.adapter === 0 ? adapted : size };
+  const together = moreGpus(gpus, (count) => fits({ ...least, gpus: count }));
+  const all = "a micro-batch and a sampling batch of one sequence, recomputed activations and an adapter";
+  return together === undefined
+    ? ["a smaller model, shorter sequences, or GPUs with more memory: no other change is enough"]
+    : [`${all}, together${together === gpus ? "" : ` with ${together} GPUs`}`];
+}
+
+function moreGpus(gpus: number, fits: (count: number) => boolean): number | undefined {
+  for (let count = gpus; count <= mostGpus; count *= 2) if (fits(count)) return count;
+  return undefined;
+}

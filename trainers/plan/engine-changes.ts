@@ -1,0 +1,24 @@
+import { engineMemory } from "./engine-memory.ts";
+import type { EngineOptions } from "./engine-plan.ts";
+
+/**
+ * Returns changes, each of which alone makes the high end of the memory of a training fit into this machine: a smaller
+ * micro-batch or an adapter. If none does, names what is left.
+ */
+export function engineChanges(options: EngineOptions): string[] {
+  const { size, adapted, maxTokensPerMicroBatch, rates } = options;
+  const fits = (changed: Partial<EngineOptions>): boolean =>
+    engineMemory({ ...options, ...changed }).at(-1)!.high <= rates.memory;
+  const changes: string[] = [];
+  for (let fewer = Math.floor(maxTokensPerMicroBatch / 2); fewer >= 64; fewer = Math.floor(fewer / 2)) {
+    if (!fits({ maxTokensPerMicroBatch: fewer })) continue;
+    changes.push(`smaller micro-batches: --set training.maxTokensPerMicroBatch=${fewer}`);
+    break;
+  }
+  if (size.adapter === 0 && fits({ size: adapted })) changes.push("an adapter: --set model.adapter.type=lora");
+  if (changes.length > 0) return changes;
+  if (size.adapter === 0 && fits({ size: adapted, maxTokensPerMicroBatch: 256 })) {
+    return ["an adapter and smaller micro-batches: --set model.adapter.type=lora training.maxTokensPerMicroBatch=256"];
+  }
+  return ["a smaller model, shorter sequences, or a machine with more memory: no other change is enough"];
+}

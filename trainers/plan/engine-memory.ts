@@ -1,0 +1,106 @@
+import { cacheBytesPerToken } from "./cache-memory.ts";
+import { decodeBatch, logitsPerChunk, processBytes } from "./engine-rates.ts";
+import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
+import type { ModelSize } from "./model-size.ts";
+import type { PlanFigure } from "./plan.ts";
+import type { Workload } from "./workload.ts";
+
+/** All numbers of the embedded engine are float32. */
+const bytes = 4;
+
+/** How the embedded engine runs a training. */
+export interface EngineRun {
+  readonly size: ModelSize;
+  readonly workload: Workload;
+  /** `training.maxTokensPerMicroBatch`. */
+  readonly maxTokensPerMicroBatch: number;
+}
+
+/**
+ * Estimates the peak memory of a training on the embedded engine, in parts. The parts follow from what the engine
+ * allocates: weights once, three more arrays of the size of what is trained, the base once more in the layout for
+ * decoding, and what a training graph keeps for its backward pass.
+ */
+export function engineMemory(run: EngineRun): PlanFigure[] {
+  const { size, workload } = run;
+  const { learners, critics, samples } = workload;
+  const full = size.adapter === 0;
+  const bases = full ? learners + critics + (workload.reference ? 1 : 0) : 1;
+  const trained = size.trained * (learners + critics);
+  const weights = bytes * (size.parameters * bases + size.adapter * (learners + critics));
+  const microBatches = workload.passed.middle > run.maxTokensPerMicroBatch;
+  // While a micro-batch ends, its gradient is in the runtime, in its copy, and in the sum of those before it.
+  const gradients = product(interval(1, microBatches ? 2 : 1.5, microBatches ? 3 : 2), bytes * trained);
+  const moments = 2 * bytes * trained;
+  const merged = full ? 0 : bytes * size.blockWeights;
+  const decoding = samples ? decodingBytes(run) : exactly(0);
+  const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
+  const logits = logitBytes(run);
+  const training = sum(activations, logits, exactly(merged), gradients);
+  const peak = sum(processBytes, exactly(weights + moments), greatest(sum(training, kept(decoding)), decoding));
+  const part = (name: string, value: Interval | number, assumption: string): PlanFigure => ({
+    ...{ name, unit: "bytes", assumption },
+    ...(typeof value === "number" ? exactly(value) : value),
+  });
+  return [
+    part("process", processBytes, "Node and ONNX Runtime without a model"),
+    part("weights", weights, full ? "float32" : "float32: the base once, and an adapter for each learner"),
+    part("gradients", gradients, "the sum, the copy of a micro-batch and the runtime's own"),
+    part("optimizer", moments, "Adam's two moments in float32"),
+    ...(full ? [] : [part("merged weights", merged, "the base with the adapter added, kept for the backward pass")]),
+    part("activations", activations, "what a micro-batch keeps for the backward pass"),
+    part("logits", logits, "up to 33.5 million logits at a time, with probabilities and gradient"),
+    ...(samples ? [part("decoding", decoding, "weights in the layout for decoding, keys, values and logits")] : []),
+    part("peak", peak, "the greatest sum of what exists at once"),
+  ];
+}
+
+/** Returns what decoding leaves in memory while the model trains. */
+function kept(decoding: Interval): Interval {
+  return interval(0, decoding.middle, decoding.high);
+}
+
+/** Returns the bytes that a training graph keeps for its backward pass, for the largest micro-batch. */
+function engineActivations({ size, workload, maxTokensPerMicroBatch }: EngineRun): Interval {
+  const { hiddenSize, queryWidth, keyValueWidth, unitWidth, heads, layers, gated } = size;
+  const of = (length: number): number => {
+    const tokens = microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
+    // Long sequences are attended to in four blocks, which leave out three eighths of the square.
+    const scores = heads * length * (length < 128 ? 1 : 0.625);
+    const values = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth + scores;
+    return bytes * layers * tokens * values;
+  };
+  const { low, middle, high } = workload.sequenceLength;
+  return { low: of(low), middle: Math.max(of(low), of(middle)), high: Math.max(of(low), of(middle), of(high)) };
+}
+
+/** Returns the tokens of the largest micro-batch, with padding. A longer sequence is a micro-batch of its own. */
+export function microBatchTokens(
+  { workload, maxTokensPerMicroBatch }: Pick<EngineRun, "workload" | "maxTokensPerMicroBatch">,
+  length: number,
+): number {
+  const sequences = Math.ceil(workload.sequences / workload.learners);
+  return length * Math.max(1, Math.min(sequences, Math.floor(maxTokensPerMicroBatch / length)));
+}
+
+function logitBytes({ size, workload, maxTokensPerMicroBatch }: EngineRun): Interval {
+  const { completion, sequenceLength, turns } = workload;
+  const of = (end: keyof Interval): number => {
+    const tokens = microBatchTokens({ workload, maxTokensPerMicroBatch }, sequenceLength[end]);
+    const positions = (tokens * turns * completion[end]) / sequenceLength[end];
+    return bytes * Math.min(logitsPerChunk, positions * size.vocabularySize);
+  };
+  const middle = of("middle");
+  return interval(Math.min(of("low"), middle), 3 * middle, 4 * Math.max(middle, of("high")));
+}
+
+function decodingBytes({ size, workload }: EngineRun): Interval {
+  const rows = Math.min(decodeBatch, workload.sequences / workload.learners);
+  const cache = product(workload.sequenceLength, rows * cacheBytesPerToken(size, bytes));
+  const logits = 2 * rows * size.vocabularySize * bytes;
+  const layouts = bytes * (size.blockWeights + size.headWeights);
+  // An adapter's base is compiled into the graph of few rows, once as it is and once as the runtime lays it out. Full
+  // weights change, so that they are read in place.
+  const copies = size.adapter === 0 ? exactly(0) : interval(0, 1.3 * layouts, 2.2 * layouts);
+  return sum(copies, product(cache, interval(0.6, 1.2, 2.2)), exactly(logits));
+}

@@ -1,0 +1,63 @@
+import { engineChanges } from "./engine-changes.ts";
+import { type EngineRun, engineMemory } from "./engine-memory.ts";
+import { engineTime } from "./engine-time.ts";
+import { type Interval, product, quotient, ratio, sum } from "./interval.ts";
+import type { MachineRates } from "./measured-machine.ts";
+import type { ModelSize } from "./model-size.ts";
+import { fitOf, type Plan, type PlanFigure } from "./plan.ts";
+
+/** A training on the embedded engine. */
+export interface EngineOptions extends EngineRun {
+  /** The size with an adapter instead, which is proposed if full training does not fit. */
+  readonly adapted: ModelSize;
+  readonly rates: MachineRates;
+  readonly steps: number;
+  /** The price of this machine for an hour, in any currency. */
+  readonly price?: number | undefined;
+}
+
+/** Estimates a training on this machine's processor, from rates that were measured on it. */
+export function planEngine(options: EngineOptions): Plan {
+  const { size, workload, rates, steps, price } = options;
+  const memory = engineMemory(options);
+  const { sampling, training } = engineTime(options, rates);
+  const step = sum(sampling, training);
+  const hours = quotient(product(step, steps), 3600);
+  const figure = (name: string, unit: PlanFigure["unit"], value: Interval, assumption: string): PlanFigure => ({
+    ...{ name, unit, assumption },
+    ...value,
+  });
+  const fits = fitOf(memory.at(-1)!, rates.memory);
+  return {
+    hardware: `this machine's processor, ${rates.threads} threads`,
+    basis: "measured",
+    parameters: size.parameters,
+    trainedParameters: size.trained,
+    steps,
+    memory,
+    speed: [
+      ...(workload.samples
+        ? [
+            figure(
+              "sampling",
+              "tokens/s",
+              ratio(workload.sampled, sampling),
+              "roofline of decoding, with the measured rates; time of environments not included",
+            ),
+          ]
+        : []),
+      figure(
+        "training",
+        "tokens/s",
+        ratio(workload.trained, training),
+        "tokens with a loss; 6 N operations (LoRA: 4 N) per token of a sequence at 50 to 90 % of the measured rate",
+      ),
+      figure("one step", "seconds", step, "sampling and training, without compiling graphs in the first step"),
+      figure("all steps", "hours", hours, `${steps} steps, without evaluations and checkpoints`),
+      ...(price === undefined
+        ? []
+        : [figure("cost", "cost", product(hours, price), `this machine at ${price} an hour, as given`)]),
+    ],
+    fit: { fits, available: rates.memory, changes: fits === "yes" ? [] : engineChanges(options) },
+  };
+}

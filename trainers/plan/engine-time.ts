@@ -1,0 +1,90 @@
+import { cacheBytesPerToken } from "./cache-memory.ts";
+import { decodingStepSeconds } from "./decoding-time.ts";
+import { type EngineRun, microBatchTokens } from "./engine-memory.ts";
+import {
+  activationPasses,
+  decodeBatch,
+  decodingOperatorsPerLayer,
+  readingEfficiency,
+  samplingEfficiency,
+  secondsPerDecodingStep,
+  secondsPerEpisode,
+  secondsPerGradient,
+  secondsPerLogit,
+  secondsPerRow,
+  secondsPerUpdatedParameter,
+  trainingEfficiency,
+  trainingOperatorsPerLayer,
+} from "./engine-rates.ts";
+import { exactly, type Interval, interval, product, quotient, sum } from "./interval.ts";
+import type { MachineRates } from "./measured-machine.ts";
+import { blockForwardFlops, headForwardFlops, trainingFlops } from "./training-flops.ts";
+
+/** The seconds of one training step on the embedded engine. */
+export interface EngineTime {
+  readonly sampling: Interval;
+  readonly training: Interval;
+}
+
+/** Estimates the seconds of sampling and of training in one step, after the first step, which compiles graphs. */
+export function engineTime(run: EngineRun, rates: MachineRates): EngineTime {
+  return { sampling: samplingSeconds(run, rates), training: trainingSeconds(run, rates) };
+}
+
+function samplingSeconds({ size, workload }: EngineRun, rates: MachineRates): Interval {
+  const { sequences, learners, turns, prompt, completion, sequenceLength, groupSize } = workload;
+  const episodes = product(secondsPerEpisode, sequences);
+  if (!workload.samples) return episodes;
+  const each = sequences / learners;
+  const rows = Math.min(decodeBatch, each);
+  const waves = Math.ceil(each / decodeBatch) * turns * learners;
+  const flops = product(rates.flops, samplingEfficiency);
+  const operators = (perLayer: number): Interval => quotient(exactly(perLayer * size.layers), rates.operators);
+  const overhead = sum(
+    product(operators(decodingOperatorsPerLayer), interval(0.5, 1, 2)),
+    product(secondsPerLogit, rows * size.vocabularySize),
+    product(secondsPerRow, rows),
+    secondsPerDecodingStep,
+  );
+  const step = decodingStepSeconds(
+    {
+      weightBytes: 4 * (size.blockWeights + size.headWeights + size.adapter),
+      // The cache grows during decoding; prompts of a group are read once.
+      cacheBytes: cacheBytesPerToken(size, 4) * (rows * (completion.middle / 2) + (rows / groupSize) * prompt.middle),
+      flops: rows * (blockForwardFlops(size, 2 * sequenceLength.middle) + headForwardFlops(size)),
+    },
+    { bandwidth: product(rates.bandwidth, readingEfficiency), flops, overhead },
+  );
+  // The prompts of a group are read once in the first turn. Each later turn reads its conversation again.
+  const first = product(prompt, sequences / groupSize);
+  const later = product(sequenceLength, (sequences * Math.max(0, turns - 1)) / 2);
+  const perToken = quotient(exactly(blockForwardFlops(size, prompt.middle)), flops);
+  return sum(product(product(step, completion), waves), product(sum(first, later), perToken), episodes);
+}
+
+function trainingSeconds(run: EngineRun, rates: MachineRates): Interval {
+  const { size, workload, maxTokensPerMicroBatch } = run;
+  const { sequenceLength, completion, turns } = workload;
+  const length = sequenceLength.middle;
+  const headShare = (turns * completion.middle) / length;
+  const flops = product(rates.flops, trainingEfficiency);
+  const passes = sum(
+    product(workload.passed, trainingFlops(size, { length, recompute: false, headShare })),
+    product(workload.forwarded, blockForwardFlops(size, length) + headShare * headForwardFlops(size)),
+  );
+  const perMicroBatch = microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
+  const passed = workload.passed.middle + workload.forwarded.middle / 3;
+  const microBatches = Math.max(workload.learners, Math.ceil(passed / perMicroBatch));
+  const values =
+    4 * size.hiddenSize + 3 * size.queryWidth + 2 * size.keyValueWidth + 4 * size.unitWidth + size.heads * length;
+  const moved = product(product(activationPasses, 4 * size.layers * values), workload.passed);
+  const operators = quotient(exactly(trainingOperatorsPerLayer * size.layers * microBatches), rates.operators);
+  const steps = workload.optimizerSteps * (workload.learners + workload.critics);
+  return sum(
+    quotient(passes, flops),
+    quotient(moved, rates.bandwidth),
+    product(operators, interval(0.5, 1, 3)),
+    product(secondsPerGradient, size.trained * microBatches),
+    product(secondsPerUpdatedParameter, size.trained * steps),
+  );
+}

@@ -1,0 +1,71 @@
+import type { DecoderConfig } from "../backends/onnx/architecture/decoder-config.ts";
+import { groupsOf } from "../backends/onnx/architecture/linear-groups.ts";
+import { decoderParameters, type ParameterSpec } from "../backends/onnx/architecture/parameters.ts";
+import { loraParameters } from "../backends/onnx/models/lora.ts";
+
+/** The counts of a decoder that memory and time depend on. */
+export interface ModelSize {
+  /** All parameters. A matrix that is embedding and output head counts once. */
+  readonly parameters: number;
+  /** The weights of the linear layers of all blocks, without biases. */
+  readonly blockWeights: number;
+  /** The weights of the output head, also if it is the embedding. */
+  readonly headWeights: number;
+  /** The parameters that are trained: all of them, or those of an adapter. */
+  readonly trained: number;
+  /** The parameters of the adapter. 0 without one. */
+  readonly adapter: number;
+  readonly layers: number;
+  readonly hiddenSize: number;
+  /** The width of all queries: heads x head size. */
+  readonly queryWidth: number;
+  /** The width of all keys, which is also that of all values: key-value heads x head size. */
+  readonly keyValueWidth: number;
+  /** The width of the feed-forward unit. */
+  readonly unitWidth: number;
+  /** True if the unit has a gate next to its hidden layer. */
+  readonly gated: boolean;
+  readonly heads: number;
+  readonly vocabularySize: number;
+  /** The largest number of tokens of one sequence. */
+  readonly maxPositions: number;
+}
+
+/** The parameters that a training changes. `full`: every weight. `lora`: adapters on linear layers. */
+export type TrainedPart =
+  | { readonly type: "full" }
+  | { readonly type: "lora"; readonly rank?: number | undefined; readonly targets?: readonly string[] | undefined };
+
+/** The rank of adapters if a config sets none. */
+const defaultRank = 16;
+
+/** Counts the parameters of a decoder from the shapes that the embedded engine builds, so that the counts are exact. */
+export function modelSize(config: DecoderConfig, part: TrainedPart = { type: "full" }): ModelSize {
+  const { layers, hiddenSize, heads, keyValueHeads, headSize, vocabularySize, linear, architecture } = config;
+  const parameters = countParameters(decoderParameters(config));
+  const block = groupsOf(linear).flatMap((group) => group.layers);
+  const adapter =
+    part.type === "full"
+      ? 0
+      : countParameters(loraParameters(config, { rank: part.rank ?? defaultRank, targets: part.targets }));
+  return {
+    parameters,
+    blockWeights: layers * block.reduce((sum, { inputs, outputs }) => sum + inputs * outputs, 0),
+    headWeights: vocabularySize * hiddenSize,
+    trained: part.type === "full" ? parameters : adapter,
+    adapter,
+    layers,
+    hiddenSize,
+    queryWidth: heads * headSize,
+    keyValueWidth: keyValueHeads * headSize,
+    unitWidth: linear.mlpOutput.layers[0]!.inputs,
+    gated: architecture.mlp.inputs.length === 2,
+    heads,
+    vocabularySize,
+    maxPositions: config.maxPositions,
+  };
+}
+
+function countParameters(specs: readonly ParameterSpec[]): number {
+  return specs.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
+}

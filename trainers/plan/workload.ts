@@ -1,0 +1,91 @@
+import type { Algorithm } from "../algorithms/index.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
+import { needsReference } from "../losses/loss.ts";
+import { exactly, type Interval, interval, product, sum } from "./interval.ts";
+
+/** The lengths that a config does not set, because they depend on tasks and answers. */
+export interface Lengths {
+  /** Tokens of a prompt: of the first turn, and of each message of the environment after it. */
+  readonly prompt: Interval;
+  /** Tokens of a completion or of a demonstrated answer. */
+  readonly completion: Interval;
+  /** Turns of an episode. */
+  readonly turns: number;
+}
+
+/** What one training step does, in tokens. */
+export interface Workload {
+  /** True if the model samples. False if it learns from demonstrations. */
+  readonly samples: boolean;
+  /** The sets of weights that are trained: one, or one for each agent. */
+  readonly learners: number;
+  /** Sequences of all agents in a step. One for each agent of an episode. */
+  readonly sequences: number;
+  readonly groupSize: number;
+  readonly turns: number;
+  readonly prompt: Interval;
+  readonly completion: Interval;
+  /** Tokens of one sequence: all its turns. */
+  readonly sequenceLength: Interval;
+  /** Tokens that are sampled in a step. */
+  readonly sampled: Interval;
+  /** Tokens with a loss in a step, counted in each epoch. */
+  readonly trained: Interval;
+  /** Tokens of whole sequences in forward and backward passes, counted in each epoch. */
+  readonly passed: Interval;
+  /** Tokens of whole sequences in forward passes alone: a reference model, an importance correction, a critic. */
+  readonly forwarded: Interval;
+  /** Optimizer steps of one set of weights. */
+  readonly optimizerSteps: number;
+  /** Models that are trained besides the policies: separate critics. */
+  readonly critics: number;
+  /** True if a frozen copy of the first model is kept. */
+  readonly reference: boolean;
+}
+
+/**
+ * Returns the work of one step of a config. Counts every episode, also those of groups that an algorithm leaves out
+ * because they have no signal, and one round of dynamic sampling.
+ */
+export function planWorkload(options: {
+  readonly config: TrainingConfig;
+  readonly algorithm: Algorithm;
+  /** The number of agents that are trained. */
+  readonly agents: number;
+  readonly lengths: Lengths;
+}): Workload {
+  const { config, algorithm, agents, lengths } = options;
+  const { rollout, updates, credit, loss } = algorithm;
+  const samples = rollout.actor === "policy";
+  const learners = config.agents.weights === "shared" ? 1 : agents;
+  const { groupSize } = rollout;
+  const sequences = config.training.batchSize * groupSize * agents;
+  const { prompt, completion, turns } = lengths;
+  const sequenceLength = product(sum(prompt, completion), turns);
+  const all = product(sequenceLength, sequences);
+  // Greedy episodes are the baseline of some algorithms: one for each task.
+  const played = credit.needsGreedy === true ? sequences * (1 + 1 / groupSize) : sequences;
+  const sampled = samples ? product(completion, turns * played) : exactly(0);
+  const reference = needsReference(loss) || credit.needsReference === true;
+  const corrected = updates.importanceCap !== undefined || config.rollout.maxStaleness > 0;
+  const separate = credit.critic?.type === "separate";
+  const extraPasses = (reference ? 1 : 0) + (corrected ? 1 : 0) + (loss.sequence === undefined ? 0 : updates.epochs);
+  const critics = !separate ? 0 : credit.critic?.scope === "team" ? 1 : learners;
+  return {
+    ...{ samples, learners, sequences, groupSize, turns, prompt, completion, sequenceLength, sampled },
+    trained: product(completion, turns * sequences * updates.epochs),
+    passed: product(all, updates.epochs * (separate ? 2 : 1)),
+    forwarded: product(all, extraPasses + (separate ? 1 : 0)),
+    optimizerSteps: updates.epochs * updates.minibatches,
+    critics,
+    reference,
+  };
+}
+
+/**
+ * Returns the expected tokens of a completion if only its limit is known: between an eighth of the limit and the limit.
+ * The middle is half. An untrained model reaches the limit, a trained one ends earlier.
+ */
+export function completionUpTo(limit: number): Interval {
+  return interval(Math.ceil(limit / 8), Math.ceil(limit / 2), limit);
+}
