@@ -11,7 +11,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   plan: [
     "lyceum plan grpo.yaml",
     "lyceum plan grpo.yaml --device h100 --gpus 8 --price 2.5",
-    "lyceum plan grpo.yaml --set model.adapter.type=lora --completion-tokens 200 --json",
+    "lyceum plan grpo.yaml --set model.adapter.type=lora --json",
   ],
   preflight: ["lyceum preflight --config grpo.yaml"],
   report: ["lyceum report runs/train"],

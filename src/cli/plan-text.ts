@@ -74,6 +74,6 @@ function count(value: number): string {
 }
 
 function bytesText(bytes: number): string {
-  if (bytes < 1e8) return `${Number((bytes / 1e6).toPrecision(3))} MB`;
-  return `${Number((bytes / 1e9).toPrecision(3))} GB`;
+  const [size, unit] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
+  return `${Number((bytes / size).toPrecision(3))} ${unit}`;
 }

@@ -1,0 +1,99 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { PlannedRun } from "../../src/cli/plan-command.ts";
+import { shapes } from "../trainers/plan/shapes.ts";
+import { runInProcess } from "./run-in-process.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-plan-"));
+  const environment = "environment: { id: math, tasks: arithmetic, operations: [addition], digits: 1, answerOnly: true }";
+  const model = "model: { scratch: { hiddenSize: 32, layers: 2 } }";
+  const steps = "sampling: { maxTokens: 8 }\ntraining: { batchSize: 4 }";
+  await writeFile(
+    join(folder, "grpo.yaml"),
+    `${environment}\n${model}\n${steps}\nalgorithm: { id: grpo, groupSize: 4 }\n`,
+  );
+  await writeFile(
+    join(folder, "stages.yaml"),
+    `${environment}\n${model}\n${steps}\nstages:\n  - algorithm: sft\n  - algorithm: { id: grpo, groupSize: 2 }\n`,
+  );
+  await writeFile(join(folder, "config.json"), JSON.stringify(shapes["Llama-3-8B"].config));
+  await mkdir(join(folder, "moe"));
+  await writeFile(join(folder, "moe", "config.json"), JSON.stringify({ model_type: "mixtral" }));
+  await writeFile(join(folder, "moe", "tokenizer.json"), "{}");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const run = (...words: readonly string[]) => runInProcess(["plan", ...words], { folder });
+const json = async (...words: readonly string[]): Promise<PlannedRun[]> => {
+  const { code, stdout, stderr } = await run(...words, "--json");
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout) as PlannedRun[];
+};
+const gpu = ["--device", "h100", "--prompt-tokens", "100", "--agents", "1"];
+
+describe("lyceum plan", () => {
+  it("measures this machine and plans on it", async () => {
+    const { code, stdout } = await run("grpo.yaml");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/hardware {2}this machine's processor, \d+ threads \(rates measured now\)/);
+    expect(stdout).toMatch(/one step {2}16 sequences: prompts of 5 tokens, completions of 1 to 8/);
+    expect(stdout).toMatch(/It fits: \d+ MB to \d+ MB of /);
+  });
+
+  it("measures prompts and demonstrations of the environment, for each stage", async () => {
+    const [sft, grpo] = await json("stages.yaml");
+    expect(sft).toMatchObject({ stage: "1-sft", workload: { samples: false, prompt: { low: 5, high: 5 } } });
+    // One or two digits and the end of the turn.
+    expect(sft!.workload.completion).toMatchObject({ low: 2, high: 3 });
+    expect(grpo).toMatchObject({ stage: "2-grpo", workload: { samples: true, sequences: 8, completion: { high: 8 } } });
+  });
+
+  it("plans GPUs that were not tested, with a price", async () => {
+    const { stdout } = await run("grpo.yaml", ...gpu, "--gpus", "4", "--price", "2", "--shape", "config.json");
+    expect(stdout).toMatch(/4 x NVIDIA H100 SXM 80 GB \(hardware not tested\)/);
+    expect(stdout).toMatch(/8,030,261,248 parameters, all trained/);
+    expect(stdout).toMatch(/^cost .* 4 GPUs at 2 an hour, as given$/m);
+    const [planned] = await json(
+      "grpo.yaml",
+      ...gpu,
+      "--shape",
+      "hidden_size=64,num_hidden_layers=2,num_attention_heads=4,intermediate_size=128,vocab_size=100",
+    );
+    // 100 x 64 twice, and of each layer: attention, feed-forward, two norms; the last norm.
+    expect(planned!.plan.parameters).toBe(2 * 6400 + 2 * (4 * 64 * 64 + 3 * 64 * 128 + 2 * 64) + 64);
+    expect(planned!.plan.speed.map(({ name }) => name)).not.toContain("cost");
+  });
+
+  it("says what makes it fit", async () => {
+    const { code, stdout } = await run("grpo.yaml", ...gpu, "--shape", "config.json");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/It does not fit: .* of 80 GB\. One of these makes it fit:\n {2}- .*lora\n {2}- 4 GPUs/);
+  });
+
+  it("refuses unknown models, and says how to give a shape", async () => {
+    for (const [path, code] of [
+      ["nowhere", "model.missing"],
+      ["moe", "model.unsupported"],
+    ] as const) {
+      const { code: exit, stderr } = await run("grpo.yaml", ...gpu, "--set", `model={path: ${path}}`);
+      expect([exit, stderr]).toEqual([1, expect.stringMatching(new RegExp(`${code}[\\s\\S]*--shape config.json`))]);
+    }
+    for (const shape of ["absent.json", "hidden_size", "hidden_size=", "grpo.yaml"]) {
+      const { code, stderr } = await run("grpo.yaml", ...gpu, "--shape", shape);
+      expect([shape, code, stderr]).toEqual([shape, 2, expect.stringMatching(/config.invalid[\s\S]*--shape/)]);
+    }
+  });
+
+  it("asks for the hardware of a server, and for a precision that it has", async () => {
+    const server = await run("grpo.yaml", "--set", "backend={type: tinker, url: http://127.0.0.1:9}");
+    expect([server.code, server.stderr]).toEqual([2, expect.stringMatching(/hardware is not known[\s\S]*--device h100/)]);
+    const cuda = await run("grpo.yaml", "--set", "model.device=cuda");
+    expect([cuda.code, cuda.stderr]).toEqual([2, expect.stringMatching(/trains on cuda/)]);
+    const old = await run("grpo.yaml", "--device", "t4", "--prompt-tokens", "1", "--agents", "1");
+    expect([old.code, old.stderr]).toEqual([2, expect.stringMatching(/no bfloat16[\s\S]*float16/)]);
+  });
+});
