@@ -9,7 +9,8 @@ import { runInProcess } from "./run-in-process.ts";
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-plan-"));
-  const environment = "environment: { id: math, tasks: arithmetic, operations: [addition], digits: 1, answerOnly: true }";
+  const environment =
+    "environment: { id: math, tasks: arithmetic, operations: [addition], digits: 1, answerOnly: true }";
   const model = "model: { scratch: { hiddenSize: 32, layers: 2 } }";
   const steps = "sampling: { maxTokens: 8 }\ntraining: { batchSize: 4 }";
   await writeFile(
@@ -90,7 +91,10 @@ describe("lyceum plan", () => {
 
   it("asks for the hardware of a server, and for a precision that it has", async () => {
     const server = await run("grpo.yaml", "--set", "backend={type: tinker, url: http://127.0.0.1:9}");
-    expect([server.code, server.stderr]).toEqual([2, expect.stringMatching(/hardware is not known[\s\S]*--device h100/)]);
+    expect([server.code, server.stderr]).toEqual([
+      2,
+      expect.stringMatching(/hardware is not known[\s\S]*--device h100/),
+    ]);
     const cuda = await run("grpo.yaml", "--set", "model.device=cuda");
     expect([cuda.code, cuda.stderr]).toEqual([2, expect.stringMatching(/trains on cuda/)]);
     const old = await run("grpo.yaml", "--device", "t4", "--prompt-tokens", "1", "--agents", "1");
