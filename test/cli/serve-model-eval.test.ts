@@ -56,4 +56,9 @@ it.each([
     expect(ids).toEqual(sampledOf(own[i]!).ids);
     for (const [t, logprob] of logprobs!.entries()) expect(logprob).toBeCloseTo(sampledOf(own[i]!).logprobs![t]!, 4);
   }
+  // The tokens are those that were sampled, so that they can be trained on.
+  const warm = [...words, "--temperature", "0.7", "--limit", "1", "-m", `${url}/v1`, "-o", "warm"];
+  expect(await lyceum(warm, { folder })).toMatchObject({ code: 0, stderr: "" });
+  const [agent] = await agentsIn(join(folder, "warm"));
+  expect(sampledOf(agent!)).toMatchObject({ mask: 1, temperature: 0.7 });
 });

@@ -112,6 +112,8 @@ test("texts and lists of prompts are completed in order", async () => {
     alone.body.choices.map(({ token_ids }: Body) => token_ids),
   );
   expect(body.usage).toEqual({ prompt_tokens: 6, completion_tokens: 12, total_tokens: 18 });
+  const sampled = await post("completions", { ...asked, temperature: 1, prompt: ["Hi!", "Hi!"] });
+  expect(new Set(sampled.body.choices.map(({ token_ids }: Body) => token_ids.join())).size).toBe(4);
 });
 
 test("a completion ends at stop ids, stop texts and the length, and keeps to top-k", async () => {
@@ -174,9 +176,9 @@ test("after a step the answers of a live model change, and those of saved weight
   const weights = vector(new Float32Array(5).fill(1));
   const lossInputs = { target_tokens: vector(Int32Array.of(...prompt.slice(1), 50, 51, 52)), weights };
   const pass = { modelId: model_id, seqId: undefined, lossName: "cross_entropy", lossConfig: {} };
-  const step = async (): Promise<void> => {
+  const step = async (learning_rate = 0.01): Promise<void> => {
     await train("forward_backward", passRequestToJson({ ...pass, data: [{ tokens, lossInputs }], forwardOnly: false }));
-    await train("optim_step", { model_id, adam_params: { learning_rate: 0.01 } });
+    await train("optim_step", { model_id, adam_params: { learning_rate } });
   };
   for (let i = 0; i < 120; i++) await step();
   const { path: after } = await save("after");
@@ -188,9 +190,16 @@ test("after a step the answers of a live model change, and those of saved weight
   expect(await complete(before)).toEqual(first);
   const { path: state } = await train("save_weights", { model_id, path: "state" });
   await step();
-  expect(await complete(model_id)).not.toEqual(trained);
+  const further = await complete(model_id);
+  expect(further).not.toEqual(trained);
   await train("load_weights", { model_id, path: state, optimizer: true });
   expect(await complete(model_id)).toEqual(trained);
+  await step();
+  expect(await complete(model_id)).toEqual(further);
+  // Other weights of an equal version.
+  await train("load_weights", { model_id, path: state, optimizer: true });
+  await step(0.02);
+  expect(await complete(model_id)).not.toEqual(further);
 });
 
 test("requests that can never succeed are refused in the form of the protocol", async () => {
