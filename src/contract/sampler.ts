@@ -80,6 +80,25 @@ export interface SampleOptions {
   readonly onTokens?: (count: number) => void;
 }
 
+/** A sequence to score. */
+export interface ScoreRequest {
+  readonly ids: readonly number[];
+  /** The number of the last ids that are scored. By default all but the first, which no token precedes. */
+  readonly last?: number;
+  /** The number of most likely tokens to return for each scored id. 0 by default. */
+  readonly topK?: number;
+}
+
+/** The scores of the last ids of a sequence, in order. */
+export interface TokenScores {
+  /** The logprob of each id at temperature 1, given the ids before it. */
+  readonly logprobs: Float32Array;
+  /** The most likely ids at the place of each scored id, likeliest first: `topK` for each. Ties go to the lower id. */
+  readonly topIds: Int32Array;
+  /** The logprobs of `topIds`. */
+  readonly topLogprobs: Float32Array;
+}
+
 /** Samples tokens from fixed weights. */
 export interface Sampler {
   readonly specificationVersion: "v1";
@@ -87,5 +106,7 @@ export interface Sampler {
   readonly version: number;
   /** Yields completions in the order in which they finish. Equal lists of requests give equal results. */
   sample(requests: readonly SampleRequest[], options?: SampleOptions): AsyncIterable<Sample>;
+  /** Computes the logprobs of the tokens of a sequence. Optional for a sampler. */
+  score?(request: ScoreRequest, options?: Pick<SampleOptions, "signal">): Promise<TokenScores>;
   close(): Promise<void>;
 }

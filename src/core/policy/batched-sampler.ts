@@ -20,6 +20,16 @@ const waitMs = 2;
 export function batchedSampler(sampler: Sampler): Sampler {
   let waiting: Call[] = [];
   let running: Promise<void> | undefined;
+  const scoring = new Set<Promise<unknown>>();
+  const score: Sampler["score"] = async (request, options) => {
+    const scores = sampler.score!(request, options);
+    scoring.add(scores);
+    try {
+      return await scores;
+    } finally {
+      scoring.delete(scores);
+    }
+  };
   const run = async (): Promise<void> => {
     while (waiting.length > 0) {
       await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -46,10 +56,12 @@ export function batchedSampler(sampler: Sampler): Sampler {
         stop.abort();
       }
     },
+    ...(sampler.score === undefined ? {} : { score }),
     close: async () => {
       // A caller that has just received the sampler begins its call first.
       await setImmediate();
       await running;
+      await Promise.allSettled(scoring);
       await sampler.close();
     },
   };

@@ -1,5 +1,5 @@
 import { LyceumError, unknownNameError } from "../../../src/contract/errors/index.ts";
-import type { SampleRequest, SamplingSettings } from "../../../src/contract/sampler.ts";
+import type { SampleRequest, SamplingSettings, ScoreRequest } from "../../../src/contract/sampler.ts";
 import { supportProblem } from "../../../src/contract/token-support.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
@@ -92,6 +92,18 @@ export function checkRequests(requests: readonly SampleRequest[], limits: Limits
     checkIds(promptIds, limits, `The prompt of sample request ${index}`);
     if (!Number.isFinite(seed)) throw refuseSetting(`${what} has the seed ${seed}`);
     checkSettings(settings, what);
+  }
+}
+
+/** Throws `policy.unsupported-input` for sequences that cannot be scored. */
+export function checkScore({ ids, last = ids.length - 1, topK = 0 }: ScoreRequest, limits: Limits): void {
+  if (ids.length > limits.maxLength) throw tooLong(`The sequence to score has ${ids.length} tokens`, limits);
+  checkIds(ids, limits, "The sequence to score");
+  if (!Number.isInteger(last) || last < 1 || last >= ids.length) {
+    throw refuse(`${last} ids are to be scored of a sequence of ${ids.length}, whose first id has no score`);
+  }
+  if (!Number.isInteger(topK) || topK < 0 || topK > limits.vocabularySize) {
+    throw refuse(`${topK} most likely ids are asked for, but the vocabulary has ${limits.vocabularySize}`);
   }
 }
 

@@ -1,4 +1,11 @@
-import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
+import type {
+  Sample,
+  SampleOptions,
+  SampleRequest,
+  Sampler,
+  ScoreRequest,
+  TokenScores,
+} from "../../../src/contract/sampler.ts";
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import type { Datum } from "../../backend/datum.ts";
@@ -16,7 +23,7 @@ import type {
   PassProgress,
   StepMetrics,
 } from "../../backend/training-backend.ts";
-import { checkData, checkOutputs, checkRequests, checkTerms } from "./check-input.ts";
+import { checkData, checkOutputs, checkRequests, checkScore, checkTerms } from "./check-input.ts";
 import { checkAdamParams } from "./check-spec.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
@@ -186,6 +193,11 @@ class OnnxSampler implements Sampler {
       // If the consumer stops early, the engine stops too.
       if (!ended) stop.abort();
     }
+  }
+
+  async score(request: ScoreRequest, { signal }: Pick<SampleOptions, "signal"> = {}): Promise<TokenScores> {
+    checkScore(request, this.#limits);
+    return this.#client.call("score", { sampler: this.#id, request }, { signal });
   }
 
   async close(): Promise<void> {

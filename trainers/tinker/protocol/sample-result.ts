@@ -11,11 +11,26 @@ export interface TinkerSequence {
   readonly stopReason: "stop" | "length";
 }
 
+/** The most likely tokens at each place of a prompt, likeliest first. */
+export interface TopTokens {
+  /** The number of tokens at each place. */
+  readonly k: number;
+  /** `k` for each place. A place without tokens has 0. */
+  readonly ids: Int32Array;
+  /** The logprobs of `ids`. A place without tokens has {@link noLogprob}. */
+  readonly logprobs: Float32Array;
+}
+
+/** The value of the protocol for a place without a most likely token. */
+export const noLogprob = -99_999;
+
 /** The result of `asample`, in either encoding. */
 export interface SampleResult {
   readonly sequences: readonly TinkerSequence[];
   /** One per prompt token, NaN for the first, if they were asked for. */
   readonly promptLogprobs?: Float32Array | undefined;
+  /** Of each prompt token, if they were asked for. The first has none. */
+  readonly topPromptTokens?: TopTokens | undefined;
 }
 
 const resultSchema = z.object({
@@ -27,6 +42,7 @@ const resultSchema = z.object({
     }),
   ),
   prompt_logprobs: z.array(z.number().nullable()).nullish(),
+  topk_prompt_logprobs: z.array(z.array(z.tuple([z.int(), z.number()])).nullable()).nullish(),
 });
 
 /** The JSON form of a {@link SampleResult}. */
@@ -34,7 +50,7 @@ export type SampleResultJson = z.input<typeof resultSchema>;
 
 /** Reads a result from JSON. Throws `ZodError`. */
 export function sampleResultFromJson(json: unknown): SampleResult {
-  const { sequences, prompt_logprobs: prompt } = resultSchema.parse(json);
+  const { sequences, prompt_logprobs: prompt, topk_prompt_logprobs: top } = resultSchema.parse(json);
   return {
     sequences: sequences.map(({ tokens, logprobs, stop_reason }) => ({
       tokens: Int32Array.from(tokens),
@@ -43,11 +59,12 @@ export function sampleResultFromJson(json: unknown): SampleResult {
     })),
     promptLogprobs:
       prompt === null || prompt === undefined ? undefined : Float32Array.from(prompt, (x) => x ?? Number.NaN),
+    topPromptTokens: top === null || top === undefined ? undefined : topTokensOf(top),
   };
 }
 
 /** Writes a result as JSON. NaN becomes null. */
-export function sampleResultToJson({ sequences, promptLogprobs }: SampleResult): SampleResultJson {
+export function sampleResultToJson({ sequences, promptLogprobs, topPromptTokens }: SampleResult): SampleResultJson {
   return {
     sequences: sequences.map(({ tokens, logprobs, stopReason }) => ({
       tokens: [...tokens],
@@ -56,12 +73,14 @@ export function sampleResultToJson({ sequences, promptLogprobs }: SampleResult):
     })),
     prompt_logprobs:
       promptLogprobs === undefined ? null : Array.from(promptLogprobs, (x) => (Number.isNaN(x) ? null : x)),
+    topk_prompt_logprobs: topPromptTokens === undefined ? null : topTokenLists(topPromptTokens),
   };
 }
 
 /** Reads a result from protobuf. Throws `server.invalid-request` for bytes that are not this message. */
 export function sampleResultFromBytes(bytes: Uint8Array): SampleResult {
   const message = decoded(bytes);
+  const { topkPromptLogprobs: top } = message;
   return {
     sequences: message.sequences.map(({ tokens, logprobs, stopReason }) => ({
       tokens: intsOf(tokens),
@@ -69,11 +88,17 @@ export function sampleResultFromBytes(bytes: Uint8Array): SampleResult {
       stopReason: stopReason === StopReason.LENGTH ? "length" : "stop",
     })),
     promptLogprobs: message.promptLogprobs === undefined ? undefined : floatsOf(message.promptLogprobs),
+    topPromptTokens:
+      top === undefined ? undefined : { k: top.k, ids: intsOf(top.tokenIds), logprobs: floatsOf(top.logprobs) },
   };
 }
 
 /** Writes a result as protobuf. */
-export function sampleResultToBytes({ sequences, promptLogprobs }: SampleResult): Uint8Array<ArrayBuffer> {
+export function sampleResultToBytes({
+  sequences,
+  promptLogprobs,
+  topPromptTokens: top,
+}: SampleResult): Uint8Array<ArrayBuffer> {
   const message = create(SampleResponseSchema, {
     sequences: sequences.map(({ tokens, logprobs, stopReason }) => ({
       tokens: bytesOf(tokens),
@@ -81,8 +106,35 @@ export function sampleResultToBytes({ sequences, promptLogprobs }: SampleResult)
       ...(logprobs === undefined ? {} : { logprobs: bytesOf(logprobs) }),
     })),
     ...(promptLogprobs === undefined ? {} : { promptLogprobs: bytesOf(promptLogprobs) }),
+    ...(top === undefined
+      ? {}
+      : {
+          topkPromptLogprobs: {
+            tokenIds: bytesOf(top.ids),
+            logprobs: bytesOf(top.logprobs),
+            k: top.k,
+            length: top.ids.length / top.k,
+          },
+        }),
   });
   return toBinary(SampleResponseSchema, message);
+}
+
+function topTokenLists({ k, ids, logprobs }: TopTokens): ([number, number][] | null)[] {
+  return Array.from({ length: ids.length / k }, (_, place) => {
+    if (logprobs[place * k] === noLogprob) return null;
+    return Array.from({ length: k }, (_, i) => [ids[place * k + i]!, logprobs[place * k + i]!]);
+  });
+}
+
+function topTokensOf(lists: readonly (readonly (readonly [number, number])[] | null)[]): TopTokens {
+  const k = Math.max(0, ...lists.map((list) => list?.length ?? 0));
+  const padded = lists.flatMap((list) => Array.from({ length: k }, (_, i) => list?.[i] ?? ([0, noLogprob] as const)));
+  return {
+    k,
+    ids: Int32Array.from(padded, ([id]) => id),
+    logprobs: Float32Array.from(padded, ([, logprob]) => logprob),
+  };
 }
 
 function decoded(bytes: Uint8Array) {

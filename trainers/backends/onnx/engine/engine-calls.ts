@@ -1,4 +1,4 @@
-import type { SampleRequest } from "../../../../src/contract/sampler.ts";
+import type { SampleRequest, ScoreRequest, TokenScores } from "../../../../src/contract/sampler.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type {
@@ -84,6 +84,10 @@ export interface EngineCalls {
     argument: { readonly sampler: number; readonly requests: readonly SampleRequest[] },
     context: CallContext,
   ): Promise<void>;
+  score(
+    argument: { readonly sampler: number; readonly request: ScoreRequest },
+    context: CallContext,
+  ): Promise<TokenScores>;
   save(argument: { readonly model: number; readonly folder: string }): Promise<void>;
   load(argument: { readonly model: number; readonly folder: string }): Promise<{ readonly version: number }>;
   export(argument: {

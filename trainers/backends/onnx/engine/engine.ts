@@ -65,6 +65,12 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     return open;
   };
 
+  const samplerOf = (id: number): BatchSampler => {
+    const open = samplers.get(id);
+    if (open === undefined) throw closed("sampler");
+    return open.sampler;
+  };
+
   return {
     open: async ({ source: given, tokenizer, trainable, valueHead = false }) => {
       const { source, adapter: stored } = baseOf(given, trainable);
@@ -114,8 +120,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       return { sampler: lastId, version: model.version };
     },
     sample: async ({ sampler: id, requests }, { signal, emit }) => {
-      const open = samplers.get(id);
-      if (open === undefined) throw closed("sampler");
+      const sampler = samplerOf(id);
       signal.throwIfAborted();
       let lastReport = performance.now();
       const onTokens = (count: number): void => {
@@ -123,8 +128,9 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         lastReport = performance.now();
         emit(count);
       };
-      for await (const sample of open.sampler.sample(requests, signal, onTokens)) emit(sample);
+      for await (const sample of sampler.sample(requests, signal, onTokens)) emit(sample);
     },
+    score: ({ sampler, request }, { signal }) => samplerOf(sampler).score(request, signal),
     save: ({ model, folder }) => saveTrainingState(modelOf(model).model, folder),
     load: async ({ model: id, folder }) => {
       const { model } = modelOf(id);

@@ -1,4 +1,5 @@
 import { headName } from "../architecture/parameters.ts";
+import { gatherRows } from "../graph/gather.ts";
 import { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";
 import { decoderBody } from "../models/decoder.ts";
@@ -12,16 +13,18 @@ import type { SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
 /**
- * Computes the logits of every token of one sequence, with the shape (tokens, vocabulary). For comparisons, not for
- * training.
+ * Computes the logits after tokens of one sequence, with the shape (tokens, vocabulary). For comparisons and scores, not
+ * for training.
  */
 export async function runLogits(options: {
   readonly weights: ModelWeights;
   readonly sessions: SessionCache;
   readonly tables: PositionTables;
   readonly ids: readonly number[];
+  /** The places of these tokens. All by default. */
+  readonly rows?: Int32Array;
 }): Promise<Float32Array> {
-  const { weights, sessions, tables, ids } = options;
+  const { weights, sessions, tables, ids, rows = Int32Array.from(ids.keys()) } = options;
   const { config } = weights;
   const compiled = await sessions.get(`logits|${structureKey(weights)}`, () => {
     const graph = new Graph();
@@ -33,8 +36,9 @@ export async function runLogits(options: {
       positions,
       attention: trainingAttention(config, { layout, maskOf }),
     });
+    const read = gatherRows(hidden, graph.input("rows", "int32", ["rows"]));
     const head = parts.parameters.tensor(headName(config));
-    graph.output("logits", matrixProduct(hidden, head, { transposeB: true }));
+    graph.output("logits", matrixProduct(read, head, { transposeB: true }));
     return plan;
   });
   const batch = layOutSequences([ids]);
@@ -42,6 +46,7 @@ export async function runLogits(options: {
     ...parameterFeeds(compiled, weights),
     ...sequenceFeeds(batch, config),
     ...tables.feeds(batch.tokens),
+    rows: { data: rows, shape: [rows.length] },
   });
   return results.logits!;
 }

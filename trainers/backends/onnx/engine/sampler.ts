@@ -1,4 +1,4 @@
-import type { Sample, SampleRequest } from "../../../../src/contract/sampler.ts";
+import type { Sample, SampleRequest, ScoreRequest, TokenScores } from "../../../../src/contract/sampler.ts";
 import { Completion } from "../../../../src/core/policy/completion.ts";
 import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
@@ -9,7 +9,9 @@ import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import type { AdapterBuffer, AdapterBuffers } from "./adapter-buffer.ts";
 import { layOutSequences } from "./batch.ts";
 import { DecodeBatch, type DecodeResults, type ReadPrompt } from "./decode-batch.ts";
+import { runLogits } from "./logits.ts";
 import type { PositionTables } from "./position-tables.ts";
+import { scoreTokens } from "./score-tokens.ts";
 import { sequenceFeeds } from "./sequence-runner.ts";
 import type { Feed, GraphSession } from "./session.ts";
 import type { SessionCache } from "./session-cache.ts";
@@ -94,6 +96,14 @@ export class BatchSampler {
       yield* await this.#decodeStep(batch);
       onTokens?.(tokens);
     }
+  }
+
+  /** Computes the logprobs of the last ids of a sequence. Checks the signal between two runs of the runtime. */
+  score(request: ScoreRequest, signal: AbortSignal): Promise<TokenScores> {
+    const { ids } = request;
+    const model = { weights: this.#weights, sessions: this.#sessions, tables: this.#tables, ids };
+    const { vocabularySize } = this.#weights.config;
+    return scoreTokens({ vocabularySize, logitsAfter: (rows) => runLogits({ ...model, rows }) }, request, signal);
   }
 
   /** Prefills the prompts of new rows, each distinct prompt once, and samples their first tokens. */
