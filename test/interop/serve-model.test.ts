@@ -16,6 +16,13 @@ interface Trained {
   readonly trained: number;
   /** The largest difference of a sampled token's log-probability, sampler to trainer, for each policy loss. */
   readonly differences: Readonly<Record<string, number>>;
+  readonly scores: {
+    readonly same: boolean;
+    /** The largest difference of a prompt token's log-probability, sampler to trainer. */
+    readonly difference: number;
+    readonly tops: readonly number[];
+    readonly likeliest: boolean;
+  };
 }
 
 /** Starts `lyceum serve-model` with a tiny model. Returns its address. */
@@ -42,6 +49,8 @@ test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and sample
   expect(trained.trained).toBeLessThan(trained.losses[0]! / 2);
   expect(Object.keys(trained.differences)).toEqual(["importance_sampling", "ppo", "cispo"]);
   for (const difference of Object.values(trained.differences)) expect(difference).toBeLessThan(1e-4);
+  expect(trained.scores).toMatchObject({ same: true, tops: Array(7).fill(3), likeliest: true });
+  expect(trained.scores.difference).toBeLessThan(1e-4);
 });
 
 test("OpenAI's package completes texts and chats, whole and streamed", async () => {

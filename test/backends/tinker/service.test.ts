@@ -17,7 +17,11 @@ import {
   passResultFromBytes,
   passResultFromJson,
 } from "../../../trainers/tinker/protocol/pass-result.ts";
-import { sampleResultFromBytes, sampleResultFromJson } from "../../../trainers/tinker/protocol/sample-result.ts";
+import {
+  noLogprob,
+  sampleResultFromBytes,
+  sampleResultFromJson,
+} from "../../../trainers/tinker/protocol/sample-result.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService, type TinkerServiceOptions } from "../../../trainers/tinker/service/tinker-service.ts";
@@ -307,6 +311,55 @@ test("samples have the engine's log-probabilities, in both encodings", async () 
   }
 });
 
+test("the log-probabilities of a prompt are those of forward, in both encodings", async () => {
+  const client = await connect();
+  await client.post("forward_backward", passRequestToJson(crossEntropy(client.model, 1)));
+  await client.post("optim_step", step(client.model, 2));
+  const saved = await client.json(await client.post("save_weights_for_sampler", { model_id: client.model, seq_id: 3 }));
+  const forward = { ...crossEntropy(client.model, 4), forwardOnly: true };
+  const own = passResultFromJson(await client.json(await client.post("forward", passRequestToJson(forward))));
+  const logprobs = [...own.outputs[0]!.logprobs!.data];
+  const request = {
+    sampling_session_id: saved.sampling_session_id,
+    prompt: { chunks: [{ type: "encoded_text", tokens: [...tokens, 3] }] },
+    sampling_params: { max_tokens: 1 },
+    prompt_logprobs: true,
+    topk_prompt_logprobs: 4,
+  };
+  const promise = await client.post("asample", request);
+  const result = sampleResultFromJson(await client.json(promise));
+  expect(sampleResultFromBytes((await client.result(promise, protobufType)).bytes)).toEqual(result);
+  const [first, ...rest] = result.promptLogprobs!;
+  expect(first).toBeNaN();
+  expect(rest).toHaveLength(5);
+  for (const [t, logprob] of rest.entries()) expect(logprob).toBeCloseTo(logprobs[t]!, 5);
+  const { k, ids, logprobs: tops } = result.topPromptTokens!;
+  expect([k, ids.length, tops.length]).toEqual([4, 24, 24]);
+  expect([...ids.slice(0, 4), ...tops.slice(0, 4)]).toEqual([0, 0, 0, 0, ...Array(4).fill(noLogprob)]);
+  // Each of the most likely tokens has the log-probability that forward gives it as a target.
+  for (let place = 1; place <= 5; place++) {
+    for (let i = 0; i < 4; i++) {
+      const changed = targets.slice();
+      changed[place - 1] = ids[place * 4 + i]!;
+      const weights = vector(new Float32Array(5).fill(1));
+      const data = [{ tokens, lossInputs: { target_tokens: vector(changed), weights } }];
+      const asked = passRequestToJson({ ...forward, seqId: undefined, data });
+      const scored = passResultFromJson(await client.json(await client.post("forward", asked)));
+      expect(tops[place * 4 + i]).toBeCloseTo(scored.outputs[0]!.logprobs!.data[place - 1]!, 5);
+      if (i > 0) expect(tops[place * 4 + i]).toBeLessThanOrEqual(tops[place * 4 + i - 1]!);
+    }
+    expect(tops[place * 4]).toBeGreaterThanOrEqual(logprobs[place - 1]! - 1e-5);
+  }
+  const suffix = { ...request, prompt_logprobs_last_n: 2 };
+  const { promptLogprobs, topPromptTokens } = sampleResultFromJson(
+    await client.json(await client.post("asample", suffix)),
+  );
+  expect([...promptLogprobs!.slice(0, 4)].every(Number.isNaN)).toBe(true);
+  expect(promptLogprobs!.slice(4)).toEqual(result.promptLogprobs!.slice(4));
+  expect(topPromptTokens!.ids.slice(16)).toEqual(ids.slice(16));
+  expect(topPromptTokens!.logprobs.slice(0, 16).every((value) => value === noLogprob)).toBe(true);
+});
+
 test("weights are saved and loaded with the state of their optimizer", async () => {
   const client = await connect();
   const forward = (seq: number) => passRequestToJson({ ...crossEntropy(client.model, seq), forwardOnly: true });
@@ -368,6 +421,11 @@ test("requests that can never succeed are refused with a status below 500", asyn
     ["load_weights", { model_id: client.model, path: "tinker://../weights/a" }, 400],
     ["asample", { ...sample, base_model: "other" }, 400],
     ["asample", { ...sample, sampling_session_id: "none" }, 404],
+    ["asample", { ...sample, prompt_logprobs: true, prompt_logprobs_last_n: 1 }, 400],
+    ["asample", { ...sample, prompt_logprobs_last_n: 1 }, 400],
+    ["asample", { ...sample, topk_sample_logprobs: 2 }, 400],
+    ["asample", { ...sample, target_prompt_logprobs: { data: [1] } }, 400],
+    ["asample", { ...sample, prompt_alt_tokens_k: 2 }, 400],
     ["asample", { ...sample, prompt: { chunks: [{ type: "image" }] } }, 400],
   ];
   for (const [route, body, status] of refused) {

@@ -50,6 +50,30 @@ def policy_step(training, loss):
     return max(abs(before - after) for before, after in pairs)
 
 
+def prompt_scores(training):
+    """The largest difference of a prompt's log-probabilities, sampler to trainer, and whether each top token is no worse."""
+    sampler = training.save_weights_and_get_sampling_client()
+    sampler = sampler.result() if hasattr(sampler, "result") else sampler
+    own = training.forward([example()], "cross_entropy").result().loss_fn_outputs[0]["logprobs"].tolist()
+    prompt = types.ModelInput.from_ints(TOKENS)
+    computed = sampler.compute_logprobs(prompt).result()
+    sampled = sampler.sample(
+        prompt=prompt,
+        num_samples=1,
+        sampling_params=types.SamplingParams(max_tokens=1),
+        include_prompt_logprobs=True,
+        topk_prompt_logprobs=3,
+    ).result()
+    first, *rest = sampled.prompt_logprobs
+    _, *tops = sampled.topk_prompt_logprobs
+    return {
+        "same": computed == sampled.prompt_logprobs and first is None,
+        "difference": max(abs(a - b) for a, b in zip(rest, own, strict=True)),
+        "tops": [len(top) for top in tops],
+        "likeliest": all(top[0][1] >= logprob - 1e-5 for top, logprob in zip(tops, own, strict=True)),
+    }
+
+
 def run(request):
     service = tinker.ServiceClient(base_url=request["url"], api_key=request["key"])
     training = service.create_lora_training_client(base_model=request["model"], rank=4)
@@ -62,9 +86,16 @@ def run(request):
         stepped.result()
     trained = negative_log_likelihood(training.forward([example()], "cross_entropy").result())
     differences = {loss: policy_step(training, loss) for loss in ["importance_sampling", "ppo", "cispo"]}
+    scores = prompt_scores(training)
     path = training.save_state("a").result().path
     training.load_state_with_optimizer(path).result()
-    return {"version": tinker.__version__, "losses": losses, "trained": trained, "differences": differences}
+    return {
+        "version": tinker.__version__,
+        "losses": losses,
+        "trained": trained,
+        "differences": differences,
+        "scores": scores,
+    }
 
 
 answer(run)

@@ -66,7 +66,10 @@ export const sampleBody = z.object({
   base_model: name.nullish(),
   model_path: name.nullish(),
   prompt_logprobs: z.boolean().nullish(),
-  topk_prompt_logprobs: z.int().default(0),
+  prompt_logprobs_last_n: z.int().min(1).nullish(),
+  topk_prompt_logprobs: z.int().min(0).max(1000).default(0),
+  target_prompt_logprobs: z.unknown().optional(),
+  prompt_alt_tokens_k: z.int().nullish(),
   topk_sample_logprobs: z.int().default(0),
   record_stability_info: z.boolean().nullish(),
 });

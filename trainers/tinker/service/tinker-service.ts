@@ -11,6 +11,7 @@ import type { SampleResult } from "../protocol/sample-result.ts";
 import { CheckpointStore } from "./checkpoint-store.ts";
 import { FutureTable } from "./future-table.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
+import { promptScoreRequest, scorePrompt } from "./prompt-scores.ts";
 import { RecordedSequences } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
 import { sampleRequests } from "./sample-requests.ts";
@@ -251,10 +252,7 @@ export class TinkerService implements AsyncDisposable {
 
   sample({ body, digest }: Sent<z.output<typeof bodies.sampleBody>>): Promised {
     const { sampling_session_id: id } = body;
-    const unsupported = ["topk_prompt_logprobs", "topk_sample_logprobs"].find((key) => (body as never)[key] > 0);
-    if (unsupported !== undefined) throw new RequestError(400, `${unsupported} is not supported.`);
-    if (body.prompt_logprobs === true)
-      throw new RequestError(400, "prompt_logprobs is not supported yet. Use forward.");
+    const promptScore = promptScoreRequest(body);
     let path = body.model_path ?? undefined;
     let sessionId: string | undefined;
     if (id !== undefined && id !== null) {
@@ -279,7 +277,9 @@ export class TinkerService implements AsyncDisposable {
       const base = await this.#baseModel();
       const { stopTokenIds } = base.model.renderer;
       const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
-      const samples = await Array.fromAsync((sampler ?? base.sampler).sample(requests));
+      const used = sampler ?? base.sampler;
+      const scored = promptScore === undefined ? {} : await scorePrompt(used, promptScore);
+      const samples = await Array.fromAsync(used.sample(requests));
       const sequences = samples
         .toSorted((a, b) => a.request - b.request)
         .map(({ ids, logprobs, finish }) => ({
@@ -289,7 +289,7 @@ export class TinkerService implements AsyncDisposable {
         }));
       if (isRecorded)
         for (const [i, sequence] of sequences.entries()) this.#recorded.add(sessionId!, idOf(i), sequence);
-      return { sequences };
+      return { sequences, ...scored };
     }, once);
     return { request_id, sample_sequence_ids: Array.from({ length: body.num_samples }, (_, i) => idOf(i)) };
   }
