@@ -9,6 +9,12 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
+/** A sampler that samples calls together. */
+export interface BatchedSampler extends Sampler {
+  /** The wrapped sampler. Its results do not depend on other calls, not even by rounding. */
+  readonly direct: Sampler;
+}
+
 /** The time in milliseconds that a call waits for other calls. */
 const waitMs = 2;
 
@@ -17,19 +23,9 @@ const waitMs = 2;
  * next batch. Use it in servers, whose clients send one prompt per request. A batch ends early only if all of its calls
  * are aborted. `close` waits for the running calls.
  */
-export function batchedSampler(sampler: Sampler): Sampler {
+export function batchedSampler(sampler: Sampler): BatchedSampler {
   let waiting: Call[] = [];
   let running: Promise<void> | undefined;
-  const scoring = new Set<Promise<unknown>>();
-  const score: Sampler["score"] = async (request, options) => {
-    const scores = sampler.score!(request, options);
-    scoring.add(scores);
-    try {
-      return await scores;
-    } finally {
-      scoring.delete(scores);
-    }
-  };
   const run = async (): Promise<void> => {
     while (waiting.length > 0) {
       await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -42,6 +38,7 @@ export function batchedSampler(sampler: Sampler): Sampler {
   return {
     specificationVersion: "v1",
     version: sampler.version,
+    direct: sampler,
     sample: async function* (requests: readonly SampleRequest[], { signal: given }: SampleOptions = {}) {
       given?.throwIfAborted();
       const stop = new AbortController();
@@ -56,12 +53,10 @@ export function batchedSampler(sampler: Sampler): Sampler {
         stop.abort();
       }
     },
-    ...(sampler.score === undefined ? {} : { score }),
     close: async () => {
       // A caller that has just received the sampler begins its call first.
       await setImmediate();
       await running;
-      await Promise.allSettled(scoring);
       await sampler.close();
     },
   };

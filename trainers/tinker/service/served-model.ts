@@ -1,5 +1,4 @@
-import type { Sampler } from "../../../src/contract/sampler.ts";
-import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model } from "../../backend/training-backend.ts";
 import { OrderedQueue } from "./ordered-queue.ts";
 
@@ -12,10 +11,10 @@ export class ServedModel implements AsyncDisposable {
   readonly queue: OrderedQueue;
   readonly #opened: Promise<Model>;
   /** The samplers of saved weights, by path or sampling session. The oldest is first. */
-  readonly #samplers = new Map<string, Sampler>();
+  readonly #samplers = new Map<string, BatchedSampler>();
   readonly #maxSamplers: number;
   /** The sampler of the current weights, if one was asked for. */
-  #current: { readonly version: number; readonly sampler: Promise<Sampler> } | undefined;
+  #current: { readonly version: number; readonly sampler: Promise<BatchedSampler> } | undefined;
 
   constructor(options: {
     readonly id: string;
@@ -39,7 +38,7 @@ export class ServedModel implements AsyncDisposable {
     return this.#opened;
   }
 
-  sampler(name: string): Sampler | undefined {
+  sampler(name: string): BatchedSampler | undefined {
     return this.#samplers.get(name);
   }
 
@@ -49,7 +48,7 @@ export class ServedModel implements AsyncDisposable {
   }
 
   /** Returns a sampler of the current weights. */
-  async current(): Promise<Sampler> {
+  async current(): Promise<BatchedSampler> {
     const model = await this.#opened;
     const last = this.#current;
     if (last?.version === model.version) return last.sampler;

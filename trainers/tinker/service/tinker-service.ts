@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import type { SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
-import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+import type { SampleRequest } from "../../../src/contract/sampler.ts";
+import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
@@ -67,7 +67,7 @@ export class TinkerService implements AsyncDisposable {
   /** The path of each sampling session. Undefined for the base model. */
   readonly #samplingSessions = new Map<string, { readonly sessionId: string; readonly path: string | undefined }>();
   readonly #recorded: RecordedSequences;
-  #base: Promise<{ readonly model: Model; readonly sampler: Sampler }> | undefined;
+  #base: Promise<{ readonly model: Model; readonly sampler: BatchedSampler }> | undefined;
 
   constructor(options: TinkerServiceOptions) {
     const keep = { resultMs: 3_600_000, sessionMs: 600_000, recordMs: 86_400_000, gapMs: 10_000 };
@@ -266,7 +266,7 @@ export class TinkerService implements AsyncDisposable {
     if (isRecorded && sessionId === undefined) {
       throw new RequestError(400, "record_stability_info needs a sampling session.");
     }
-    const sampler = path === undefined ? undefined : this.#samplerOf(path);
+    const sampler = path === undefined ? undefined : this.#samplerOf(path).direct;
     const wanted = sampleRequests(body);
     const once =
       id === undefined || id === null || body.seq_id === undefined || body.seq_id === null
@@ -277,7 +277,7 @@ export class TinkerService implements AsyncDisposable {
       const base = await this.#baseModel();
       const { stopTokenIds } = base.model.renderer;
       const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
-      const used = sampler ?? base.sampler;
+      const used = sampler ?? base.sampler.direct;
       const scored = promptScore === undefined ? {} : await scorePrompt(used, promptScore);
       const samples = await Array.fromAsync(used.sample(requests));
       const sequences = samples
@@ -344,7 +344,7 @@ export class TinkerService implements AsyncDisposable {
     return served;
   }
 
-  async #namedSampler(name: string): Promise<Sampler | undefined> {
+  async #namedSampler(name: string): Promise<BatchedSampler | undefined> {
     if (this.#options.names.includes(name)) return (await this.#baseModel()).sampler;
     const served = this.#models.get(modelIdOf(name) ?? name);
     if (served === undefined) return undefined;
@@ -352,7 +352,7 @@ export class TinkerService implements AsyncDisposable {
     return served.id === name ? served.current() : served.sampler(name);
   }
 
-  #samplerOf(path: string): Sampler {
+  #samplerOf(path: string): BatchedSampler {
     const sampler = this.#models.get(modelIdOf(path) ?? "")?.sampler(path);
     if (sampler === undefined)
       throw new RequestError(404, `There are no weights ${path}, or they are no longer in memory.`);
@@ -365,7 +365,7 @@ export class TinkerService implements AsyncDisposable {
       throw new RequestError(400, `The base model ${name} is not served. Served: ${names.join(", ")}.`);
   }
 
-  #baseModel(): Promise<{ readonly model: Model; readonly sampler: Sampler }> {
+  #baseModel(): Promise<{ readonly model: Model; readonly sampler: BatchedSampler }> {
     const { backend, source } = this.#options;
     this.#base ??= (async () => {
       const model = await backend.openModel({ source, trainable: { type: "frozen" } });
