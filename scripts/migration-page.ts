@@ -43,7 +43,7 @@ export function migrationPage(): string[] {
     "| `mrlm collect` | `lyceum collect` |",
     "| `mrlm info` | `lyceum info` |",
     "| `mrlm serve` | none: an environment runs in the process that trains or evaluates |",
-    "| `torchrun train.py` | none: training runs in one process on one device |",
+    "| `torchrun train.py`, on several GPUs | a server of the Tinker API: [Clusters](clusters.md) |",
     "",
     "## Flags",
     "",
@@ -113,9 +113,13 @@ function keyTable(rows: readonly OldKey[]): string[] {
   return [
     "| old | new | |",
     "|---|---|---|",
-    ...rows.map(({ old, now, note = "", noEffect }) =>
-      row([code(old), now === undefined ? (noEffect === true ? "no effect" : "none") : codes(now), note]),
-    ),
+    ...rows.map(({ old, now, server, note = "", noEffect }) => {
+      const places = [
+        ...(now === undefined ? [] : [codes(now)]),
+        ...(server === undefined ? [] : [`of the server: ${server.split(", ").map(code).join(", ")}`]),
+      ];
+      return row([code(old), places.join("; ") || (noEffect === true ? "no effect" : "none"), note]);
+    }),
   ];
 }
 

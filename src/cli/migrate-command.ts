@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { LyceumError } from "../contract/errors/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { Catalog } from "./catalog.ts";
-import { lostLines, trainCommandLine } from "./migrate/config-text.ts";
+import { lostLines, serverLines, trainCommandLine } from "./migrate/config-text.ts";
 import { migrateConfig } from "./migrate-config.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
 
@@ -37,6 +37,7 @@ export async function migrateCommand(
   const lines = [
     `${file}: ${set.size} keys, ${lost.length === 0 ? "nothing lost" : `${lost.length} without a counterpart:`}`,
     ...lostLines(lost),
+    ...serverLines(converted),
     ...(output === undefined ? [] : [`Train with: ${trainCommandLine(output)}`]),
   ];
   (output === undefined ? options.report : options.output)(visibleText(`${lines.join("\n")}\n`));

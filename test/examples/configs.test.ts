@@ -108,6 +108,14 @@ describe.each(files)("%s", (file) => {
   });
 });
 
+it("the two backends have the same training", async () => {
+  const [onnx, tinker] = await Promise.all(
+    ["onnx", "tinker"].map(async (name) => parse(await readFile(join(folder, `backends/${name}.yaml`), "utf8"))),
+  );
+  expect(onnx.backend).toEqual({ type: "onnx" });
+  expect(tinker).toEqual({ ...onnx, backend: { type: "tinker", url: "http://127.0.0.1:8000" } });
+});
+
 describe("on the benchmarks themselves (LYCEUM_TEST_DATA)", () => {
   const published: Readonly<Record<string, string>> = {
     humaneval: "HumanEval.jsonl.gz",

@@ -5,7 +5,7 @@ import type { RemovedKey } from "./old-key.ts";
 
 /** The sections in the order of the documentation. */
 const order = [
-  ...["seed", "output", "environment", "environments", "algorithm", "model", "agents", "rewards", "tasks"],
+  ...["seed", "output", "environment", "environments", "algorithm", "model", "backend", "agents", "rewards", "tasks"],
   ...["sampling", "rollout", "training", "evaluation", "checkpoint", "export", "trackers"],
 ];
 
@@ -17,7 +17,7 @@ export function configText(
   converted: ConvertedConfig,
   options: { readonly from: string; readonly to: string },
 ): string {
-  const { set, origins, lost, idle, system } = converted;
+  const { set, origins, lost, idle, served, system } = converted;
   const config = nestedConfig(set);
   const sorted = Object.fromEntries(
     Object.entries(config).toSorted(([first], [second]) => order.indexOf(first) - order.indexOf(second)),
@@ -45,7 +45,9 @@ export function configText(
     `${options.from}, a config of ${systemNames[system]}, converted by lyceum migrate.`,
     "",
     `  ${trainCommandLine(options.to)}`,
+    ...serverLines(converted).flatMap((line, place) => (place === 0 ? ["", line, ""] : [`  ${line}`])),
     ...(lost.length === 0 ? [] : ["", "Without a counterpart:", ...lostLines(lost)]),
+    ...(served.length === 0 ? [] : ["", `In the commands of the server: ${served.join(", ")}.`]),
     ...(idle.length === 0 ? [] : ["", `Without effect: ${idle.join(", ")}.`]),
   ]);
   const body = document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: "null" });
@@ -55,6 +57,14 @@ export function configText(
 /** Returns the command that trains with a converted config. */
 export function trainCommandLine(path: string): string {
   return `lyceum train --config ${path}`;
+}
+
+/** Returns a sentence and the commands that start the server of a config. Returns nothing if it needs none. */
+export function serverLines({ set, commands }: Pick<ConvertedConfig, "set" | "commands">): readonly string[] {
+  if (commands.length === 0) return [];
+  const when = set.has("backend.type") ? "First start" : "If you change the algorithm and add backend, first start";
+  const where = commands.length === 1 ? "" : " (the first command on the head node, the second on each other node)";
+  return [`${when} SkyRL 0.3.0 as docs/clusters.md describes${where}:`, ...commands];
 }
 
 /** Returns the old keys without a counterpart and their values, one line per reason. */

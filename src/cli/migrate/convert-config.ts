@@ -4,14 +4,19 @@ import type { ConfigKey } from "../../core/config/index.ts";
 import { type ConvertedKeys, convertKeys } from "./convert-keys.ts";
 import { detectSystem, lyceumSections, trainerSectionOf } from "./detect-system.ts";
 import { llmCollabKeys } from "./llm-collab-keys.ts";
+import { clusterOf } from "./mrlm-cluster.ts";
 import { mrlmKeys } from "./mrlm-keys.ts";
 import { type OldSystem, oldConfig, systemNames } from "./old-config.ts";
 import type { OldKey, RemovedKey } from "./old-key.ts";
+import { withRemoteSettings } from "./remote-settings.ts";
+import { skyrlCommands } from "./skyrl-commands.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
 /** A config of an old system, converted to a config of Lyceum, and the keys that were lost. */
 export interface ConvertedConfig extends Omit<ConvertedKeys, "unknown"> {
   readonly system: OldSystem;
+  /** The commands that start the server for a config of several GPUs. */
+  readonly commands: readonly string[];
 }
 
 /**
@@ -29,8 +34,12 @@ export function convertConfig(
   if (system === "llm-collab" && section === "") throw unknownConfig(name, value);
   const old = oldConfig(value, section);
   const rows = system === "mrlm" ? mrlmKeys : llmCollabKeys;
-  const { unknown, set: shared, lost, origins: sharedOrigins, ...converted } = convertKeys(rows, value, old);
-  const [set, origins] = [withAgents(shared), withAgents(sharedOrigins)];
+  const { unknown, set: shared, lost: unusable, origins: sharedOrigins, ...converted } = convertKeys(rows, value, old);
+  const origins = withAgents(sharedOrigins);
+  const { set, lost } = withRemoteSettings({ set: withAgents(shared), origins, lost: unusable });
+  const cluster = system === "mrlm" ? clusterOf(old) : undefined;
+  const model = String(set.get("model.path"));
+  const commands = cluster === undefined ? [] : skyrlCommands({ model, cluster, settings: converted.server });
   const kept = new Map([...set].filter(([key]) => isKnown(key, set, keys)));
   const missing = [...set.keys()]
     .filter((key) => !kept.has(key))
@@ -43,7 +52,7 @@ export function convertConfig(
     // Values that only the old program's default would set are not reported as lost.
     .filter(({ key }) => !key.startsWith("the default"));
   const elsewhere = unknown.map((lostKey) => ({ ...lostKey, reason: reasonElsewhere(lostKey, { system, section }) }));
-  return { system, ...converted, origins, set: kept, lost: [...lost, ...missing, ...elsewhere] };
+  return { system, ...converted, commands, origins, set: kept, lost: [...lost, ...missing, ...elsewhere] };
 }
 
 /**

@@ -10,6 +10,10 @@ export interface ConvertedKeys {
   readonly set: ReadonlyMap<string, Json>;
   /** The source of each value, by dotted new key. */
   readonly origins: ReadonlyMap<string, KeyOrigin>;
+  /** The settings of a training server, by its own names. Empty if the config trains on this machine. */
+  readonly server: ReadonlyMap<string, Json>;
+  /** The keys that became settings of the server. */
+  readonly served: readonly string[];
   /** The keys without a counterpart. The command line reports them. */
   readonly lost: readonly RemovedKey[];
   /** The keys that had no effect in the old program, or that match the default here. */
@@ -32,6 +36,8 @@ export interface KeyOrigin {
 export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: OldConfig): ConvertedKeys {
   const set = new Map<string, Json>();
   const origins = new Map<string, KeyOrigin>();
+  const server = new Map<string, Json>();
+  const served = new Set<string>();
   const lost: RemovedKey[] = [];
   const idle: string[] = [];
   const rowOf = rowFinder(rows, config);
@@ -50,8 +56,10 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
     const says = given ?? (there ? row.none : missingValue(row, config));
     if (says === undefined) continue;
     if (there && (row.noEffect === true || row.idle?.some((word) => isDeepStrictEqual(word, says)))) continue;
-    const { set: changes = {}, lost: reason, note } = convertOne(row, says, config);
+    const { set: changes = {}, server: settings = {}, lost: reason, note } = convertOne(row, says, config);
     const keys = Object.keys(changes);
+    for (const [name, setting] of Object.entries(settings)) server.set(name, setting);
+    if (there && Object.keys(settings).length > 0) served.add(path);
     if (there && reason !== undefined) {
       lost.push(...(typeof reason === "string" ? [{ key: path, value: says, reason }] : reason));
     }
@@ -82,13 +90,13 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
       reason: "no known version of the program reads it",
     }));
   const kept = [...origins.values()].flatMap(({ from }) => from);
-  const names = [...kept, ...[...lost, ...unknown].map(({ key }) => key), ...idle];
+  const names = [...kept, ...served, ...[...lost, ...unknown].map(({ key }) => key), ...idle];
   const isNamed = nameFinder(names, config.section);
   for (const { path, row } of all) {
     if (isNamed(path)) continue;
     idle.push(row === undefined || isRest(row, rows, config) ? path : spelled(row.old, config));
   }
-  return { set, origins, lost, idle: [...new Set(idle)], unknown };
+  return { set, origins, server, served: [...served], lost, idle: [...new Set(idle)], unknown };
 }
 
 /**

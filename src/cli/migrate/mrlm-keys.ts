@@ -1,13 +1,19 @@
 import { unknownNameError } from "../../contract/errors/index.ts";
-import { isJsonObject, type Json } from "../../contract/json.ts";
+import type { Json } from "../../contract/json.ts";
 import { epochs } from "./epochs.ts";
+import { clusterOf, serverCluster } from "./mrlm-cluster.ts";
+import { mrlmDistributedKeys } from "./mrlm-distributed-keys.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
+import { bfloat16, bfloat16Keys, serverPrecision } from "./mrlm-precision.ts";
 import { algorithmOf, forAlgorithms, missing, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
 const algorithms = ["ppo", "grpo", "dpo", "sft"];
+
+/** SkyRL's keys for the sequences that a GPU computes at once. */
+const microBatches = ["trainer.micro_train_batch_size_per_gpu", "trainer.micro_forward_batch_size_per_gpu"];
 
 const collectedBefore = "SFT trains on a file: create it first with lyceum collect";
 
@@ -109,20 +115,23 @@ export const mrlmKeys: readonly OldKey[] = [
   {
     old: "training.batch_size",
     now: "algorithm.minibatches; training.batchSize with DPO and SFT",
-    note: "an optimizer step there uses a part of an iteration's episodes, which is a minibatch here",
+    server: microBatches.join(", "),
+    note: "an optimizer step there uses a part of an iteration's episodes, which is a minibatch here; on several GPUs, the part of each GPU",
     missing: 32,
     convert: (value, config) => {
-      if (!online.includes(algorithmOf(config))) {
-        const set = { "training.batchSize": value };
-        return algorithmOf(config) === "sft" ? { set, note: "actions there, conversations here" } : { set };
-      }
-      return config.number("training.mini_batch_size") === undefined ? minibatches(Number(value), config) : {};
+      if (config.number("training.mini_batch_size") !== undefined && online.includes(algorithmOf(config))) return {};
+      const note = algorithmOf(config) === "sft" ? { note: "actions there, conversations here" } : {};
+      return { set: optimizerStep(Number(value), config), server: microBatch(Number(value), config), ...note };
     },
   },
   {
     old: "training.mini_batch_size",
     now: "algorithm.minibatches",
-    convert: (value, config) => minibatches(Number(value), config),
+    server: microBatches.join(", "),
+    convert: (value, config) =>
+      online.includes(algorithmOf(config))
+        ? { set: optimizerStep(Number(value), config), server: microBatch(Number(value), config) }
+        : {},
   },
   { old: "training.learning_rate", now: "training.learningRate", missing: 3e-4 },
   { old: "training.max_grad_norm", now: "training.clipNorm", missing: 0.5 },
@@ -183,22 +192,31 @@ export const mrlmKeys: readonly OldKey[] = [
   { old: "training.seed", now: "seed" },
   {
     old: "training.use_bf16",
+    server: bfloat16Keys.join(", "),
     idle: [false],
-    note: "training is in float32, or in float16 by model.precision; there is no bfloat16",
+    note: "on this machine, training is in float32, or in float16 by model.precision; there is no bfloat16",
+    convert: (_, config) => bfloat16(config),
   },
   {
     old: "training.use_fp16",
     now: "model.precision",
     idle: [false],
-    convert: (value) => ({ set: { "model.precision": value === true ? "float16" : value } }),
+    note: "on SkyRL, bfloat16",
+    convert: (value, config) =>
+      serverCluster(config) === undefined
+        ? { set: { "model.precision": value === true ? "float16" : value } }
+        : { lost: serverPrecision },
     alone: true,
   },
   {
     old: "training.gradient_accumulation_steps",
-    now: "training.batchSize",
+    now: "algorithm.minibatches, or training.batchSize",
     idle: [1],
-    note: "a step uses its whole batch, in parts that fit training.maxTokensPerMicroBatch",
-    convert: (value) => ({ lost: `a step uses its whole batch: multiply training.batchSize by ${String(value)}` }),
+    note: "an optimizer step uses that many batches, in parts that fit training.maxTokensPerMicroBatch",
+    convert: (value, config) => {
+      const size = config.number("training.mini_batch_size") ?? config.number("training.batch_size") ?? 32;
+      return Number(value) >= 1 ? { set: optimizerStep(size, config) } : { lost: "it must be at least 1" };
+    },
   },
 
   setting("ppo.clip_range", "algorithm.clipLow", 0.2, ["algorithm.clipLow", "algorithm.clipHigh"]),
@@ -285,7 +303,8 @@ export const mrlmKeys: readonly OldKey[] = [
   },
   { old: "sft.collect_every", note: collectedBefore },
   { old: "sft.max_trajectories", note: "use lyceum collect --episodes" },
-  { old: "distributed", note: "training runs in one process on one device", convert: distributed },
+  ...mrlmDistributedKeys,
+  { old: "distributed", note: "no known version of the program reads it" },
 ];
 
 /** Converts the path of a data file. Lyceum reads one object per line. */
@@ -299,11 +318,21 @@ function tasksPerStep(episodes: number, config: OldConfig): number {
   return Math.max(1, Math.round(episodes / group));
 }
 
-function minibatches(size: number, config: OldConfig): Converted {
-  if (!online.includes(algorithmOf(config)) || !(size > 0)) return {};
+/** Returns the size of an optimizer step: `size` episodes or rows of each GPU, times the accumulation. */
+function optimizerStep(size: number, config: OldConfig): NonNullable<Converted["set"]> {
+  const { nodes, gpusPerNode } = serverCluster(config) ?? { nodes: 1, gpusPerNode: 1 };
+  const whole = size * nodes * gpusPerNode * Math.max(1, config.number("training.gradient_accumulation_steps") ?? 1);
+  if (!online.includes(algorithmOf(config))) return { "training.batchSize": whole };
+  if (!(whole > 0)) return {};
   const episodes =
     config.number("training.episodes_per_iteration") ?? config.number("training.num_rollouts_per_iteration") ?? 128;
-  return { set: { "algorithm.minibatches": Math.max(1, Math.ceil(episodes / size)) } };
+  return { "algorithm.minibatches": Math.max(1, Math.ceil(episodes / whole)) };
+}
+
+/** Returns what each GPU computes at once: a batch, before the accumulation. */
+function microBatch(size: number, config: OldConfig): NonNullable<Converted["server"]> {
+  if (clusterOf(config) === undefined || !(size > 0)) return {};
+  return Object.fromEntries(microBatches.map((key) => [key, size]));
 }
 
 function evaluated(config: OldConfig, value: Json): Json | undefined {
@@ -322,9 +351,4 @@ function weightsAndBiases(): Pick<OldKey, "note" | "convert" | "alone"> {
       lost: `there is no tracker for Weights & Biases; \`wandb sync\` reads the files of tensorboard (project ${String(value)})`,
     }),
   };
-}
-
-function distributed(value: Json): Converted {
-  const { enabled } = isJsonObject(value) ? value : { enabled: false };
-  return enabled === true ? { lost: "training runs in one process on one device" } : {};
 }

@@ -1,5 +1,7 @@
 import type { Json } from "../../contract/json.ts";
-import { modelSettings, precisionKey } from "./model-settings.ts";
+import { modelSettings } from "./model-settings.ts";
+import { onCluster } from "./mrlm-cluster.ts";
+import { torchDtypeKey } from "./mrlm-precision.ts";
 import { algorithmOf, forAlgorithms, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
@@ -16,9 +18,19 @@ export const mrlmModelKeys: readonly OldKey[] = [
   { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models only" },
   { old: "model.tokenizer_name_or_path", note: "the model's own tokenizer is used" },
   { old: "model.trust_remote_code", idle: [false], note: "code in a model folder is never run" },
-  { old: "model.torch_dtype", now: "model.precision", ...precisionKey },
-  { old: "model.use_flash_attention", noEffect: true, note: "the engine has its own attention kernels" },
-  { old: "model.gradient_checkpointing", noEffect: true, note: "training.maxTokensPerMicroBatch limits the memory" },
+  torchDtypeKey,
+  {
+    old: "model.use_flash_attention",
+    server: "trainer.flash_attn",
+    note: "the embedded engine has its own attention kernels",
+    convert: onCluster((value) => ({ server: { "trainer.flash_attn": value === true } })),
+  },
+  {
+    old: "model.gradient_checkpointing",
+    server: "trainer.gradient_checkpointing",
+    note: "on this machine, training.maxTokensPerMicroBatch limits the memory",
+    convert: onCluster((value) => ({ server: { "trainer.gradient_checkpointing": value === true } })),
+  },
   { old: "model.load_in_8bit", idle: [false], note: "weights are not quantized" },
   { old: "model.load_in_4bit", idle: [false], note: "weights are not quantized" },
   {

@@ -2,13 +2,15 @@ import type { Json } from "../../contract/json.ts";
 import type { OldConfig } from "./old-config.ts";
 
 /**
- * The result of converting one old key. With neither `set` nor `lost`, the key has no effect here and nothing is lost.
+ * The result of converting one old key. With none of `set`, `server` and `lost`, the key has no effect here and nothing is lost.
  */
 export interface Converted {
   /** The values by dotted key of a config of Lyceum. A list is appended to the list that the key already has. */
   readonly set?: Readonly<Record<string, Json>>;
   /** Why the value has no counterpart. A list names several keys below this one. */
   readonly lost?: string | readonly RemovedKey[];
+  /** The settings in the start command of a training server: keys of SkyRL, and options of its commands. */
+  readonly server?: Readonly<Record<string, Json>>;
   /** What differs, for the comment at the first key that is set. */
   readonly note?: string;
 }
@@ -29,6 +31,8 @@ export interface OldKey {
   readonly old: string;
   /** The new key, or keys, as the documentation names them. Absent if there is none. */
   readonly now?: string;
+  /** The settings of a training server that the key becomes, as the documentation names them. */
+  readonly server?: string;
   /** What changes besides the name. Without a new key: why there is none. */
   readonly note?: string;
   /** The old program's default, if it differs from Lyceum's. */

@@ -1,4 +1,5 @@
 import { docText, oneLine } from "./python-text.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** What the files of a project state about its package. */
 export interface ProjectFacts {
@@ -171,8 +172,4 @@ from .session import ServerError, Session
 __all__ = [
 ${[...names, "ServerError", "Session"].map((name) => `    "${name}",\n`).join("")}]
 `;
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -27,8 +27,8 @@ describe.each(systems)("the table of %s", (system) => {
   });
 
   it("gives the new key of every key, or why there is none", () => {
-    for (const { old, now, note, noEffect } of [...tables[system], ...mrlmEnvironmentKeys]) {
-      expect([old, now ?? note ?? (noEffect === true ? "no effect" : undefined)]).toEqual([
+    for (const { old, now, server, note, noEffect } of [...tables[system], ...mrlmEnvironmentKeys]) {
+      expect([old, now ?? server ?? note ?? (noEffect === true ? "no effect" : undefined)]).toEqual([
         old,
         expect.stringMatching(/./),
       ]);
@@ -86,7 +86,7 @@ function oldConfigs(system: System): fc.Arbitrary<{ readonly section: string; re
 }
 
 describe.each(systems)("a config of %s", (system) => {
-  it("becomes a valid config, and every old key is kept, idle or lost with a reason", async () => {
+  it("becomes a valid config, and every old key is kept, served, idle or lost with a reason", async () => {
     await fc.assert(
       fc.asyncProperty(oldConfigs(system), async ({ section, config }) => {
         const text = stringify(config);
@@ -96,7 +96,7 @@ describe.each(systems)("a config of %s", (system) => {
         const kept = [...converted.origins.values()].flatMap(({ from }) => from);
         const lost = converted.lost.flatMap(({ key }) => key.split(", "));
         // The section itself names the algorithm and concerns none of its keys.
-        const accounted = [...kept, ...lost, ...converted.idle];
+        const accounted = [...kept, ...converted.served, ...lost, ...converted.idle];
         for (const { path } of leaves(config)) {
           const found = accounted.some(
             (key) => path === key || (key !== section && path.startsWith(`${key}.`)) || key.startsWith(`${path}[`),

@@ -204,7 +204,7 @@ describe("public configs of MRLM", () => {
         distributed: { enabled: true, strategy: "fsdp" },
       },
       { model: { precision: "float16" }, environment: { id: "code", maxTurns: 3 }, training: { batchSize: 128 } },
-      ["distributed"],
+      ["distributed.strategy"],
     ],
     [
       "math_reasoning_ppo",

@@ -1,0 +1,34 @@
+import type { Json } from "../../contract/json.ts";
+import { shellWord } from "../../server/python/shell-word.ts";
+import type { MrlmCluster } from "./mrlm-cluster.ts";
+
+/** The port of SkyRL's server in the printed commands. */
+export const serverPort = 8000;
+
+/**
+ * Returns the commands that start SkyRL 0.3.0 on a cluster, in their order. On several nodes, the first two start Ray.
+ * `settings` are SkyRL's dotted keys, and a few options of the commands, which have no dot in front of a letter.
+ */
+export function skyrlCommands(options: {
+  readonly model: string;
+  readonly cluster: MrlmCluster;
+  readonly settings: ReadonlyMap<string, Json>;
+}): readonly string[] {
+  const { model, cluster, settings } = options;
+  const { nodes, gpuIds, address, port, engine } = cluster;
+  const visible = gpuIds === undefined ? "" : `CUDA_VISIBLE_DEVICES=${gpuIds} `;
+  const run = `uv run --extra tinker --extra ${engine}`;
+  const config = Object.fromEntries([...settings].filter(([key]) => /^(trainer|generator)\./.test(key)));
+  const server = [
+    `${run} -m skyrl.tinker.api --base-model ${shellWord(model)} --backend ${engine}`,
+    `--backend-config ${shellWord(JSON.stringify(config))}`,
+    `--database-url sqlite:///tinker.db --checkpoints-base ./checkpoints`,
+    `--host ${address === "localhost" ? "127.0.0.1" : "0.0.0.0"} --port ${serverPort}`,
+  ].join(" ");
+  if (nodes === 1) return [visible + server];
+  return [
+    `${visible}${run} ray start --head --port=${port}`,
+    `${visible}${run} ray start --address=${address}:${port}`,
+    server,
+  ];
+}

@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { openCatalog } from "../../../src/cli/catalog.ts";
+import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
+import { migrateConfig } from "../../../src/cli/migrate-config.ts";
+import type { Json } from "../../../src/contract/json.ts";
+
+const catalog = await openCatalog();
+
+/** Converts a GRPO config of MRLM with these sections. */
+async function migrated(sections: Readonly<Record<string, Json>>) {
+  const old = {
+    training: { algorithm: "grpo", batch_size: 32, ...(sections.training as object) },
+    model: { model_name_or_path: "Qwen/Qwen2.5-1.5B-Instruct", ...(sections.model as object) },
+    eval_envs: [{ env_type: "math" }],
+    distributed: { enabled: true, ...(sections.distributed as object) },
+  };
+  const { converted, yaml } = await migrateConfig({ text: stringify(old), name: "old.yaml", to: "new.yaml", catalog });
+  const { server, commands, lost, idle, served } = converted;
+  return {
+    config: nestedConfig(converted.set),
+    server: Object.fromEntries(server),
+    commands,
+    lost: Object.fromEntries(lost.map(({ key, reason }) => [key, reason])),
+    ...{ idle, served, yaml },
+  };
+}
+
+const sharding = (size: number, reshard: boolean) => ({
+  "trainer.policy.fsdp_config.fsdp_size": size,
+  "trainer.policy.fsdp_config.reshard_after_forward": reshard,
+});
+
+describe("the distributed keys of MRLM", () => {
+  it("become a server of the Tinker API and its commands, on several nodes", async () => {
+    const { config, server, commands, lost, served, yaml } = await migrated({
+      training: {
+        ...{ batch_size: 8, num_rollouts_per_iteration: 256, gradient_accumulation_steps: 2, use_bf16: true },
+      },
+      model: { gradient_checkpointing: false, use_flash_attention: true },
+      distributed: {
+        ...{ backend: "nccl", num_gpus: 4, gpu_ids: [0, 1, 2, 3], num_nodes: 2, node_rank: 1, strategy: "fsdp" },
+        ...{
+          master_addr: "10.0.0.1",
+          master_port: 12355,
+          fsdp_sharding_strategy: "hybrid_shard",
+          fsdp_cpu_offload: true,
+        },
+      },
+    });
+    expect(lost).toEqual({});
+    expect(config).toMatchObject({
+      backend: { type: "tinker", url: "http://10.0.0.1:8000" },
+      // 256 episodes in steps of 8 on each of 8 GPUs, twice.
+      algorithm: { id: "grpo", minibatches: 2 },
+    });
+    expect(server).toMatchObject({
+      "trainer.placement.policy_num_nodes": 2,
+      "trainer.placement.policy_num_gpus_per_node": 4,
+      "generator.inference_engine.num_engines": 8,
+      "trainer.micro_train_batch_size_per_gpu": 8,
+      "trainer.micro_forward_batch_size_per_gpu": 8,
+      ...sharding(4, true),
+      "trainer.policy.fsdp_config.cpu_offload": true,
+      "trainer.policy.fsdp_config.mixed_precision.param_dtype": "bf16",
+      "generator.inference_engine.model_dtype": "bfloat16",
+      "trainer.gradient_checkpointing": false,
+      "trainer.flash_attn": true,
+    });
+    expect(served).toContain("distributed.master_port");
+    expect(commands).toEqual([
+      "CUDA_VISIBLE_DEVICES=0,1,2,3 uv run --extra tinker --extra fsdp ray start --head --port=12355",
+      "CUDA_VISIBLE_DEVICES=0,1,2,3 uv run --extra tinker --extra fsdp ray start --address=10.0.0.1:12355",
+      expect.stringMatching(/^uv run --extra tinker --extra fsdp -m skyrl\.tinker\.api --base-model Qwen\/Qwen2\.5-/),
+    ]);
+    expect(commands[2]).toContain("--backend fsdp --backend-config '{");
+    expect(commands[2]).toContain("--host 0.0.0.0 --port 8000");
+    for (const command of commands) expect(yaml).toContain(`\n#   ${command}\n`);
+  });
+
+  it.each<[string, object, object]>([
+    ["ddp", {}, sharding(1, false)],
+    ["fsdp", {}, sharding(-1, true)],
+    ["fsdp2", { fsdp_sharding_strategy: "shard_grad_op" }, sharding(-1, false)],
+    ["fsdp", { fsdp_sharding_strategy: "no_shard" }, sharding(1, false)],
+    ["deepspeed", {}, sharding(-1, false)],
+    ["deepspeed", { zero_stage: 3 }, sharding(-1, true)],
+    ["deepspeed", { zero_stage: 0 }, sharding(1, false)],
+    // The key of another strategy has no effect.
+    ["ddp", { fsdp_sharding_strategy: "full_shard", zero_stage: 3 }, sharding(1, false)],
+  ])("%s with %j shards as there", async (strategy, more, expected) => {
+    const { server, commands, lost } = await migrated({ distributed: { num_gpus: 4, strategy, ...more } });
+    expect(server).toMatchObject(expected);
+    expect(lost).toEqual({});
+    expect(commands).toEqual([expect.stringContaining("--backend fsdp")]);
+  });
+
+  it("select SkyRL's Megatron engine, which always has bfloat16", async () => {
+    const { commands, server } = await migrated({
+      training: { use_bf16: true },
+      distributed: { num_gpus: 4, strategy: "megatron" },
+    });
+    expect(commands).toEqual([expect.stringMatching(/--extra megatron .*--backend megatron/)]);
+    expect(Object.keys(server).filter((key) => key.includes("fsdp_config"))).toEqual([]);
+    expect(server).toMatchObject({ "generator.inference_engine.model_dtype": "bfloat16" });
+  });
+
+  it.each<[string, Readonly<Record<string, Json>>, string, string]>([
+    ["a backend", { distributed: { num_gpus: 2, backend: "gloo" } }, "distributed.backend", "NCCL"],
+    ["a strategy", { distributed: { num_gpus: 2, strategy: "horovod" } }, "distributed.strategy", "deepspeed"],
+    [
+      "a file",
+      { distributed: { num_gpus: 2, deepspeed_config: "z.json" } },
+      "distributed.deepspeed_config",
+      "zero_stage",
+    ],
+    [
+      "a stage",
+      { distributed: { num_gpus: 2, strategy: "deepspeed", zero_stage: 9 } },
+      "distributed.zero_stage",
+      "shard",
+    ],
+    ["GPUs as text", { distributed: { num_gpus: 2, gpu_ids: "a" } }, "distributed.gpu_ids", "list"],
+    ["an address", { distributed: { num_gpus: 2, master_addr: "a b" } }, "distributed.master_addr", "not a host"],
+    ["an unknown key", { distributed: { num_gpus: 2, rails: 4 } }, "distributed.rails", "no known version"],
+    ["another number", { distributed: { num_gpus: 2, world_size: 3 } }, "distributed.world_size", "give 2 GPUs"],
+    ["float16", { training: { use_fp16: true }, distributed: { num_gpus: 2 } }, "training.use_fp16", "bfloat16"],
+    ["float32", { model: { torch_dtype: "float32" }, distributed: { num_gpus: 2 } }, "model.torch_dtype", "bfloat16"],
+    [
+      "a temperature",
+      { model: { temperature: 0.7 }, distributed: { num_gpus: 2 } },
+      "model.temperature",
+      "temperature 1",
+    ],
+    [
+      "an adapter's alpha",
+      { model: { use_lora: true, lora_alpha: 16 }, distributed: { num_gpus: 2 } },
+      "model.lora_alpha",
+      "servers use 32",
+    ],
+    ["no number of GPUs", { distributed: { strategy: "fsdp" } }, "distributed.strategy", "set distributed.num_gpus"],
+  ])("without a counterpart: %s", async (_, sections, key, reason) => {
+    expect((await migrated(sections)).lost).toEqual({ [key]: expect.stringContaining(reason) });
+  });
+
+  it("keep the embedded engine for one GPU, and say that it has no bfloat16", async () => {
+    const { config, commands, lost, idle } = await migrated({
+      training: { use_bf16: true, gradient_accumulation_steps: 4 },
+      distributed: { num_gpus: 1, num_nodes: 1, strategy: "fsdp", backend: "nccl" },
+    });
+    expect(config).not.toHaveProperty("backend");
+    // 128 episodes in steps of 32, four times.
+    expect(config).toMatchObject({ algorithm: { minibatches: 1 }, sampling: { topP: 0.9, topK: 50 } });
+    expect(commands).toEqual([]);
+    expect(lost).toEqual({ "training.use_bf16": expect.stringContaining("float32") });
+    expect(idle).toEqual(
+      expect.arrayContaining(["distributed.enabled", "distributed.num_gpus", "distributed.strategy"]),
+    );
+  });
+
+  it("count the GPUs of all nodes by world_size", async () => {
+    const { server, lost } = await migrated({ distributed: { world_size: 8, num_nodes: 2, strategy: "fsdp" } });
+    expect(server).toMatchObject({ "trainer.placement.policy_num_gpus_per_node": 4 });
+    expect(lost).toEqual({});
+  });
+
+  it("keep PPO on this machine, because servers have no critic, and print the commands for another algorithm", async () => {
+    const { config, commands, lost, yaml } = await migrated({
+      training: { algorithm: "ppo" },
+      distributed: { num_gpus: 4, strategy: "fsdp" },
+    });
+    expect(config).not.toHaveProperty("backend");
+    expect(config).toMatchObject({ algorithm: { id: "ppo" }, sampling: { topP: 0.9 } });
+    expect(lost).toEqual({ "distributed.enabled": expect.stringContaining("algorithm.id to grpo or rloo") });
+    expect(commands).toHaveLength(1);
+    expect(yaml).toContain("If you change the algorithm and add backend, first start SkyRL");
+  });
+
+  it("quotes names that a shell would read", async () => {
+    const { commands } = await migrated({ model: { model_name_or_path: "it's $HOME" }, distributed: { num_gpus: 2 } });
+    expect(commands[0]).toContain(`--base-model 'it'\\''s $HOME'`);
+  });
+});
