@@ -27,9 +27,11 @@ const notQuick = [
   "serve-model",
   "served-model",
   "skyrl",
+  "skyrl-commands",
   "team-round-trip",
   "trackers",
   "transformers-js",
+  "trl-accelerate",
   "trl-agent",
   "viewer",
 ].map((name) => `test/interop/${name}.test.ts`);

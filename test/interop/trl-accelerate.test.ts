@@ -1,0 +1,117 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { type EnvironmentServer, serveEnvironments } from "../../src/server/http/serve-environments.ts";
+import { pythonPackage } from "../../src/server/python/python-package.ts";
+import { localRunner } from "../../src/server/session/local-runner.ts";
+import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
+import { execute } from "./execute.ts";
+import { providePythonEnvironment, pythonOf } from "./python-environment.ts";
+
+const prompts = ["Write a.", "Write it again."];
+const steps = 3;
+
+/** The report of one process of trl_accelerate.py. */
+interface Report {
+  readonly rank: number;
+  readonly processes: number;
+  readonly backend: string;
+  readonly pid: number;
+  readonly episodes: number;
+  readonly rewards: readonly number[];
+  readonly steps: readonly number[];
+  readonly calls: readonly number[];
+  readonly changed: number;
+  readonly weights: readonly number[];
+}
+
+/** The rewards of the server's episodes. */
+const served: number[] = [];
+let resets = 0;
+const letters = defineEnvironment({
+  id: "letters",
+  tasks: prompts,
+  reset: ({ task }) => {
+    resets++;
+    return task;
+  },
+  step: ({ text }) => {
+    const reward = [...text].filter((letter) => letter === "a").length / Math.max(text.length, 1);
+    served.push(reward);
+    return { reward };
+  },
+}) as EnvironmentDefinition;
+
+let folder: string;
+let host: SessionHost;
+let server: EnvironmentServer;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-accelerate-"));
+  const runner = await localRunner([{ name: "letters", definition: letters }]);
+  host = createSessionHost(runner);
+  server = await serveEnvironments({ host });
+  const [{ spec, splits }] = runner.environments as [(typeof runner.environments)[number]];
+  const files = pythonPackage({ spec, splits, serve: ["--environments", "letters"], npm: [] });
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+});
+afterAll(async () => {
+  await server.close();
+  await host.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("two processes of accelerate train one model on rollouts from one server", async () => {
+  const environment = await providePythonEnvironment({
+    ...{ name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" },
+  });
+  const request = join(folder, "request.json");
+  await writeFile(request, JSON.stringify({ prompts, steps, warmUp: 100, folder }));
+  const script = join(import.meta.dirname, "python/trl_accelerate.py");
+  await execute(
+    pythonOf(environment),
+    [
+      ...["-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu", "--num_processes", "2"],
+      ...["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", script, request],
+    ],
+    {
+      timeoutMs: 900_000,
+      environment: {
+        PYTHONPATH: `${folder}:${dirname(script)}`,
+        PYTHONDONTWRITEBYTECODE: "1",
+        LYCEUM_URL: server.url,
+        HF_HUB_OFFLINE: "1",
+        OMP_NUM_THREADS: "1",
+        CUDA_VISIBLE_DEVICES: "",
+      },
+    },
+  );
+  const reports = await Promise.all(
+    [0, 1].map(async (rank) => JSON.parse(await readFile(join(folder, `rank-${rank}.json`), "utf8")) as Report),
+  );
+  const [first, second] = reports as [Report, Report];
+  expect(reports).toMatchObject([0, 1].map((rank) => ({ rank, processes: 2, backend: "gloo" })));
+  expect(first.pid).not.toBe(second.pid);
+  // Each process plays four episodes per step, all of them on this server.
+  expect([first.episodes, second.episodes]).toEqual([4 * steps, 4 * steps]);
+  expect(resets).toBe(8 * steps);
+  expect(reports.flatMap(({ rewards }) => rewards.filter((reward) => reward !== 0)).toSorted()).toEqual(
+    served.filter((reward) => reward !== 0).toSorted(),
+  );
+  expect(reports.every(({ rewards }) => rewards.some((reward) => reward !== 0))).toBe(true);
+  // The trainer logs the mean reward of both.
+  expect(first.steps).toHaveLength(steps);
+  const all = [...first.rewards, ...second.rewards];
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  expect(sum(first.steps) / steps).toBeCloseTo(sum(all) / all.length, 5);
+  expect(Math.max(...first.calls)).toBeGreaterThan(0);
+  // Both have the same trained weights.
+  expect(first.changed).toBeGreaterThan(0);
+  expect(second.weights).toEqual(first.weights);
+});
