@@ -84,7 +84,7 @@ async function tiny(file: string): Promise<string[]> {
   const { algorithm, environment } = parse(await readFile(join(folder, file), "utf8"));
   return [
     `model=${JSON.stringify(model)}`,
-    ...["training.batchSize=1", "trackers=[]", "export.format=none"],
+    ...["training.batchSize=1", "trackers=[]", "export.format=none", `backend={"type":"onnx"}`],
     // Code environments are slow. The splits of the benchmarks are tested below.
     ...(/^code|^class/.test(environment.id)
       ? ["evaluation={}", `environment.sandbox=${pythonSandbox}`]

@@ -28,8 +28,8 @@ interface Answer {
 
 let environment: string;
 beforeAll(async () => {
-  const python = await newestPython([3, 11]);
-  if (python === undefined) throw new Error("Python 3.11 was not found. Install it, because SkyRL needs it.");
+  const python = await newestPython([3, 12]);
+  if (python === undefined) throw new Error("Python 3.12 was not found. Install it, because SkyRL needs it.");
   environment = await providePythonEnvironment({
     ...{ name: "skyrl-config", requirements: "skyrl-config-requirements.txt", download: "60 MB", python },
   });
@@ -44,7 +44,8 @@ async function optionsOf(command: string): Promise<string[]> {
   const lines = written.trimEnd().split("\n");
   const words: string[] = [];
   for (const line of lines) {
-    if (words.length > 0 && words.at(-1)!.startsWith("{") && !words.at(-1)!.endsWith("}")) words.push(words.pop()! + line);
+    if (words.length > 0 && words.at(-1)!.startsWith("{") && !words.at(-1)!.endsWith("}"))
+      words.push(words.pop()! + line);
     else words.push(line);
   }
   return words;
@@ -56,12 +57,16 @@ async function readBySkyrl(commands: readonly string[], wrong: readonly (readonl
 }
 
 /** The command of the server for a GRPO config of MRLM with these distributed keys. */
-async function commandOf(distributed: Json) {
+async function commandOf(distributed: object) {
   const old = {
     training: { algorithm: "grpo", use_bf16: true },
-    model: { model_name_or_path: "Qwen/Qwen2.5-1.5B-Instruct", use_flash_attention: true, gradient_checkpointing: true },
+    model: {
+      model_name_or_path: "Qwen/Qwen2.5-1.5B-Instruct",
+      use_flash_attention: true,
+      gradient_checkpointing: true,
+    },
     eval_envs: [{ env_type: "math" }],
-    distributed: { enabled: true, num_gpus: 4, ...(distributed as object) },
+    distributed: { enabled: true, num_gpus: 4, ...distributed } as Json,
   };
   const { converted } = await migrateConfig({ text: stringify(old), name: "old.yaml", to: "new.yaml", catalog });
   return { command: converted.commands.at(-1)!, server: converted.server };
@@ -89,7 +94,9 @@ describe("SkyRL's own classes", () => {
       expect(model).toBe("Qwen/Qwen2.5-1.5B-Instruct");
     }
     // Every key of SkyRL in the table is in one of them.
-    const named = [...mrlmKeys, ...mrlmDistributedKeys].flatMap(({ server = "" }) => server.split(", ").filter(isConfig));
+    const named = [...mrlmKeys, ...mrlmDistributedKeys].flatMap(({ server = "" }) =>
+      server.split(", ").filter(isConfig),
+    );
     const used = new Set(read.flatMap(({ config }) => Object.keys(config)));
     expect(named.filter((key) => !used.has(key))).toEqual([]);
   });
@@ -118,7 +125,10 @@ describe("SkyRL's own classes", () => {
     ] as const;
     const { refused } = await readBySkyrl([], wrong);
     expect(refused).toHaveLength(2);
-    const accepted = await readBySkyrl([], keys.map((key) => [key, null] as const));
+    const accepted = await readBySkyrl(
+      [],
+      keys.map((key) => [key, null] as const),
+    );
     expect(accepted.refused).toEqual([]);
   });
 });

@@ -13,10 +13,22 @@ def value_at(config, path: str):
     return dataclasses.asdict(config) if dataclasses.is_dataclass(config) else config
 
 
+def config_of(overrides: dict):
+    """Builds the two sections that workers read, as SkyRL's own from_cli_overrides does. The rest of it needs torch."""
+    from omegaconf import OmegaConf
+    from skyrl.train.config.config import GeneratorConfig, TrainerConfig, build_nested_dataclass
+
+    words = [f"{key}=null" if value is None else f"{key}={value}" for key, value in overrides.items()]
+    sections = OmegaConf.to_container(OmegaConf.from_cli(words))
+    return argparse.Namespace(
+        trainer=build_nested_dataclass(TrainerConfig, sections.get("trainer", {})),
+        generator=build_nested_dataclass(GeneratorConfig, sections.get("generator", {})),
+    )
+
+
 def handle(request: dict) -> dict:
     import skyrl
     from skyrl.tinker.config import EngineConfig, add_model
-    from skyrl.train.config import SkyRLTrainConfig
 
     parser = argparse.ArgumentParser(allow_abbrev=False)
     add_model(parser, EngineConfig)
@@ -32,7 +44,7 @@ def handle(request: dict) -> dict:
         # As SkyRL's backend does: the strategy is the name of the backend.
         overrides = {**options["backend_config"], "trainer.strategy": options["backend"]}
         overrides["trainer.policy.model.path"] = options["base_model"]
-        config = SkyRLTrainConfig.from_cli_overrides(overrides)
+        config = config_of(overrides)
         read.append(
             {
                 "backend": options["backend"],
@@ -43,7 +55,7 @@ def handle(request: dict) -> dict:
     refused = []
     for key, value in request["wrong"]:
         try:
-            SkyRLTrainConfig.from_cli_overrides({key: value})
+            config_of({key: value})
         except Exception as error:
             refused.append(f"{type(error).__name__}: {error}")
     return {"read": read, "refused": refused}
