@@ -4,6 +4,7 @@ import { createServer as createSecureServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
+import { downloadPrefix } from "../../trainers/tinker/service/checkpoint-routes.ts";
 import { tinkerApp } from "../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService } from "../../trainers/tinker/service/tinker-service.ts";
 import { aborted } from "../core/concurrency/aborted.ts";
@@ -45,10 +46,10 @@ export async function serveModelCommand(args: ServeModelArguments, options: Comm
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const key = request.headers["x-api-key"];
     const given = bearerToken(request.headers.authorization) || (typeof key === "string" ? key : "");
-    const isHealth = request.url === "/api/v1/healthz";
+    const isOpen = request.url === "/api/v1/healthz" || request.url?.startsWith(downloadPrefix) === true;
     const isCompletion = request.url?.startsWith("/v1/") === true;
     const foreign = local && foreignRequest(request) !== undefined;
-    if (!foreign && (token === undefined || isHealth || sameSecret(token, given))) {
+    if (!foreign && (token === undefined || isOpen || sameSecret(token, given))) {
       return void (isCompletion ? completions : tinker)(request, response);
     }
     const status = foreign ? 403 : 401;

@@ -53,6 +53,43 @@ test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and sample
   expect(trained.scores.difference).toBeLessThan(1e-4);
 });
 
+/** The answer of python/tinker_checkpoints.py. */
+interface Listed {
+  readonly saved: readonly number[];
+  readonly withOptimizer: readonly number[];
+  readonly continued: readonly number[];
+  readonly weightsOnly: readonly number[];
+  readonly info: { readonly lora_rank: number; readonly is_lora: boolean; readonly train_mlp: boolean };
+  readonly runs: readonly string[];
+  readonly checkpoints: readonly string[];
+  readonly left: readonly string[];
+  readonly archive: readonly string[];
+}
+
+test.each([
+  "0.38.0",
+  "0.24.1",
+])("the official SDK %s lists, loads, downloads and deletes checkpoints", async (version) => {
+  const environment = await providePythonEnvironment({
+    name: `tinker-${version}`,
+    requirements: `tinker-${version}-requirements.txt`,
+    download: "60 MB",
+  });
+  const key = "tml-test";
+  const { url, model } = await serveTinyModel(key);
+  const request = { url, key, model };
+  const found = await runPython<Listed>({ environment, script: "tinker_checkpoints", request, timeoutMs: 300_000 });
+  expect(found.info).toMatchObject({ is_lora: true, lora_rank: 4, train_mlp: false });
+  expect(found.withOptimizer).toEqual(found.continued);
+  expect(found.weightsOnly).toEqual(found.saved);
+  expect(found.runs).toHaveLength(3);
+  expect(found.checkpoints).toEqual(["weights/a", "sampler_weights/s"]);
+  expect(found.left).toEqual(["sampler_weights/s"]);
+  // The newest SDK has no archives.
+  const files = ["adapter_config.json", "adapter_model.safetensors", "checkpoint_complete"];
+  if (version === "0.24.1") expect(found.archive).toEqual(expect.arrayContaining(files));
+});
+
 test("OpenAI's package completes texts and chats, whole and streamed", async () => {
   const environment = await providePythonEnvironment({
     name: "capture",

@@ -233,7 +233,7 @@ class BigramModel implements Model {
     await writeFile(join(folder, stateFile), JSON.stringify(state));
   }
 
-  async load(folder: string): Promise<void> {
+  async load(folder: string, { optimizer = true }: { readonly optimizer?: boolean } = {}): Promise<void> {
     const state = JSON.parse(await readFile(join(folder, stateFile), "utf8"));
     this.version = state.version;
     this.#appliedStep = state.appliedStep;
@@ -243,7 +243,7 @@ class BigramModel implements Model {
     this.#moments = new Map();
     for (const [context, row, first, second] of state.rows) {
       this.#table.set(context, dense(row));
-      this.#moments.set(context, { first: dense(first), second: dense(second) });
+      if (optimizer) this.#moments.set(context, { first: dense(first), second: dense(second) });
     }
   }
 

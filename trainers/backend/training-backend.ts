@@ -246,8 +246,11 @@ export interface Model {
   snapshot(): Promise<Sampler>;
   /** Writes everything that a resumed run needs into a new folder: weights or adapter, moments and step. */
   save(folder: string): Promise<void>;
-  /** Restores a folder of {@link save} exactly, and drops the accumulated gradient. */
-  load(folder: string): Promise<void>;
+  /**
+   * Restores a folder of {@link save} exactly, and drops the accumulated gradient. With `optimizer: false`, the moments of
+   * the optimizer start at 0.
+   */
+  load(folder: string, options?: { readonly optimizer?: boolean }): Promise<void>;
   /**
    * Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. A whole model is written in `dtype`,
    * rounded to the nearest value. By default, `dtype` is that of the base model's files. An adapter is written in

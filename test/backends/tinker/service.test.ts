@@ -407,7 +407,7 @@ test("requests that can never succeed are refused with a status below 500", asyn
   const sample = { base_model: "tiny", prompt: { chunks: [{ tokens: [1] }] }, sampling_params: { max_tokens: 1 } };
   const refused: [string, unknown, number][] = [
     ["nothing", {}, 404],
-    ["create_model", create, 400],
+    ["create_model", create, 429],
     ["create_model", { ...create, base_model: "other" }, 400],
     ["create_model", { ...create, session_id: "none" }, 404],
     ["optim_step", {}, 422],

@@ -59,7 +59,7 @@ async function connect(service = startService()) {
   const sample = async (isRecorded: boolean): Promise<Sampled> => {
     const saved = service.saveWeightsForSampler({ body: { model_id }, digest: "" });
     const { sampling_session_id } = await resultOf<{ sampling_session_id: string }>(saved);
-    const promise = service.sample({
+    const promise = service.sampling.sample({
       digest: "",
       body: {
         prompt: { chunks: [{ type: "encoded_text", tokens: prompt }] },

@@ -110,8 +110,8 @@ export class OnnxModel implements Model {
     return this.client.call("save", { model: this.id, folder });
   }
 
-  async load(folder: string): Promise<void> {
-    const { version } = await this.client.call("load", { model: this.id, folder });
+  async load(folder: string, { optimizer = true }: { readonly optimizer?: boolean } = {}): Promise<void> {
+    const { version } = await this.client.call("load", { model: this.id, folder, optimizer });
     this.#version = version;
   }
 

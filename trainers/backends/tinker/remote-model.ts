@@ -129,9 +129,9 @@ export class RemoteModel {
     return (await this.#do("save_weights", { path: name, type: "save_weights" }, savedSchema)).path;
   }
 
-  /** Loads weights and optimizer from a path on the server. */
-  async load(path: string): Promise<void> {
-    await this.#do("load_weights", { path, optimizer: true, type: "load_weights" }, anySchema);
+  /** Loads weights from a path on the server, with the state of the optimizer if `optimizer` is true. */
+  async load(path: string, optimizer: boolean): Promise<void> {
+    await this.#do("load_weights", { path, optimizer, type: "load_weights" }, anySchema);
   }
 
   /** Saves the weights for sampling under a name. Returns the path on the server. */

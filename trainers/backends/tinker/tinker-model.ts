@@ -154,7 +154,7 @@ export class TinkerModel implements Model {
     await writeState(folder, { path, baseModel, rank, version: this.#version });
   }
 
-  async load(folder: string): Promise<void> {
+  async load(folder: string, { optimizer = true }: { readonly optimizer?: boolean } = {}): Promise<void> {
     const state = await readState(folder);
     const { baseModel, rank = 0 } = this.#options;
     if (state.baseModel !== baseModel || state.rank !== rank) {
@@ -163,7 +163,7 @@ export class TinkerModel implements Model {
         "Resume with the model and the rank of the run.",
       );
     }
-    await this.#reload(state.path);
+    await this.#reload(state.path, optimizer);
     this.#version = state.version;
     this.#accumulated = 0;
     this.#stale = false;
@@ -249,20 +249,20 @@ export class TinkerModel implements Model {
   /** Drops the gradient on the server: saved weights have none, so that a model that loads them has none either. */
   async #dropGradient(): Promise<void> {
     const path = await this.#trained().save(stateName("drop", this.#version));
-    await this.#reload(path);
+    await this.#reload(path, true);
     this.#stale = false;
     this.#accumulated = 0;
   }
 
-  /** Loads weights and optimizer into a new model on the server. The API allows loading only as the first request. */
-  async #reload(path: string): Promise<void> {
+  /** Loads weights into a new model on the server. The API allows loading only as the first request. */
+  async #reload(path: string, optimizer: boolean): Promise<void> {
     for (let tries = 1; ; tries++) {
       if (this.#trained().used) {
         await this.#trained().unload();
         this.#remote = await createRemote(this.#options);
       }
       try {
-        return await this.#trained().load(path);
+        return await this.#trained().load(path, optimizer);
       } catch (error) {
         if (!isUnknownOutcome(error) || tries === mostTries) throw error;
       }

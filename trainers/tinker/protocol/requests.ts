@@ -10,7 +10,14 @@ export const createModelBody = z.object({
   session_id: name,
   model_seq_id: z.int(),
   base_model: name,
-  lora_config: z.object({ rank: z.int().nonnegative(), seed: z.int().nullish() }).nullish(),
+  lora_config: z
+    .object({
+      rank: z.int().nonnegative(),
+      seed: z.int().nullish(),
+      train_attn: z.boolean().nullish(),
+      train_mlp: z.boolean().nullish(),
+    })
+    .nullish(),
   optimizer_config: z.object({ type: z.string() }).nullish(),
 });
 
@@ -36,11 +43,16 @@ export const saveBody = modelBody.extend({ path: checkpointName.nullish(), overw
 
 export const saveForSamplerBody = saveBody.extend({ sampling_session_seq_id: z.int().nullish() });
 
+/** Loads into a model, or into a new model of a session. */
 export const loadBody = z.object({
-  model_id: name,
+  model_id: name.nullish(),
   seq_id: sequence,
+  session_id: name.nullish(),
+  model_seq_id: z.int().nullish(),
+  base_model: name.nullish(),
   path: name,
   optimizer: z.boolean().default(true),
+  optimizer_config: z.object({ type: z.string() }).nullish(),
 });
 
 export const samplingSessionBody = z.object({

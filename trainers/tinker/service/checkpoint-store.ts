@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { access, mkdir, rm } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { RequestError } from "./request-error.ts";
 
 /** `weights` have the state of the optimizer. `sampler_weights` are an adapter or a model that other programs load. */
@@ -13,7 +14,33 @@ export interface CheckpointPlace {
   readonly folder: string;
 }
 
-/** The folders of saved weights. */
+/** The shape of a model in training. */
+export interface ModelShape {
+  /** 0 for a model whose every weight is trained. */
+  readonly rank: number;
+  /** The layers that have adapters. */
+  readonly attention: boolean;
+  readonly mlp: boolean;
+}
+
+/** What is known of a checkpoint. */
+export interface Checkpoint extends CheckpointPlace {
+  readonly modelId: string;
+  readonly kind: CheckpointKind;
+  readonly name: string;
+  readonly shape: ModelShape;
+  /** The time at which it was saved, in ISO 8601. */
+  readonly time: string;
+  readonly bytes: number;
+}
+
+const infoSchema = z.object({
+  path: z.string(),
+  time: z.string(),
+  shape: z.object({ rank: z.int().min(0), attention: z.boolean(), mlp: z.boolean() }),
+});
+
+/** The saved weights in a folder, also those of earlier servers. */
 export class CheckpointStore {
   readonly #folder: string;
 
@@ -22,34 +49,102 @@ export class CheckpointStore {
   }
 
   /**
-   * Returns the place of a new checkpoint, whose folder does not exist yet. Without a name, it gets a unique one. Throws
-   * `RequestError` 409 if it exists and is not to be overwritten.
+   * Saves a checkpoint: `write` creates its folder. Without a name, it gets a unique one. Throws `RequestError` 409 if it
+   * exists and is not to be overwritten.
    */
-  async create(
-    modelId: string,
-    kind: CheckpointKind,
-    {
-      path: name,
-      overwrite,
-    }: { readonly path?: string | null | undefined; readonly overwrite?: boolean | null | undefined },
-  ): Promise<CheckpointPlace> {
-    const path = `tinker://${modelId}/${kind}/${name ?? randomUUID()}`;
-    const folder = this.folderOf(path, kind);
-    const exists = await access(folder).then(
-      () => true,
-      () => false,
-    );
-    if (exists && overwrite !== true) throw new RequestError(409, `The checkpoint ${path} exists.`);
-    if (exists) await rm(folder, { recursive: true });
+  async save(
+    options: {
+      readonly modelId: string;
+      readonly kind: CheckpointKind;
+      readonly shape: ModelShape;
+      readonly name: string | null | undefined;
+      readonly overwrite: boolean;
+    },
+    write: (folder: string) => Promise<void>,
+  ): Promise<string> {
+    const { modelId, kind, shape, overwrite } = options;
+    const path = `tinker://${modelId}/${kind}/${options.name ?? randomUUID()}`;
+    const folder = this.#partsOf(path).folder;
+    if (await exists(folder)) {
+      if (!overwrite) throw new RequestError(409, `The checkpoint ${path} exists.`);
+      await removeFolder(folder);
+    }
     await mkdir(join(folder, ".."), { recursive: true });
-    return { path, folder };
+    await write(folder);
+    // A checkpoint without this file is incomplete.
+    await writeFile(`${folder}.json`, JSON.stringify({ path, time: new Date().toISOString(), shape }));
+    return path;
   }
 
-  /** Returns the folder of a path. Throws `RequestError` 400 for texts that are no path of this kind. */
-  folderOf(path: string, kind: CheckpointKind): string {
-    const [, modelId, found, name] =
-      /^tinker:\/\/([\w:-]+)\/(weights|sampler_weights)\/(?!\.)([\w.-]+)$/.exec(path) ?? [];
-    if (modelId === undefined || found !== kind) throw new RequestError(400, `${path} is not a path of ${kind}.`);
-    return join(this.#folder, modelId.replaceAll(":", "_"), kind, name!);
+  /** Throws `RequestError` 400 for a text that is no path of this kind. */
+  checkPath(path: string, kind: CheckpointKind): void {
+    if (this.#partsOf(path).kind !== kind) throw new RequestError(400, `${path} is not a path of ${kind}.`);
   }
+
+  /** Returns a checkpoint. Throws `RequestError` 400 for texts that are no path, and 404 if there is none. */
+  async find(path: string): Promise<Checkpoint> {
+    const checkpoint = await this.#read(this.#partsOf(path).folder);
+    if (checkpoint === undefined) throw new RequestError(404, `There is no checkpoint ${path}.`);
+    return checkpoint;
+  }
+
+  /** Returns the checkpoints of a model, or all, oldest first. */
+  async list(modelId?: string): Promise<Checkpoint[]> {
+    const models = modelId === undefined ? await namesIn(this.#folder) : [folderName(modelId)];
+    const folders = await Promise.all(
+      models.flatMap((model) =>
+        (["weights", "sampler_weights"] as const).map(async (kind) => {
+          const files = await namesIn(join(this.#folder, model, kind));
+          return files.filter((file) => file.endsWith(".json")).map((file) => join(this.#folder, model, kind, file));
+        }),
+      ),
+    );
+    const found = await Promise.all(folders.flat().map((file) => this.#read(file.replace(/\.json$/, ""))));
+    return found
+      .filter((checkpoint) => checkpoint !== undefined)
+      .toSorted((a, b) => a.time.localeCompare(b.time) || a.path.localeCompare(b.path));
+  }
+
+  /** Deletes a checkpoint. Throws like {@link find}. */
+  async remove(path: string): Promise<void> {
+    await removeFolder((await this.find(path)).folder);
+  }
+
+  async #read(folder: string): Promise<Checkpoint | undefined> {
+    const text = await readFile(`${folder}.json`, "utf8").catch(() => undefined);
+    if (text === undefined || !(await exists(folder))) return undefined;
+    const info = infoSchema.parse(JSON.parse(text));
+    const sizes = await Promise.all((await namesIn(folder)).map(async (name) => (await stat(join(folder, name))).size));
+    return { ...info, ...this.#partsOf(info.path), bytes: sizes.reduce((sum, size) => sum + size, 0) };
+  }
+
+  #partsOf(path: string): Pick<Checkpoint, "path" | "folder" | "modelId" | "kind" | "name"> {
+    const [, modelId, kind, name] =
+      /^tinker:\/\/([\w:-]{1,256})\/(weights|sampler_weights)\/(?!\.)([\w.-]{1,128})$/.exec(path) ?? [];
+    if (modelId === undefined) throw new RequestError(400, `${path} is not a path of saved weights.`);
+    const folder = join(this.#folder, folderName(modelId), kind!, name!);
+    return { path, folder, modelId, kind: kind as CheckpointKind, name: name! };
+  }
+}
+
+function folderName(modelId: string): string {
+  if (!/^[\w:-]{1,256}$/.test(modelId)) throw new RequestError(404, "There is no such model.");
+  return modelId.replaceAll(":", "_");
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  await rm(`${folder}.json`, { force: true });
+  await rm(folder, { recursive: true, force: true });
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Returns the names in a folder. None if it does not exist. */
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
 }

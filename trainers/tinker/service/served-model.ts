@@ -1,13 +1,13 @@
 import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model } from "../../backend/training-backend.ts";
+import type { CheckpointKind, ModelShape } from "./checkpoint-store.ts";
 import { OrderedQueue } from "./ordered-queue.ts";
 
 /** A model of a session, with the requests that wait for it. */
 export class ServedModel implements AsyncDisposable {
   readonly id: string;
   readonly sessionId: string;
-  /** 0 for a model whose every weight is trained. */
-  readonly rank: number;
+  readonly shape: ModelShape;
   readonly queue: OrderedQueue;
   readonly #opened: Promise<Model>;
   /** The samplers of saved weights, by path or sampling session. The oldest is first. */
@@ -19,18 +19,23 @@ export class ServedModel implements AsyncDisposable {
   constructor(options: {
     readonly id: string;
     readonly sessionId: string;
-    readonly rank: number;
+    readonly shape: ModelShape;
     readonly opened: Promise<Model>;
     readonly gapMs: number;
     readonly maxSamplers: number;
   }) {
     this.id = options.id;
     this.sessionId = options.sessionId;
-    this.rank = options.rank;
+    this.shape = options.shape;
     this.queue = new OrderedQueue(options);
     this.#opened = options.opened;
     this.#opened.catch(() => undefined);
     this.#maxSamplers = options.maxSamplers;
+  }
+
+  /** Returns what the store needs of the model to save a checkpoint. */
+  checkpoint<Kind extends CheckpointKind>(kind: Kind) {
+    return { modelId: this.id, kind, shape: this.shape };
   }
 
   /** Returns the open model. Rejects with the error of opening it. */

@@ -9,9 +9,11 @@ import { passRequestFromBytes, passRequestFromJson, protobufType } from "../prot
 import { type PassResult, passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
 import * as bodies from "../protocol/requests.ts";
 import { type SampleResult, sampleResultToBytes, sampleResultToJson } from "../protocol/sample-result.ts";
+import { addCheckpointRoutes } from "./checkpoint-routes.ts";
 import type { Outcome } from "./future-table.ts";
 import { RequestError } from "./request-error.ts";
-import type { Sent, TinkerService } from "./tinker-service.ts";
+import type { Sent } from "./sent.ts";
+import type { TinkerService } from "./tinker-service.ts";
 
 /** The options of {@link tinkerApp}. */
 export interface TinkerAppOptions {
@@ -79,10 +81,13 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   post("/save_weights", bodies.saveBody, (request) => service.saveWeights(request));
   post("/load_weights", bodies.loadBody, (request) => service.loadWeights(request));
   post("/save_weights_for_sampler", bodies.saveForSamplerBody, (request) => service.saveWeightsForSampler(request));
-  post("/create_sampling_session", bodies.samplingSessionBody, (request) => service.createSamplingSession(request));
-  post("/asample", bodies.sampleBody, (request) => service.sample(request));
+  post("/create_sampling_session", bodies.samplingSessionBody, (request) => service.sampling.create(request));
+  post("/asample", bodies.sampleBody, (request) => service.sampling.sample(request));
   post("/unload_model", bodies.modelBody, (request) => service.unload(request));
-  app.get("/samplers/:id", (context) => context.json(service.samplerInfo(context.req.param("id")) as object));
+  app.get("/samplers/:id", (context) => context.json(service.sampling.info(context.req.param("id")) as object));
+  app.get("/sessions", (context) => context.json({ sessions: service.sessionIds() }));
+  app.get("/sessions/:id", (context) => context.json(service.sessionInfo(context.req.param("id")) as object));
+  addCheckpointRoutes(app, service);
   for (const route of ["/forward", "/forward_backward"]) {
     app.post(route, async (context) => {
       const bytes = await bytesOf(context);

@@ -1,20 +1,18 @@
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import type { SampleRequest } from "../../../src/contract/sampler.ts";
 import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
-import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
+import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
 import type * as bodies from "../protocol/requests.ts";
-import type { SampleResult } from "../protocol/sample-result.ts";
-import { CheckpointStore } from "./checkpoint-store.ts";
+import { CheckpointStore, type ModelShape } from "./checkpoint-store.ts";
 import { FutureTable } from "./future-table.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
-import { promptScoreRequest, scorePrompt } from "./prompt-scores.ts";
 import { RecordedSequences } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
-import { sampleRequests } from "./sample-requests.ts";
+import { SamplingSessions } from "./sampling-sessions.ts";
+import type { Promised, Sent } from "./sent.ts";
 import { ServedModel } from "./served-model.ts";
 
 /** The options of {@link TinkerService}. */
@@ -40,19 +38,13 @@ export interface TinkerServiceOptions {
   readonly gapMs?: number;
 }
 
-/** A request, with the digest of its body. */
-export interface Sent<T> {
-  readonly body: T;
-  readonly digest: string;
-}
+const attentionLayers = ["q_proj", "k_proj", "v_proj", "o_proj"];
+const mlpLayers = ["gate_proj", "up_proj", "down_proj"];
 
 interface Session {
+  /** The time in milliseconds of its last request. */
   used: number;
-  models: number;
 }
-
-/** The answer to a request whose result is computed later. */
-type Promised = Readonly<Record<string, unknown>> & { readonly request_id: string };
 
 /**
  * The Tinker API over a training backend, without HTTP. Each model belongs to a session. The requests of a model run in
@@ -61,20 +53,33 @@ type Promised = Readonly<Record<string, unknown>> & { readonly request_id: strin
 export class TinkerService implements AsyncDisposable {
   readonly futures: FutureTable;
   readonly #options: Required<TinkerServiceOptions>;
-  readonly #checkpoints: CheckpointStore;
+  readonly checkpoints: CheckpointStore;
   readonly #sessions = new Map<string, Session>();
   readonly #models = new Map<string, ServedModel>();
-  /** The path of each sampling session. Undefined for the base model. */
-  readonly #samplingSessions = new Map<string, { readonly sessionId: string; readonly path: string | undefined }>();
+  /** The sampling sessions of clients. */
+  readonly sampling: SamplingSessions;
   readonly #recorded: RecordedSequences;
   #base: Promise<{ readonly model: Model; readonly sampler: BatchedSampler }> | undefined;
 
   constructor(options: TinkerServiceOptions) {
     const keep = { resultMs: 3_600_000, sessionMs: 600_000, recordMs: 86_400_000, gapMs: 10_000 };
     this.#options = { maxModels: 16, maxSamplers: 32, ...keep, ...options };
-    this.#checkpoints = new CheckpointStore(this.#options.folder);
+    this.checkpoints = new CheckpointStore(this.#options.folder);
     this.futures = new FutureTable(this.#options);
     this.#recorded = new RecordedSequences({ keepMs: this.#options.recordMs });
+    this.sampling = new SamplingSessions({
+      futures: this.futures,
+      recorded: this.#recorded,
+      baseName: this.baseName,
+      touch: (sessionId) => this.touch(sessionId),
+      checkBase: (name) => this.#checkBase(name),
+      // Results of the API do not depend on other requests.
+      base: async () => {
+        const { model, sampler } = await this.#baseModel();
+        return { model, sampler: sampler.direct };
+      },
+      samplerOf: (path) => this.#samplerOf(path).direct,
+    });
   }
 
   /** Opens the base model. Rejects with the errors of opening it. */
@@ -85,6 +90,30 @@ export class TinkerService implements AsyncDisposable {
   capabilities(): unknown {
     const models = this.#options.names.map((model_name) => ({ model_name, trainable: true, sampleable: true }));
     return { supported_models: models, supported_loss_fns: servedLosses };
+  }
+
+  /** The name of the base model in answers. */
+  get baseName(): string {
+    return this.#options.names[0]!;
+  }
+
+  /** The models in training, with the time of their session's last request. */
+  openModels(): { readonly id: string; readonly rank: number; readonly used: Date }[] {
+    return [...this.#models.values()].map(({ id, sessionId, shape }) => {
+      return { id, rank: shape.rank, used: new Date(this.#sessions.get(sessionId)?.used ?? Date.now()) };
+    });
+  }
+
+  /** The models and sampling sessions of a session. Throws `RequestError` 404 for one that has ended. */
+  sessionInfo(sessionId: string): unknown {
+    this.touch(sessionId);
+    const models = [...this.#models.values()].filter((served) => served.sessionId === sessionId);
+    return { training_run_ids: models.map(({ id }) => id), sampler_ids: this.sampling.idsOf(sessionId) };
+  }
+
+  /** The ids of the sessions. */
+  sessionIds(): string[] {
+    return [...this.#sessions.keys()];
   }
 
   /** The names of weights that can be sampled: the base model, models in training and saved weights. */
@@ -106,7 +135,7 @@ export class TinkerService implements AsyncDisposable {
   async createSession(): Promise<unknown> {
     await this.#endOldSessions();
     const session_id = randomUUID();
-    this.#sessions.set(session_id, { used: Date.now(), models: 0 });
+    this.#sessions.set(session_id, { used: Date.now() });
     return { type: "create_session", session_id };
   }
 
@@ -120,26 +149,17 @@ export class TinkerService implements AsyncDisposable {
 
   createModel({ body, digest }: Sent<z.output<typeof bodies.createModelBody>>): Promised {
     const { session_id: sessionId, base_model, lora_config, optimizer_config } = body;
-    const session = this.touch(sessionId);
     this.#checkBase(base_model);
-    const optimizer = optimizer_config?.type ?? "adamw";
-    if (optimizer !== "adamw") throw new RequestError(400, `The optimizer ${optimizer} is not supported. Use adamw.`);
-    const rank = lora_config?.rank ?? 0;
+    checkOptimizer(optimizer_config?.type);
+    const shape = {
+      rank: lora_config?.rank ?? 0,
+      attention: lora_config?.train_attn ?? true,
+      mlp: lora_config?.train_mlp ?? true,
+    };
     const id = `${sessionId}:train:${body.model_seq_id}`;
     const once = { owner: sessionId, key: `model-${body.model_seq_id}`, digest };
     if (!this.futures.has(sessionId, once.key)) {
-      const { maxModels, source, backend, gapMs, maxSamplers } = this.#options;
-      if (this.#models.size >= maxModels) {
-        throw new RequestError(400, `The server has ${maxModels} models already. Unload one, or end its session.`);
-      }
-      session.models += 1;
-      const seed = lora_config?.seed ?? undefined;
-      const opened = backend.openModel({
-        source,
-        trainable:
-          rank === 0 ? { type: "full" } : { type: "lora", lora: { rank, ...(seed === undefined ? {} : { seed }) } },
-      });
-      this.#models.set(id, new ServedModel({ id, sessionId, rank, opened, gapMs, maxSamplers }));
+      this.#open({ id, sessionId, shape, seed: lora_config?.seed ?? undefined });
     }
     const request_id = this.futures.start(async () => {
       await this.#models.get(id)!.model();
@@ -148,8 +168,27 @@ export class TinkerService implements AsyncDisposable {
     return { request_id, model_id: id };
   }
 
+  /** Opens a model. Throws `RequestError` 404 for a session that has ended, and 429 if there are too many models. */
+  #open(options: {
+    readonly id: string;
+    readonly sessionId: string;
+    readonly shape: ModelShape;
+    readonly seed?: number | undefined;
+  }): ServedModel {
+    const { id, sessionId, shape, seed } = options;
+    const { maxModels, source, backend, gapMs, maxSamplers } = this.#options;
+    this.touch(sessionId);
+    if (this.#models.size >= maxModels) {
+      throw new RequestError(429, `The server has ${maxModels} models already. Unload one, or end its session.`);
+    }
+    const opened = backend.openModel({ source, trainable: trainableOf(shape, seed) });
+    const served = new ServedModel({ id, sessionId, shape, opened, gapMs, maxSamplers });
+    this.#models.set(id, served);
+    return served;
+  }
+
   info(modelId: string): unknown {
-    const { rank } = this.#modelOf(modelId);
+    const { rank } = this.#modelOf(modelId).shape;
     const [model_name] = this.#options.names;
     return {
       type: "get_info",
@@ -192,25 +231,41 @@ export class TinkerService implements AsyncDisposable {
 
   saveWeights({ body, digest }: Sent<z.output<typeof bodies.saveBody>>): Promised {
     return this.#operate(body, digest, async (served) => {
-      const { path, folder } = await this.#checkpoints.create(served.id, "weights", body);
-      await (await served.model()).save(folder);
+      const model = await served.model();
+      const path = await this.checkpoints.save(
+        { ...served.checkpoint("weights"), name: body.path, overwrite: body.overwrite === true },
+        (folder) => model.save(folder),
+      );
       return { type: "save_weights", path };
     });
   }
 
-  loadWeights({ body, digest }: Sent<z.output<typeof bodies.loadBody>>): Promised {
-    const folder = this.#checkpoints.folderOf(body.path, "weights");
-    if (!body.optimizer) {
-      throw new RequestError(
-        400,
-        "Weights are loaded together with the state of their optimizer. Set optimizer to true.",
-      );
-    }
-    return this.#operate(body, digest, async (served) => {
-      await (await served.model()).load(folder);
+  /** Loads weights into a model, or into a new one of the session if the request has no model. */
+  async loadWeights({ body, digest }: Sent<z.output<typeof bodies.loadBody>>): Promise<Promised> {
+    const { path, optimizer } = body;
+    this.checkpoints.checkPath(path, "weights");
+    const load = async (served: ServedModel): Promise<unknown> => {
+      const model = await served.model();
+      await model.load((await this.checkpoints.find(path)).folder, { optimizer });
       served.forgetCurrent();
-      return { type: "load_weights", path: body.path, model_id: served.id };
-    });
+      return { type: "load_weights", path, model_id: served.id };
+    };
+    if (body.model_id) return this.#operate({ model_id: body.model_id, seq_id: body.seq_id }, digest, load);
+    const { session_id: sessionId, model_seq_id: number } = body;
+    if (!sessionId || number === undefined || number === null) {
+      throw new RequestError(400, "load_weights needs a model_id, or a session_id and a model_seq_id.");
+    }
+    if (body.base_model) this.#checkBase(body.base_model);
+    checkOptimizer(body.optimizer_config?.type);
+    const { shape } = await this.checkpoints.find(path);
+    const id = `${sessionId}:train:${number}`;
+    const once = { owner: sessionId, key: `model-${number}`, digest };
+    if (!this.futures.has(sessionId, once.key)) this.#open({ id, sessionId, shape });
+    const request_id = this.futures.start(() => {
+      const served = this.#modelOf(id);
+      return served.queue.add(() => load(served));
+    }, once);
+    return { request_id, model_id: id };
   }
 
   saveWeightsForSampler({ body, digest }: Sent<z.output<typeof bodies.saveForSamplerBody>>): Promised {
@@ -220,78 +275,17 @@ export class TinkerService implements AsyncDisposable {
         const id = `${served.sessionId}:sample:${number ?? randomUUID()}`;
         const path = `tinker://${served.id}/sampler_weights/session-${number ?? id}`;
         await served.addSampler(path);
-        this.#samplingSessions.set(id, { sessionId: served.sessionId, path });
+        this.sampling.add(id, served.sessionId, path);
         return { type: "save_weights_for_sampler", sampling_session_id: id };
       }
-      const { path, folder } = await this.#checkpoints.create(served.id, "sampler_weights", {
-        ...body,
-        overwrite: true,
-      });
       const model = await served.model();
-      await model.export(folder, model.isAdapter ? "peft" : "huggingface");
+      const path = await this.checkpoints.save(
+        { ...served.checkpoint("sampler_weights"), name, overwrite: true },
+        (folder) => model.export(folder, model.isAdapter ? "peft" : "huggingface"),
+      );
       await served.addSampler(path);
       return { type: "save_weights_for_sampler", path };
     });
-  }
-
-  createSamplingSession({ body }: Sent<z.output<typeof bodies.samplingSessionBody>>): unknown {
-    this.touch(body.session_id);
-    const path = body.model_path ?? undefined;
-    if (path === undefined) this.#checkBase(body.base_model ?? "");
-    else this.#samplerOf(path);
-    const id = `${body.session_id}:sample:${body.sampling_session_seq_id}`;
-    this.#samplingSessions.set(id, { sessionId: body.session_id, path });
-    return { type: "create_sampling_session", sampling_session_id: id };
-  }
-
-  samplerInfo(id: string): unknown {
-    const found = this.#samplingSessions.get(id);
-    if (found === undefined) throw new RequestError(404, `Sampling session ${id} is unknown.`);
-    return { sampler_id: id, base_model: this.#options.names[0], model_path: found.path ?? null };
-  }
-
-  sample({ body, digest }: Sent<z.output<typeof bodies.sampleBody>>): Promised {
-    const { sampling_session_id: id } = body;
-    const promptScore = promptScoreRequest(body);
-    let path = body.model_path ?? undefined;
-    let sessionId: string | undefined;
-    if (id !== undefined && id !== null) {
-      const session = this.#samplingSessions.get(id);
-      if (session === undefined) throw new RequestError(404, `Sampling session ${id} is unknown.`);
-      ({ sessionId } = session);
-      this.touch(sessionId);
-      path = session.path;
-    } else if (path === undefined) this.#checkBase(body.base_model ?? "");
-    const isRecorded = body.record_stability_info === true;
-    if (isRecorded && sessionId === undefined) {
-      throw new RequestError(400, "record_stability_info needs a sampling session.");
-    }
-    const sampler = path === undefined ? undefined : this.#samplerOf(path).direct;
-    const wanted = sampleRequests(body);
-    const once =
-      id === undefined || id === null || body.seq_id === undefined || body.seq_id === null
-        ? undefined
-        : { owner: id, key: body.seq_id, digest };
-    const idOf = (sample: number): string => `${request_id}:${sample}`;
-    const request_id = this.futures.start(async (): Promise<SampleResult> => {
-      const base = await this.#baseModel();
-      const { stopTokenIds } = base.model.renderer;
-      const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
-      const used = sampler ?? base.sampler.direct;
-      const scored = promptScore === undefined ? {} : await scorePrompt(used, promptScore);
-      const samples = await Array.fromAsync(used.sample(requests));
-      const sequences = samples
-        .toSorted((a, b) => a.request - b.request)
-        .map(({ ids, logprobs, finish }) => ({
-          tokens: Int32Array.from(ids),
-          logprobs: Float32Array.from(logprobs),
-          stopReason: finish,
-        }));
-      if (isRecorded)
-        for (const [i, sequence] of sequences.entries()) this.#recorded.add(sessionId!, idOf(i), sequence);
-      return { sequences, ...scored };
-    }, once);
-    return { request_id, sample_sequence_ids: Array.from({ length: body.num_samples }, (_, i) => idOf(i)) };
   }
 
   unload({ body, digest }: Sent<z.output<typeof bodies.modelBody>>): Promised {
@@ -306,11 +300,7 @@ export class TinkerService implements AsyncDisposable {
   async endSession(sessionId: string): Promise<void> {
     this.#sessions.delete(sessionId);
     for (const served of this.#models.values()) if (served.sessionId === sessionId) await this.#close(served);
-    for (const [id, session] of this.#samplingSessions) {
-      if (session.sessionId !== sessionId) continue;
-      this.#samplingSessions.delete(id);
-      this.futures.forget(id);
-    }
+    this.sampling.end(sessionId);
     this.futures.forget(sessionId);
     this.#recorded.forget(sessionId);
   }
@@ -389,4 +379,19 @@ export class TinkerService implements AsyncDisposable {
 /** Returns the model id in the path of sampler weights. Undefined for other texts. */
 function modelIdOf(path: string): string | undefined {
   return /^tinker:\/\/([^/]+)\/sampler_weights\//.exec(path)?.[1];
+}
+
+function checkOptimizer(type = "adamw"): void {
+  if (type !== "adamw") throw new RequestError(400, `The optimizer ${type} is not supported. Use adamw.`);
+}
+
+/** Returns what a model trains. Layers are named as in most families. */
+function trainableOf({ rank, attention, mlp }: ModelShape, seed: number | undefined): TrainableSpec {
+  if (rank === 0) return { type: "full" };
+  if (!attention && !mlp) {
+    throw new RequestError(400, "The adapter has no layers. Set train_attn or train_mlp: train_unembed has no effect.");
+  }
+  const chosen = [...(attention ? attentionLayers : []), ...(mlp ? mlpLayers : [])];
+  const targets = attention && mlp ? {} : { targets: chosen };
+  return { type: "lora", lora: { rank, ...targets, ...(seed === undefined ? {} : { seed }) } };
 }

@@ -89,7 +89,11 @@ export interface EngineCalls {
     context: CallContext,
   ): Promise<TokenScores>;
   save(argument: { readonly model: number; readonly folder: string }): Promise<void>;
-  load(argument: { readonly model: number; readonly folder: string }): Promise<{ readonly version: number }>;
+  load(argument: {
+    readonly model: number;
+    readonly folder: string;
+    readonly optimizer: boolean;
+  }): Promise<{ readonly version: number }>;
   export(argument: {
     readonly model: number;
     readonly folder: string;

@@ -132,9 +132,9 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     },
     score: ({ sampler, request }, { signal }) => samplerOf(sampler).score(request, signal),
     save: ({ model, folder }) => saveTrainingState(modelOf(model).model, folder),
-    load: async ({ model: id, folder }) => {
+    load: async ({ model: id, folder, optimizer }) => {
       const { model } = modelOf(id);
-      await loadTrainingState(model, folder);
+      await loadTrainingState(model, folder, { optimizer });
       return { version: model.version };
     },
     export: ({ model: id, folder, format, dtype: asked }) => {

@@ -30,9 +30,14 @@ export async function saveTrainingState(model: EngineModel, folder: string): Pro
 
 /**
  * Restores the state that {@link saveTrainingState} wrote. Throws `checkpoint.unusable` if the state is incomplete or
- * belongs to another model. The model is then unchanged.
+ * belongs to another model. The model is then unchanged. Without `optimizer`, the moments and the number of Adam's steps
+ * are 0.
  */
-export async function loadTrainingState(model: EngineModel, folder: string): Promise<void> {
+export async function loadTrainingState(
+  model: EngineModel,
+  folder: string,
+  { optimizer }: { readonly optimizer: boolean },
+): Promise<void> {
   const state = await readStateJson(folder);
   const { structure, base } = identity(model.weights);
   if (state.structure !== structure) throw unusable(folder, "it belongs to a model with another shape");
@@ -40,7 +45,9 @@ export async function loadTrainingState(model: EngineModel, folder: string): Pro
   const length = model.trained?.data.length ?? 0;
   const [parameters, firstMoment, secondMoment] = await readArrays(folder, length);
   const { version, lastStepId, adamStep, lossScale } = state;
-  model.restore({ version, lastStepId, adamStep, lossScale, parameters, firstMoment, secondMoment });
+  const kept = { version, lastStepId, adamStep, lossScale, parameters, firstMoment, secondMoment };
+  const zeros = new Float32Array(length);
+  model.restore(optimizer ? kept : { ...kept, adamStep: 0, firstMoment: zeros, secondMoment: zeros.slice() });
 }
 
 type StateJson = Pick<OptimizerState, "version" | "lastStepId" | "adamStep" | "lossScale"> & {

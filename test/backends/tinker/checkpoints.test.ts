@@ -1,0 +1,211 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { readTar } from "../../../trainers/backends/tinker/read-tar.ts";
+import { passRequestToJson } from "../../../trainers/tinker/protocol/pass-request.ts";
+import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
+import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
+import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
+import { type TinyModel, tinyModel } from "./tiny-model.ts";
+
+let folder: string;
+let backend: TrainingBackend;
+let source: TinyModel;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-checkpoints-"));
+  backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  source = await tinyModel(backend, folder);
+});
+afterAll(async () => {
+  await backend.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are what the server sends.
+type Body = any;
+
+/** A client of the raw routes, with one session. */
+async function connect(saved: string) {
+  const service = new TinkerService({ backend, source, names: ["tiny"], folder: join(folder, saved) });
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const app = tinkerApp({ service });
+  const request = (path: string, init?: RequestInit) => app.request(`/api/v1/${path}`, init);
+  const post = async (path: string, body: unknown): Promise<{ status: number; body: Body }> => {
+    const response = await request(path, { method: "POST", body: JSON.stringify(body) });
+    return { status: response.status, body: await response.json() };
+  };
+  const get = async (path: string): Promise<Body> => (await request(path)).json();
+  /** Sends a request, and waits for its result. */
+  const run = async (path: string, body: unknown): Promise<Body> => {
+    const answer = await post(path, body);
+    if (answer.body.request_id === undefined) return answer.body;
+    return (await post("retrieve_future", { request_id: answer.body.request_id })).body;
+  };
+  const { session_id } = await run("create_session", {});
+  let models = 0;
+  const create = async (lora_config: object = { rank: 2, seed: 3 }): Promise<Body> =>
+    run("create_model", { session_id, model_seq_id: models++, base_model: "tiny", lora_config });
+  const pass = async (model_id: string, route: "forward" | "forward_backward"): Promise<number[]> => {
+    const json = passRequestToJson({ ...example, modelId: model_id, forwardOnly: route === "forward" });
+    const { loss_fn_outputs } = await run(route, json);
+    return loss_fn_outputs[0].logprobs.data;
+  };
+  const step = async (model_id: string): Promise<void> => {
+    await pass(model_id, "forward_backward");
+    await run("optim_step", { model_id, adam_params: { learning_rate: 0.01 } });
+  };
+  const fromState = async (path: string, optimizer: boolean): Promise<string> => {
+    const loaded = await run("load_weights", { session_id, model_seq_id: models++, path, optimizer });
+    expect(loaded).toMatchObject({ type: "load_weights", path });
+    return loaded.model_id;
+  };
+  return { service, request, post, get, run, create, pass, step, fromState };
+}
+
+const tokens = Int32Array.of(1, 5, 9, 2);
+const example = {
+  seqId: undefined,
+  lossName: "cross_entropy",
+  lossConfig: {},
+  data: [
+    {
+      tokens,
+      lossInputs: {
+        target_tokens: vector(Int32Array.of(5, 9, 2, 7)),
+        weights: vector(new Float32Array(4).fill(1)),
+      },
+    },
+  ],
+};
+
+test("a new model from saved weights continues the training, with or without the optimizer's state", async () => {
+  const { run, create, pass, step, fromState } = await connect("state");
+  const { model_id } = await create();
+  for (let i = 0; i < 3; i++) await step(model_id);
+  const { path } = await run("save_weights", { model_id, path: "a" });
+  const saved = await pass(model_id, "forward");
+  const [whole, weights] = [await fromState(path, true), await fromState(path, false)];
+  for (const id of [whole, weights]) expect(await pass(id, "forward")).toEqual(saved);
+  for (const id of [model_id, whole, weights]) await step(id);
+  const continued = await pass(model_id, "forward");
+  expect(await pass(whole, "forward")).toEqual(continued);
+  expect(await pass(weights, "forward")).not.toEqual(continued);
+  // The first step of a new optimizer has moments of this gradient only: the same as one in an existing model.
+  const { model_id: other } = await create();
+  await step(other);
+  await run("load_weights", { model_id: other, path, optimizer: false });
+  await step(other);
+  expect(await pass(other, "forward")).toEqual(await pass(weights, "forward"));
+});
+
+test("training runs and checkpoints are listed, described and deleted, also by a later server", async () => {
+  const first = await connect("list");
+  const { model_id } = await first.create({ rank: 4, train_mlp: false });
+  const paths: string[] = [];
+  for (const name of ["a", "b"]) paths.push((await first.run("save_weights", { model_id, path: name })).path);
+  paths.push((await first.run("save_weights_for_sampler", { model_id, path: "s" })).path);
+  const full = (await first.create({ rank: 0 })).model_id;
+  const { checkpoints } = await first.get(`training_runs/${model_id}/checkpoints`);
+  expect(checkpoints.map(({ tinker_path }: Body) => tinker_path)).toEqual(paths);
+  expect(checkpoints[0]).toMatchObject({ checkpoint_id: "weights/a", checkpoint_type: "training", public: false });
+  expect(checkpoints[2]).toMatchObject({ checkpoint_id: "sampler_weights/s", checkpoint_type: "sampler" });
+  for (const { size_bytes, time } of checkpoints) {
+    expect(size_bytes).toBeGreaterThan(1000);
+    expect(Date.now() - Date.parse(time)).toBeLessThan(600_000);
+  }
+  expect(await first.get("training_runs")).toMatchObject({
+    training_runs: [
+      {
+        ...{ training_run_id: model_id, base_model: "tiny", is_lora: true, lora_rank: 4 },
+        last_checkpoint: { tinker_path: paths[1] },
+        last_sampler_checkpoint: { tinker_path: paths[2] },
+      },
+      { training_run_id: full, is_lora: false, lora_rank: null, last_checkpoint: null },
+    ],
+    cursor: { offset: 0, limit: 20, total_count: 2 },
+  });
+  expect(await first.get("sessions")).toEqual({ sessions: [model_id.split(":")[0]] });
+  expect(await first.get(`sessions/${model_id.split(":")[0]}`)).toMatchObject({ training_run_ids: [model_id, full] });
+
+  const later = await connect("list");
+  expect((await later.post("weights_info", { tinker_path: paths[0] })).body).toEqual({
+    ...{ base_model: "tiny", is_lora: true, lora_rank: 4 },
+    ...{ train_attn: true, train_mlp: false, train_unembed: false },
+  });
+  expect(await later.get("checkpoints?limit=1&offset=1")).toMatchObject({
+    checkpoints: [{ tinker_path: paths[1] }],
+    cursor: { offset: 1, limit: 1, total_count: 3 },
+  });
+  expect(await later.pass(await later.fromState(paths[1]!, true), "forward")).toHaveLength(4);
+  const route = `training_runs/${model_id}/checkpoints/weights/a`;
+  expect((await later.request(route, { method: "DELETE" })).status).toBe(204);
+  expect((await later.request(route, { method: "DELETE" })).status).toBe(404);
+  expect((await later.post("weights_info", { tinker_path: paths[0] })).status).toBe(404);
+  expect((await later.post("weights_info", { tinker_path: "tinker://a/weights/.." })).status).toBe(400);
+  expect((await later.request("training_runs/none")).status).toBe(404);
+  expect((await later.request("training_runs?limit=none")).status).toBe(422);
+  expect((await later.request(`${route}/publish`, { method: "POST" })).status).toBe(400);
+});
+
+test("an archive opens as an adapter in the engine, by bytes or by a link that expires", async () => {
+  const { run, create, pass, step, request, get } = await connect("archive");
+  const { model_id } = await create({ rank: 2, seed: 3, train_attn: false });
+  for (let i = 0; i < 3; i++) await step(model_id);
+  await run("save_weights_for_sampler", { model_id, path: "s" });
+  const route = `training_runs/${model_id}/checkpoints/sampler_weights/s/archive`;
+  const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+  const archive = await bytesOf(await request(route));
+  const json = await request(route, { headers: { accept: "application/json" } });
+  const { url, expires } = (await json.json()) as Body;
+  const link = new URL(url).pathname.replace("/api/v1/", "");
+  expect(await bytesOf(await request(link))).toEqual(archive);
+  expect(Date.parse(expires)).toBeGreaterThan(Date.now() + 800_000);
+  const files = readTar(archive);
+  expect([...files.keys()].toSorted()).toEqual(
+    expect.arrayContaining(["adapter_config.json", "adapter_model.safetensors", "checkpoint_complete"]),
+  );
+  const config = JSON.parse(files.get("adapter_config.json")!.toString());
+  expect(config).toMatchObject({ r: 2, target_modules: ["gate_proj", "up_proj", "down_proj"] });
+  const adapter = join(folder, "extracted");
+  await mkdir(adapter);
+  for (const [name, bytes] of files) await writeFile(join(adapter, name), bytes);
+  const model = await backend.openModel({
+    source: { type: "pretrained", path: adapter, base: source.path, chatTemplate: "none" },
+    trainable: { type: "frozen" },
+  });
+  const datum = { tokens, targets: Int32Array.of(5, 9, 2, 7), lossMask: new Float32Array(4).fill(1) };
+  const [own] = await model.forward([datum], { outputs: ["logprobs"] });
+  const trained = await pass(model_id, "forward");
+  for (const [t, logprob] of own!.logprobs!.entries()) expect(logprob).toBeCloseTo(trained[t]!, 5);
+  await model.close();
+  expect((await request("downloads/guessed")).status).toBe(404);
+  expect(await get(`training_runs/${model_id}/checkpoints/weights/s/archive`)).toMatchObject({
+    detail: expect.stringContaining("no checkpoint"),
+  });
+  vi.useFakeTimers({ now: Date.now() + 901_000, toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  expect((await request(link)).status).toBe(404);
+});
+
+test("an adapter without layers, other optimizers and incomplete loads are refused", async () => {
+  const { post, create, run } = await connect("refused");
+  const { model_id } = await create();
+  const session_id = model_id.split(":")[0];
+  const { path } = await run("save_weights", { model_id, path: "a" });
+  const lora_config = { rank: 2, train_attn: false, train_mlp: false };
+  const refused: [string, object, number][] = [
+    ["create_model", { session_id, model_seq_id: 9, base_model: "tiny", lora_config }, 400],
+    ["load_weights", { path }, 400],
+    ["load_weights", { path, session_id: "none", model_seq_id: 1 }, 404],
+    ["load_weights", { path: "tinker://none/weights/a", session_id, model_seq_id: 1 }, 404],
+    ["load_weights", { path, session_id, model_seq_id: 1, base_model: "other" }, 400],
+    ["load_weights", { path, session_id, model_seq_id: 1, optimizer_config: { type: "dimuon" } }, 400],
+    ["load_weights", { path: path.replace("/weights/", "/sampler_weights/"), model_id }, 400],
+  ];
+  for (const [route, body, status] of refused) {
+    expect({ body, status: (await post(route, body)).status }).toEqual({ body, status });
+  }
+});

@@ -1,0 +1,137 @@
+import { Readable } from "node:stream";
+import type { Context, Hono } from "hono";
+import { z } from "zod";
+import type { Checkpoint, CheckpointStore } from "./checkpoint-store.ts";
+import { DownloadLinks } from "./download-links.ts";
+import { RequestError } from "./request-error.ts";
+import { tarOfFolder } from "./tar-stream.ts";
+
+/** The part of the service that the routes of checkpoints need. */
+export interface TrainingRuns {
+  readonly checkpoints: CheckpointStore;
+  /** The name of the base model in answers. */
+  readonly baseName: string;
+  /** The models in training, with the time of their last request. */
+  openModels(): readonly { readonly id: string; readonly rank: number; readonly used: Date }[];
+}
+
+/** The prefix of addresses that need no key: their last part cannot be guessed. */
+export const downloadPrefix = "/api/v1/downloads/";
+
+const pageSchema = z.object({
+  limit: z.coerce.number().int().min(1).max(10_000).default(20),
+  offset: z.coerce.number().int().min(0).default(0),
+});
+
+/**
+ * Adds the routes of training runs and checkpoints: lists, `weights_info`, archives and deletion. A training run is a
+ * model in training, or one whose checkpoints are in the store.
+ */
+export function addCheckpointRoutes(app: Hono, service: TrainingRuns): void {
+  const { checkpoints, baseName } = service;
+  const links = new DownloadLinks({ keepMs: 900_000 });
+
+  const runs = async () => {
+    const saved = Map.groupBy(await checkpoints.list(), ({ modelId }) => modelId);
+    const open = new Map(service.openModels().map((model) => [model.id, model]));
+    return [...new Set([...open.keys(), ...saved.keys()])].map((id) => {
+      const own = saved.get(id) ?? [];
+      const last = own.at(-1);
+      const rank = open.get(id)?.rank ?? last!.shape.rank;
+      const lastOf = (kind: Checkpoint["kind"]) => own.findLast((checkpoint) => checkpoint.kind === kind);
+      const [state, sampler] = [lastOf("weights"), lastOf("sampler_weights")];
+      return {
+        training_run_id: id,
+        base_model: baseName,
+        model_owner: "local",
+        is_lora: rank > 0,
+        lora_rank: rank > 0 ? rank : null,
+        last_request_time: open.get(id)?.used.toISOString() ?? last!.time,
+        last_checkpoint: state === undefined ? null : describe(state),
+        last_sampler_checkpoint: sampler === undefined ? null : describe(sampler),
+      };
+    });
+  };
+  const runOf = async (id: string) => {
+    const run = (await runs()).find(({ training_run_id }) => training_run_id === id);
+    if (run === undefined) throw new RequestError(404, `There is no training run ${id}.`);
+    return run;
+  };
+
+  app.get("/training_runs", async (context) => {
+    const { items, cursor } = pageOf(context, await runs());
+    return context.json({ training_runs: items, cursor });
+  });
+  app.get("/training_runs/:run", async (context) => context.json(await runOf(context.req.param("run"))));
+  app.get("/training_runs/:run/checkpoints", async (context) => {
+    const { training_run_id: id } = await runOf(context.req.param("run"));
+    return context.json({ checkpoints: (await checkpoints.list(id)).map(describe) });
+  });
+  app.get("/checkpoints", async (context) => {
+    const { items, cursor } = pageOf(context, (await checkpoints.list()).map(describe));
+    return context.json({ checkpoints: items, cursor });
+  });
+  app.delete("/training_runs/:run/checkpoints/:kind/:name", async (context) => {
+    await checkpoints.remove(pathIn(context));
+    return context.body(null, 204);
+  });
+  app.post("/weights_info", async (context) => {
+    const { tinker_path: path } = z.object({ tinker_path: z.string() }).parse(await jsonOf(context));
+    const { rank, attention, mlp } = (await checkpoints.find(path)).shape;
+    const lora = { lora_rank: rank, train_unembed: false, train_mlp: mlp, train_attn: attention };
+    return context.json({ base_model: baseName, is_lora: rank > 0, ...(rank > 0 ? lora : {}) });
+  });
+
+  /** An archive's bytes, or its address for clients that ask for JSON. */
+  const archive = async (context: Context): Promise<Response> => {
+    const { path, folder } = await checkpoints.find(pathIn(context));
+    if (!context.req.header("accept")?.includes("application/json")) return tarResponse(folder);
+    const { token, expires } = links.create(path);
+    return context.json({ url: `${new URL(context.req.url).origin}${downloadPrefix}${token}`, expires });
+  };
+  app.get("/training_runs/:run/checkpoints/:kind/:name/archive", archive);
+  app.get("/training_runs/:run/checkpoints/:name/archive", archive);
+  app.get("/downloads/:token", async (context) => {
+    const path = links.path(context.req.param("token"));
+    if (path === undefined) throw new RequestError(404, "The link is unknown or has expired.");
+    return tarResponse((await checkpoints.find(path)).folder);
+  });
+  for (const action of ["publish", "ttl"]) {
+    app.all(`/training_runs/:run/checkpoints/:kind/:name/${action}`, () => {
+      throw new RequestError(400, `${action} is not supported: all clients of this server see its checkpoints.`);
+    });
+  }
+}
+
+function describe({ kind, name, path, time, bytes }: Checkpoint) {
+  return {
+    checkpoint_id: `${kind}/${name}`,
+    checkpoint_type: kind === "weights" ? "training" : "sampler",
+    time,
+    tinker_path: path,
+    size_bytes: bytes,
+    public: false,
+  };
+}
+
+/** The path that the parameters of a route name. Without a kind, it is that of sampler weights. */
+function pathIn(context: Context): string {
+  const { run, kind = "sampler_weights", name } = context.req.param() as Record<string, string>;
+  return `tinker://${run}/${kind}/${name}`;
+}
+
+function pageOf<T>(context: Context, all: readonly T[]) {
+  const { limit, offset } = pageSchema.parse(context.req.query());
+  return { items: all.slice(offset, offset + limit), cursor: { offset, limit, total_count: all.length } };
+}
+
+function tarResponse(folder: string): Response {
+  const stream = Readable.toWeb(Readable.from(tarOfFolder(folder))) as ReadableStream<Uint8Array>;
+  return new Response(stream, { headers: { "content-type": "application/x-tar" } });
+}
+
+async function jsonOf(context: Context): Promise<unknown> {
+  return context.req.json().catch(() => {
+    throw new RequestError(400, "The body is not JSON.");
+  });
+}

@@ -1,0 +1,114 @@
+import type { z } from "zod";
+import type { SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
+import type { Model } from "../../backend/training-backend.ts";
+import type * as bodies from "../protocol/requests.ts";
+import type { SampleResult } from "../protocol/sample-result.ts";
+import type { FutureTable } from "./future-table.ts";
+import { promptScoreRequest, scorePrompt } from "./prompt-scores.ts";
+import type { RecordedSequences } from "./recorded-sequences.ts";
+import { RequestError } from "./request-error.ts";
+import { sampleRequests } from "./sample-requests.ts";
+import type { Promised, Sent } from "./sent.ts";
+
+/** The part of the service that sampling needs. */
+interface Weights {
+  readonly futures: FutureTable;
+  readonly recorded: RecordedSequences;
+  /** The name of the base model in answers. */
+  readonly baseName: string;
+  /** Marks a session as used. Throws `RequestError` 404 for one that has ended. */
+  touch(sessionId: string): void;
+  /** Throws `RequestError` 400 for a name that is not the base model's. */
+  checkBase(name: string): void;
+  base(): Promise<{ readonly model: Model; readonly sampler: Sampler }>;
+  /** Returns the sampler of saved weights. Throws `RequestError` 404 if there is none. */
+  samplerOf(path: string): Sampler;
+}
+
+/** The sampling sessions of clients: each samples the base model or saved weights. */
+export class SamplingSessions {
+  readonly #weights: Weights;
+  /** The path of each sampling session. Undefined for the base model. */
+  readonly #sessions = new Map<string, { readonly sessionId: string; readonly path: string | undefined }>();
+
+  constructor(weights: Weights) {
+    this.#weights = weights;
+  }
+
+  create({ body }: Sent<z.output<typeof bodies.samplingSessionBody>>): unknown {
+    this.#weights.touch(body.session_id);
+    const path = body.model_path ?? undefined;
+    if (path === undefined) this.#weights.checkBase(body.base_model ?? "");
+    else this.#weights.samplerOf(path);
+    const id = `${body.session_id}:sample:${body.sampling_session_seq_id}`;
+    this.add(id, body.session_id, path);
+    return { type: "create_sampling_session", sampling_session_id: id };
+  }
+
+  add(id: string, sessionId: string, path: string | undefined): void {
+    this.#sessions.set(id, { sessionId, path });
+  }
+
+  info(id: string): unknown {
+    const { path } = this.#sessionOf(id);
+    return { sampler_id: id, base_model: this.#weights.baseName, model_path: path ?? null };
+  }
+
+  /** The sampling sessions of a session. */
+  idsOf(sessionId: string): string[] {
+    return [...this.#sessions].filter(([, session]) => session.sessionId === sessionId).map(([id]) => id);
+  }
+
+  /** Forgets the sampling sessions of a session. */
+  end(sessionId: string): void {
+    for (const id of this.idsOf(sessionId)) {
+      this.#sessions.delete(id);
+      this.#weights.futures.forget(id);
+    }
+  }
+
+  sample({ body, digest }: Sent<z.output<typeof bodies.sampleBody>>): Promised {
+    const { futures, recorded } = this.#weights;
+    const id = body.sampling_session_id ?? undefined;
+    const promptScore = promptScoreRequest(body);
+    const session = id === undefined ? undefined : this.#sessionOf(id);
+    if (session !== undefined) this.#weights.touch(session.sessionId);
+    const path = session === undefined ? (body.model_path ?? undefined) : session.path;
+    if (session === undefined && path === undefined) this.#weights.checkBase(body.base_model ?? "");
+    const isRecorded = body.record_stability_info === true;
+    if (isRecorded && session === undefined) {
+      throw new RequestError(400, "record_stability_info needs a sampling session.");
+    }
+    const sampler = path === undefined ? undefined : this.#weights.samplerOf(path);
+    const wanted = sampleRequests(body);
+    const key = body.seq_id ?? undefined;
+    const once = id === undefined || key === undefined ? undefined : { owner: id, key, digest };
+    const idOf = (sample: number): string => `${request_id}:${sample}`;
+    const request_id = futures.start(async (): Promise<SampleResult> => {
+      const base = await this.#weights.base();
+      const { stopTokenIds } = base.model.renderer;
+      const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
+      const used = sampler ?? base.sampler;
+      const scored = promptScore === undefined ? {} : await scorePrompt(used, promptScore);
+      const samples = await Array.fromAsync(used.sample(requests));
+      const sequences = samples
+        .toSorted((a, b) => a.request - b.request)
+        .map(({ ids, logprobs, finish }) => ({
+          tokens: Int32Array.from(ids),
+          logprobs: Float32Array.from(logprobs),
+          stopReason: finish,
+        }));
+      if (isRecorded) {
+        for (const [i, sequence] of sequences.entries()) recorded.add(session!.sessionId, idOf(i), sequence);
+      }
+      return { sequences, ...scored };
+    }, once);
+    return { request_id, sample_sequence_ids: Array.from({ length: body.num_samples }, (_, i) => idOf(i)) };
+  }
+
+  #sessionOf(id: string) {
+    const session = this.#sessions.get(id);
+    if (session === undefined) throw new RequestError(404, `Sampling session ${id} is unknown.`);
+    return session;
+  }
+}
