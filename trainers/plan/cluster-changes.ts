@@ -1,4 +1,5 @@
-import { type ClusterOptions, clusterMemory } from "./cluster-plan.ts";
+import { clusterMemory } from "./cluster-memory.ts";
+import type { ClusterOptions } from "./cluster-options.ts";
 
 /** The largest number of GPUs that is proposed. */
 const mostGpus = 1024;

@@ -53,3 +53,8 @@ export function ratio(amount: Interval, time: Interval): Interval {
     high: Math.max(...rates, amount.middle / time.low),
   };
 }
+
+/** Returns the interval of a value that depends on another one, computed at each of its ends. */
+export function atEach(of: Interval, value: (at: number, end: keyof Interval) => number): Interval {
+  return { low: value(of.low, "low"), middle: value(of.middle, "middle"), high: value(of.high, "high") };
+}

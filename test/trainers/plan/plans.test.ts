@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
-import { type ClusterOptions, planCluster } from "../../../trainers/plan/cluster-plan.ts";
+import type { ClusterOptions } from "../../../trainers/plan/cluster-options.ts";
+import { planCluster } from "../../../trainers/plan/cluster-plan.ts";
 import { devices } from "../../../trainers/plan/devices.ts";
 import { type EngineOptions, planEngine } from "../../../trainers/plan/engine-plan.ts";
 import { exactly, interval } from "../../../trainers/plan/interval.ts";
@@ -126,6 +127,19 @@ describe("planCluster", () => {
     const microBatch = Number(/--micro-batch (\d+)/.exec(change)![1]);
     expect(planCluster(cluster({ ...wide, microBatch })).fit.fits).toBe("yes");
     expect(planCluster(cluster({ ...wide, microBatch: 2 * microBatch })).fit.fits).not.toBe("yes");
+  });
+
+  it("splits a sampler over GPUs if its weights leave no room for the cache", () => {
+    const device = { ...devices.get("h100"), memory: 20e9 };
+    const weights = (gpus: number) => figure(planCluster(cluster({ device, gpus })), "sampler's weights");
+    expect(weights(1).middle).toBe(2 * shapes["Llama-3-8B"].parameters);
+    expect(weights(8).middle).toBe(shapes["Llama-3-8B"].parameters);
+    expect(weights(8).assumption).toMatch(/split over 2 GPUs/);
+    // Half as many samplers, each of which reads its weights with two GPUs.
+    const rate = (memory: number) =>
+      figure(planCluster(cluster({ device: { ...device, memory }, gpus: 8 })), "sampling").middle;
+    expect(rate(20e9) / rate(80e9)).toBeGreaterThan(1);
+    expect(rate(20e9) / rate(80e9)).toBeLessThan(2);
   });
 
   it("says so if nothing is enough", () => {

@@ -1,5 +1,9 @@
 import { createAlgorithm } from "../../../trainers/config/resolve-config.ts";
-import { checkConfig, type TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import {
+  checkConfig,
+  type TrainingConfig,
+  type TrainingConfigInput,
+} from "../../../trainers/config/training-config.ts";
 import { exactly } from "../../../trainers/plan/interval.ts";
 import { planWorkload, type Workload } from "../../../trainers/plan/workload.ts";
 
@@ -17,11 +21,26 @@ export function exactWorkload(
   } = {},
 ): Workload {
   const { algorithm = { id: "grpo", groupSize: 4 }, batchSize = 2, agents = 1, weights = "separate" } = given;
-  const config = checkConfig({
-    ...{ algorithm, model: { scratch: {} }, agents: { weights }, rollout: { maxStaleness: given.maxStaleness ?? 0 } },
-    training: { batchSize },
-  });
+  const checked = checkedConfig({ algorithm, weights, maxStaleness: given.maxStaleness ?? 0 });
+  const config = { ...checked, training: { ...checked.training, batchSize } };
   const { prompt = 10, completion = 30, turns = 1 } = given;
   const lengths = { prompt: exactly(prompt), completion: exactly(completion), turns };
   return planWorkload({ config, algorithm: createAlgorithm(config), agents, lengths });
+}
+
+const known = new Map<string, TrainingConfig>();
+
+/** Checks each config once, because properties need thousands. */
+function checkedConfig(given: {
+  readonly algorithm: TrainingConfigInput["algorithm"];
+  readonly weights: "separate" | "shared";
+  readonly maxStaleness: number;
+}): TrainingConfig {
+  const { algorithm, weights, maxStaleness } = given;
+  const key = JSON.stringify(given);
+  const config =
+    known.get(key) ??
+    checkConfig({ algorithm, model: { scratch: {} }, agents: { weights }, rollout: { maxStaleness } });
+  known.set(key, config);
+  return config;
 }
