@@ -46,7 +46,7 @@ const benchmarks = [
   staleness,
   view,
   viewRuns,
-  plan,
+  ...plan,
   demo,
 ];
 

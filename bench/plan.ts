@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -9,7 +10,7 @@ import { policySpec } from "../trainers/config/model-config.ts";
 import { createAlgorithm } from "../trainers/config/resolve-config.ts";
 import { checkConfig } from "../trainers/config/training-config.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
-import { exactly } from "../trainers/plan/interval.ts";
+import { exactly, type Interval } from "../trainers/plan/interval.ts";
 import { combineRates, type MachineRates, measureMachine } from "../trainers/plan/measured-machine.ts";
 import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
@@ -20,50 +21,56 @@ import { model135m } from "./model-135m.ts";
 import { peakMemoryReport } from "./peak-memory.ts";
 import { type PlanCase, planCases } from "./plan-cases.ts";
 
+interface Compared {
+  readonly set: PlanCase["set"];
+  /** Such as memory. */
+  readonly kind: string;
+  readonly value: number;
+  readonly planned: Interval;
+}
+
+const compared: Compared[] = [];
+
 /**
  * Compares plans with real trainings of the embedded engine. `value` is what was measured, `planned` the interval of the
  * plan. The machine is measured between the steps, so that other programs slow both down. The first step, which compiles
- * graphs, does not count. `inside` is the share of figures within their interval, `error` the median of
- * |middle / measured - 1|. PLAN_CASES=a,b measures some of the cases.
+ * graphs, does not count. At the end, `inside` is the share of figures within their interval, and `error` the median of
+ * |middle / measured - 1|, over the trainings that ran.
  */
-export const plan: Benchmark = {
-  prefix: "plan",
-  run: async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-bench-plan-"));
-    const names = process.env.PLAN_CASES?.split(",");
-    try {
-      const base = join(folder, "base");
-      await writeBase(base);
-      const results: BenchmarkResult[] = [];
-      const compared: { readonly set: string; readonly kind: string; readonly result: BenchmarkResult }[] = [];
-      for (const one of planCases.filter(({ name }) => names?.includes(name) ?? true)) {
-        for (const result of await comparePlan(one, base)) {
-          results.push(result);
-          compared.push({ set: one.set, kind: result.name.split("/").at(-1)!, result });
-        }
-      }
-      for (const set of ["calibration", "check"]) {
-        const ofSet = compared.filter((one) => one.set === set);
-        if (ofSet.length === 0) continue;
-        for (const kind of ["all", ...new Set(ofSet.map((one) => one.kind))]) {
-          const chosen = ofSet.filter((one) => kind === "all" || one.kind === kind).map(({ result }) => result);
-          const inside = chosen.filter(({ value, planned }) => value >= planned!.low && value <= planned!.high);
-          const errors = chosen.map(({ value, planned }) => Math.abs(planned!.middle / value - 1));
-          results.push(
-            { name: `plan/${set}/inside/${kind}`, value: inside.length / chosen.length, unit: `of ${chosen.length}` },
-            { name: `plan/${set}/error/${kind}`, value: median(errors), unit: "ratio" },
-          );
-        }
-      }
-      return results;
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  },
-};
+export const plan: readonly Benchmark[] = [
+  ...planCases.map((one) => ({ prefix: `plan/${one.name}`, run: () => comparePlan(one) })),
+  { prefix: "plan/of", run: async () => ["calibration", "check"].flatMap(summary) },
+];
 
-async function comparePlan(one: PlanCase, base: string): Promise<BenchmarkResult[]> {
-  const { steps, rates, peakBytes } = await runTraining(one, base);
+function summary(set: string): BenchmarkResult[] {
+  const ofSet = compared.filter((one) => one.set === set);
+  const kinds = ofSet.length === 0 ? [] : ["all", ...new Set(ofSet.map(({ kind }) => kind))];
+  return kinds.flatMap((kind) => {
+    const chosen = ofSet.filter((one) => kind === "all" || one.kind === kind);
+    const inside = chosen.filter(({ value, planned }) => value >= planned.low && value <= planned.high);
+    const errors = chosen.map(({ value, planned }) => Math.abs(planned.middle / value - 1));
+    return [
+      { name: `plan/of-${set}/inside/${kind}`, value: inside.length / chosen.length, unit: `of ${chosen.length}` },
+      { name: `plan/of-${set}/error/${kind}`, value: median(errors), unit: "ratio" },
+    ];
+  });
+}
+
+let written: Promise<string> | undefined;
+
+/** Returns a folder with the 135M model, which is written once. */
+function base135m(): Promise<string> {
+  written ??= (async () => {
+    const folder = await mkdtemp(join(tmpdir(), "lyceum-bench-plan-"));
+    process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+    await writeBase(join(folder, "base"));
+    return join(folder, "base");
+  })();
+  return written;
+}
+
+async function comparePlan(one: PlanCase): Promise<BenchmarkResult[]> {
+  const { steps, rates, peakBytes } = await runTraining(one, one.base === "135m" ? await base135m() : "");
   const mean = (of: (metrics: Metrics) => number): number =>
     steps.reduce((sum, metrics) => sum + of(metrics), 0) / steps.length;
   const total = (name: string): number => mean((metrics) => metrics[name] ?? 0);
@@ -72,6 +79,7 @@ async function comparePlan(one: PlanCase, base: string): Promise<BenchmarkResult
   const result = (name: string, figure: string, value: number, unit: string, scale = 1): BenchmarkResult => {
     const { low, middle, high } = [...planned.memory, ...planned.speed].find((found) => found.name === figure)!;
     const range = { low: low / scale, middle: middle / scale, high: high / scale };
+    compared.push({ set: one.set, kind: name, value, planned: range });
     return { name: `plan/${one.name}/${name}`, value, unit, planned: range };
   };
   const sampled = total("tokens/sampled");
