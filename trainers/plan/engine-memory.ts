@@ -1,5 +1,5 @@
 import { cacheBytesPerToken } from "./cache-memory.ts";
-import { decodeBatch, logitsPerChunk, processBytes } from "./engine-rates.ts";
+import { decodeBatch, logitsPerChunk, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
 import type { ModelSize } from "./model-size.ts";
 import type { PlanFigure } from "./plan.ts";
@@ -32,12 +32,13 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   // While a micro-batch ends, its gradient is in the runtime, in its copy, and in the sum of those before it.
   const gradients = product(interval(1, microBatches ? 2 : 1.5, microBatches ? 3 : 2), bytes * trained);
   const moments = 2 * bytes * trained;
+  const copies = product(stateCopies, bytes * trained);
   const merged = full ? 0 : bytes * size.blockWeights;
   const decoding = samples ? decodingBytes(run) : exactly(0);
   const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
   const logits = logitBytes(run);
   const training = sum(activations, logits, exactly(merged), gradients);
-  const peak = sum(processBytes, exactly(weights + moments), greatest(sum(training, kept(decoding)), decoding));
+  const peak = sum(processBytes, exactly(weights + moments), copies, greatest(sum(training, kept(decoding)), decoding));
   const part = (name: string, value: Interval | number, assumption: string): PlanFigure => ({
     ...{ name, unit: "bytes", assumption },
     ...(typeof value === "number" ? exactly(value) : value),
@@ -47,6 +48,7 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
     part("weights", weights, full ? "float32" : "float32: the base once, and an adapter for each learner"),
     part("gradients", gradients, "the sum, the copy of a micro-batch and the runtime's own"),
     part("optimizer", moments, "Adam's two moments in float32"),
+    part("copied state", copies, "weights and moments that the preflight and checkpoints copy"),
     ...(full ? [] : [part("merged weights", merged, "the base with the adapter added, kept for the backward pass")]),
     part("activations", activations, "what a micro-batch keeps for the backward pass"),
     part("logits", logits, "up to 33.5 million logits at a time, with probabilities and gradient"),

@@ -38,6 +38,12 @@ export const secondsPerGradient: Interval = interval(0.5e-9, 1.5e-9, 4e-9);
 /** Bytes of a process with the engine and no model: Node, ONNX Runtime and their heaps. */
 export const processBytes: Interval = interval(0.2e9, 0.28e9, 0.38e9);
 
+/**
+ * Arrays of the size of what is trained that are left in memory after the preflight or a checkpoint has copied weights
+ * and moments.
+ */
+export const stateCopies: Interval = interval(0.3, 2, 4);
+
 /** The most sequences that the engine decodes at a time, and the most logits that it keeps at a time. */
 export const decodeBatch = 32;
 export const logitsPerChunk = 33_554_432;

@@ -9,7 +9,7 @@ import { type Interval, interval } from "./interval.ts";
 
 /**
  * The speed of this machine's processor in the embedded engine, measured. The middle of a rate is the mean over all runs,
- * the low end the rate of the slowest tenth, and the high end the best: other programs on the machine spread them.
+ * and its ends are the quartiles of the runs, which other programs on the machine spread.
  */
 export interface MachineRates {
   /** Floating-point operations per second of square matrix products of 1,024. */
@@ -103,6 +103,6 @@ async function timed(seconds: number, run: () => Promise<unknown>): Promise<numb
 
 function rateOf(work: number, seconds: readonly number[]): Interval {
   const mean = seconds.reduce((sum, one) => sum + one, 0) / seconds.length;
-  const slow = seconds[Math.floor(0.9 * (seconds.length - 1))]!;
-  return interval(work / Math.max(slow, mean), work / mean, work / seconds[0]!);
+  const quartile = (share: number): number => seconds[Math.floor(share * (seconds.length - 1))]!;
+  return interval(work / Math.max(quartile(0.75), mean), work / mean, work / Math.min(quartile(0.25), mean));
 }

@@ -11,7 +11,7 @@ import { cacheBytesPerToken } from "../../../trainers/plan/cache-memory.ts";
 import { exchangeSeconds } from "../../../trainers/plan/communication-time.ts";
 import { decodingStepSeconds } from "../../../trainers/plan/decoding-time.ts";
 import { devices } from "../../../trainers/plan/devices.ts";
-import { engineMemory } from "../../../trainers/plan/engine-memory.ts";
+import { engineMemory, microBatchTokens } from "../../../trainers/plan/engine-memory.ts";
 import { exactly, interval, product, quotient, ratio, sum } from "../../../trainers/plan/interval.ts";
 import { logitBytes } from "../../../trainers/plan/logit-memory.ts";
 import { modelSize } from "../../../trainers/plan/model-size.ts";
@@ -24,7 +24,7 @@ const sizeOf = (name: keyof typeof shapes, part?: Parameters<typeof modelSize>[1
   modelSize(readDecoderConfig(shapes[name].config), part);
 
 /** A transformer as the papers count it: as many keys as queries, a hidden layer of 4 h without a gate. */
-const plain = { ...sizeOf("GPT-2"), keyValueWidth: 768, queryWidth: 768, unitWidth: 4 * 768, gated: false };
+const plain = sizeOf("GPT-2");
 
 describe("modelSize", () => {
   it.each(Object.entries(shapes))("counts the parameters of %s exactly", (_, { config, parameters }) => {
@@ -36,6 +36,14 @@ describe("modelSize", () => {
     const untied = modelSize(readDecoderConfig({ ...shapes["SmolLM2-135M"].config, tie_word_embeddings: false }));
     expect(untied.parameters - parameters).toBe(vocabularySize * hiddenSize);
     expect(untied.headWeights).toBe(sizeOf("SmolLM2-135M").headWeights);
+  });
+
+  it("knows the widths of a block", () => {
+    const widths = { queryWidth: 768, keyValueWidth: 768, unitWidth: 4 * 768, gated: false };
+    expect(plain).toMatchObject({ ...widths, blockWeights: 12 * 12 * 768 ** 2 });
+    const grouped = { queryWidth: 2048, keyValueWidth: 1024, unitWidth: 3072, gated: true };
+    const block = 1024 * (2048 + 2 * 1024) + 2048 * 1024 + 3 * 1024 * 3072;
+    expect(sizeOf("Qwen3-0.6B")).toMatchObject({ ...grouped, blockWeights: 28 * block });
   });
 
   it("counts an adapter's parameters by hand", () => {
@@ -181,11 +189,23 @@ describe("memory of the embedded engine", () => {
     expect(cacheBytesPerToken(size, 4) * lanes * capacity).toBe(bytes);
   });
 
-  it("has one base for several adapters", () => {
+  it("has one base for several adapters, and a model for each agent without adapters", () => {
     const lora = modelSize(config, { type: "lora", rank: 2 });
     const workload = { ...exactWorkload(), learners: 3 };
-    const memory = engineMemory({ size: lora, workload, maxTokensPerMicroBatch: 512 });
-    expect(part("weights", memory).middle).toBe(4 * (size.parameters + 3 * lora.adapter));
+    const weights = (of: typeof size, changes = {}) =>
+      part("weights", engineMemory({ size: of, workload: { ...workload, ...changes }, maxTokensPerMicroBatch: 512 }))
+        .middle;
+    expect(weights(lora)).toBe(4 * (size.parameters + 3 * lora.adapter));
+    expect(weights(size)).toBe(4 * 3 * size.parameters);
+    expect(weights(size, { critics: 1, reference: true })).toBe(4 * 5 * size.parameters);
+  });
+
+  it("fills micro-batches with whole sequences", () => {
+    const workload = exactWorkload({ batchSize: 4 });
+    expect(workload.sequences).toBe(16);
+    const tokens = (maxTokensPerMicroBatch: number, length: number) =>
+      microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
+    expect([tokens(512, 100), tokens(512, 600), tokens(4096, 100)]).toEqual([500, 600, 1600]);
   });
 });
 

@@ -104,6 +104,13 @@ describe("planCluster", () => {
     );
   });
 
+  it("needs activations and logits for each sequence of a micro-batch", () => {
+    for (const name of ["activations", "logits"]) {
+      const [one, four] = [1, 4].map((microBatch) => figure(planCluster(cluster({ microBatch })), name).middle);
+      expect([name, four! / one!]).toEqual([name, 4]);
+    }
+  });
+
   it("says that the hardware was not tested", () => {
     expect(planCluster(cluster())).toMatchObject({ basis: "not tested", hardware: "8 x NVIDIA H100 SXM 80 GB" });
   });
@@ -119,6 +126,7 @@ describe("planCluster", () => {
     expect(fit.changes).toContain("an adapter: --set model.adapter.type=lora");
     const gpus = Number(/--gpus (\d+)/.exec(fit.changes.join())![1]);
     expect(planCluster(cluster({ gpus })).fit.fits).toBe("yes");
+    expect(gpus).toBeGreaterThan(2);
     expect(planCluster(cluster({ gpus: gpus / 2 })).fit.fits).not.toBe("yes");
     const long = exactWorkload({ batchSize: 16, prompt: 300, completion: 700 });
     const { adapted } = cluster();
@@ -186,10 +194,12 @@ describe("planEngine", () => {
   it("is faster on a faster machine", () => {
     const options = engine();
     const { rates } = options;
-    const fast = { ...rates, flops: interval(2e11, 4e11, 6e11), bandwidth: interval(2e10, 4e10, 6e10) };
-    for (const name of ["sampling", "training"]) {
-      const [slow, quick] = [planEngine(options), planEngine({ ...options, rates: fast })];
-      expect(figure(quick, name).middle).toBeGreaterThan(figure(slow, name).middle);
-    }
+    const speed = (changes: Partial<typeof rates>, name: string) =>
+      figure(planEngine({ ...options, rates: { ...rates, ...changes } }), name).middle;
+    const products = { flops: interval(2e11, 4e11, 6e11) };
+    const reading = { bandwidth: interval(2e10, 4e10, 6e10) };
+    expect(speed(products, "training") / speed({}, "training")).toBeGreaterThan(1.5);
+    expect(speed(reading, "sampling") / speed({}, "sampling")).toBeGreaterThan(1.2);
+    expect(speed({ operators: exactly(1e6) }, "sampling")).toBeGreaterThan(speed({}, "sampling"));
   });
 });
