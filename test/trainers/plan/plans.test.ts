@@ -127,6 +127,7 @@ describe("planCluster", () => {
     const gpus = Number(/--gpus (\d+)/.exec(fit.changes.join())![1]);
     expect(planCluster(cluster({ gpus })).fit.fits).toBe("yes");
     expect(gpus).toBeGreaterThan(2);
+    expect(planCluster(cluster({ gpus: 2 })).fit.changes).toContain(`${gpus} GPUs: --gpus ${gpus}`);
     expect(planCluster(cluster({ gpus: gpus / 2 })).fit.fits).not.toBe("yes");
     const long = exactWorkload({ batchSize: 16, prompt: 300, completion: 700 });
     const { adapted } = cluster();
