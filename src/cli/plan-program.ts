@@ -26,7 +26,7 @@ export interface PlanArguments {
   readonly precision: "bfloat16" | "float16" | "float32";
   /** Sequences of a micro-batch on one GPU. */
   readonly microBatch: number;
-  /** Sequences that one GPU decodes at a time. */
+  /** Sequences that one sampler decodes at a time. */
   readonly decodeBatch: number;
   /** True to keep activations on GPUs instead of computing them again. */
   readonly keepActivations: boolean;
@@ -63,7 +63,7 @@ export function addPlanCommand(program: Command, commands: Pick<Commands, "plan"
         .default("bfloat16"),
     )
     .option("--micro-batch <n>", "the sequences of a micro-batch on one GPU", positive, 4)
-    .option("--decode-batch <n>", "the sequences that one GPU decodes at a time", positive, 256)
+    .option("--decode-batch <n>", "the sequences that one sampler decodes at a time", positive, 256)
     .option("--keep-activations", "on GPUs, keep activations instead of computing them again", false)
     .option("--json", "as JSON", false)
     .action((config: string, args: Omit<PlanArguments, "config">) => commands.plan({ config, ...args }));
