@@ -100,13 +100,13 @@ function defaultDevice({ backend, model }: RunConfig): "cpu" {
 /** Returns what depends on the environment. Opens it only if the arguments leave something open. */
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;
-  const { promptTokens, completionTokens, turns } = args;
-  const { samples } = { samples: createAlgorithm(config, algorithms).rollout.actor === "policy" };
+  const { promptTokens, completionTokens } = args;
+  const samples = createAlgorithm(config, algorithms).rollout.actor === "policy";
   const limit = completionUpTo(config.sampling.maxTokens);
   const given = completionTokens === undefined ? undefined : exactly(completionTokens);
   const known = promptTokens !== undefined && args.agents !== undefined && (samples || given !== undefined);
   if (known && config.training.steps !== undefined) {
-    const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns };
+    const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns: args.turns ?? 1 };
     return { agents: args.agents!, lengths, steps: config.training.steps };
   }
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
@@ -119,7 +119,11 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   const completion = given ?? (samples ? limit : (measured?.demonstration ?? limit));
   return {
     agents: args.agents ?? trainedAgents(environment, config),
-    lengths: { prompt: promptTokens === undefined ? measured!.prompt : exactly(promptTokens), completion, turns },
+    lengths: {
+      prompt: promptTokens === undefined ? measured!.prompt : exactly(promptTokens),
+      completion,
+      turns: args.turns ?? measured?.turns ?? 1,
+    },
     steps: await stepsOf(run, environment, signal),
   };
 }

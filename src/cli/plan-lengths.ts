@@ -1,7 +1,8 @@
-import { findModel } from "../../trainers/backends/onnx/model-folder.ts";
 import type { ModelConfig } from "../../trainers/config/model-config.ts";
 import { type Interval, interval } from "../../trainers/plan/interval.ts";
+import { findModelFolder } from "../../trainers/plan/load-shape.ts";
 import type { EnvironmentDefinition, Observation } from "../contract/environment.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 import { textOf } from "../contract/message.ts";
 import { createByteRenderer } from "../core/tokens/byte-renderer.ts";
 import { loadTokenizer } from "../core/tokens/huggingface-tokenizer.ts";
@@ -13,13 +14,16 @@ const measuredTasks = 16;
 /** The lengths of a task's texts, in tokens. */
 export interface MeasuredLengths {
   readonly prompt: Interval;
-  /** Of the first turn of demonstrations. Undefined if there are none. */
+  /** Of an answer of demonstrations. Undefined if there are none. */
   readonly demonstration: Interval | undefined;
+  /** The mean number of turns of demonstrations, of an agent. 1 if there are none. */
+  readonly turns: number;
 }
 
 /**
- * Measures the tokens of the first prompts, and of demonstrated answers, on the first tasks of a split. Models with a
- * chat template of their own are measured with the tokenizer alone.
+ * Measures the tokens of the first prompts, and of demonstrated answers, on the first tasks of a split. With a chat
+ * template in the config, prompts are measured with the tokenizer alone. Throws `model.missing` if the model has no
+ * tokenizer on this machine or on the hub.
  */
 export async function measureLengths(options: {
   readonly environment: EnvironmentDefinition;
@@ -28,29 +32,32 @@ export async function measureLengths(options: {
   readonly signal: AbortSignal;
 }): Promise<MeasuredLengths> {
   const { environment, split, signal } = options;
-  const count = await tokenCounter(options);
+  const count = await tokenCounter(options).catch((error: unknown) => {
+    throw withoutTokenizer(error);
+  });
   const tasks = await environment.tasks(split, { signal });
   const prompts: number[] = [];
   const answers: number[] = [];
+  let actors = 0;
   const instance = await environment.create();
   try {
-    for (
-      let index = 0;
-      index < measuredTasks && index < Number(tasks.length === "unbounded" ? measuredTasks : tasks.length);
-      index++
-    ) {
+    const length = tasks.length === "unbounded" ? measuredTasks : Math.min(measuredTasks, tasks.length);
+    for (let index = 0; index < length; index++) {
       const { task } = await tasks.get(index);
       const observations = await instance.reset({ task, seed: 0, signal });
       for (const observation of Object.values(observations)) prompts.push(count.prompt(observation));
-      const [first = {}] = environment.demonstrate?.(task, { seed: 0 }) ?? [];
-      for (const answer of Object.values(first)) {
+      const steps = environment.demonstrate?.(task, { seed: 0 }) ?? [];
+      actors += new Set(steps.flatMap((step) => Object.keys(step))).size;
+      for (const answer of steps.flatMap((step) => Object.values(step))) {
+        // The end of the turn is a token too.
         answers.push(count.text(typeof answer === "string" ? answer : textOf(answer)) + 1);
       }
     }
   } finally {
     await instance.close();
   }
-  return { prompt: spread(prompts), demonstration: answers.length === 0 ? undefined : spread(answers) };
+  const turns = Math.max(1, Math.round(answers.length / Math.max(1, actors)));
+  return { prompt: spread(prompts), demonstration: answers.length === 0 ? undefined : spread(answers), turns };
 }
 
 interface TokenCounter {
@@ -58,7 +65,13 @@ interface TokenCounter {
   text(text: string): number;
 }
 
-async function tokenCounter({ model }: { readonly model: ModelConfig }): Promise<TokenCounter> {
+async function tokenCounter({
+  model,
+  signal,
+}: {
+  readonly model: ModelConfig;
+  readonly signal: AbortSignal;
+}): Promise<TokenCounter> {
   if (model.path === undefined) {
     const renderer = createByteRenderer();
     return {
@@ -66,10 +79,7 @@ async function tokenCounter({ model }: { readonly model: ModelConfig }): Promise
       text: (text) => Buffer.byteLength(text),
     };
   }
-  const { folder } = await findModel(model.path, {
-    weights: false,
-    ...(model.revision === undefined ? {} : { revision: model.revision }),
-  });
+  const folder = await findModelFolder(model, signal);
   const tokenizer = await loadTokenizer(folder);
   const text = (given: string): number => tokenizer.encode(given).length;
   if (model.chatTemplate !== undefined) {
@@ -78,6 +88,16 @@ async function tokenCounter({ model }: { readonly model: ModelConfig }): Promise
   const variables = model.templateVariables;
   const renderer = await loadRenderer(folder, { tokenizer, ...(variables === undefined ? {} : { variables }) });
   return { text, prompt: ({ messages, tools = [] }) => renderer.start({ messages, tools }).length };
+}
+
+function withoutTokenizer(error: unknown): unknown {
+  if (!LyceumError.isInstance(error) || !error.code.startsWith("model.")) return error;
+  return new LyceumError({
+    code: error.code,
+    message: `Prompts cannot be measured without the model's tokenizer. ${error.message}`,
+    hint: "Give the lengths: --prompt-tokens N --completion-tokens N.",
+    cause: error,
+  });
 }
 
 function spread(lengths: readonly number[]): Interval {

@@ -19,7 +19,8 @@ export interface PlanArguments {
   readonly promptTokens?: number;
   /** An eighth to the whole of `sampling.maxTokens` by default. */
   readonly completionTokens?: number;
-  readonly turns: number;
+  /** Those of the environment's demonstrations by default, or 1. */
+  readonly turns?: number;
   /** The number of trained agents. Those of the environment by default. */
   readonly agents?: number;
   /** Of GPUs. */
@@ -55,7 +56,7 @@ export function addPlanCommand(program: Command, commands: Pick<Commands, "plan"
       "the tokens of a completion (default: up to sampling.maxTokens; measured for demonstrations)",
       positive,
     )
-    .option("--turns <n>", "the turns of an episode", positive, 1)
+    .option("--turns <n>", "the turns of an episode (default: those of demonstrations, or 1)", positive)
     .option("--agents <n>", "the number of trained agents (default: those of the environment)", positive)
     .addOption(
       new Option("--precision <type>", "the precision on GPUs")

@@ -321,7 +321,7 @@ describe("lyceum serve", () => {
 
 describe("lyceum plan", () => {
   const defaults = {
-    ...{ config: "train.yaml", set: [], gpus: 1, turns: 1, precision: "bfloat16" },
+    ...{ config: "train.yaml", set: [], gpus: 1, precision: "bfloat16" },
     ...{ microBatch: 4, decodeBatch: 256, keepActivations: false, json: false },
   };
 

@@ -53,6 +53,17 @@ describe("lyceum plan", () => {
     expect(grpo).toMatchObject({ stage: "2-grpo", workload: { samples: true, sequences: 8, completion: { high: 8 } } });
   });
 
+  it("measures the turns of demonstrations", async () => {
+    const environment = "environment={id: number-guessing, lowest: 1, highest: 100}";
+    const guess = async (...words: string[]) =>
+      (await json("grpo.yaml", ...gpu.slice(0, 2), "-s", environment, ...words))[0]!;
+    const { workload } = await guess();
+    expect(workload.turns).toBeGreaterThan(2);
+    expect((await guess("--turns", "1")).workload.sequenceLength.low * workload.turns).toBe(
+      workload.sequenceLength.low,
+    );
+  });
+
   it("plans GPUs that were not tested, with a price", async () => {
     const { stdout } = await run("grpo.yaml", ...gpu, "--gpus", "4", "--price", "2", "--shape", "config.json");
     expect(stdout).toMatch(/4 x NVIDIA H100 SXM 80 GB \(hardware not tested\)/);
@@ -83,6 +94,8 @@ describe("lyceum plan", () => {
       const { code: exit, stderr } = await run("grpo.yaml", ...gpu, "--set", `model={path: ${path}}`);
       expect([exit, stderr]).toEqual([1, expect.stringMatching(new RegExp(`${code}[\\s\\S]*--shape config.json`))]);
     }
+    const untold = await run("grpo.yaml", ...gpu.slice(0, 2), "--shape", "config.json", "-s", "model={path: nowhere}");
+    expect([untold.code, untold.stderr]).toEqual([1, expect.stringMatching(/tokenizer[\s\S]*--prompt-tokens N/)]);
     for (const shape of ["absent.json", "hidden_size", "hidden_size=", "grpo.yaml"]) {
       const { code, stderr } = await run("grpo.yaml", ...gpu, "--shape", shape);
       expect([shape, code, stderr]).toEqual([shape, 2, expect.stringMatching(/config.invalid[\s\S]*--shape/)]);

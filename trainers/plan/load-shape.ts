@@ -6,6 +6,7 @@ import { type DecoderConfig, readDecoderConfig } from "../backends/onnx/architec
 import { findBase } from "../backends/onnx/find-base.ts";
 import { findModel } from "../backends/onnx/model-folder.ts";
 import { type ModelConfig, policySpec } from "../config/model-config.ts";
+import { locateModel } from "../models/model-location.ts";
 
 const hint =
   "Give the model's shape: --shape config.json, or --shape hidden_size=4096,num_hidden_layers=32,num_attention_heads=32,num_key_value_heads=8,intermediate_size=14336,vocab_size=128256.";
@@ -37,15 +38,24 @@ export async function loadShape(
 }
 
 async function modelJson(model: ModelConfig, signal: AbortSignal | undefined): Promise<JsonObject> {
-  const { path, revision, base } = model;
-  if (path === undefined) {
+  if (model.path === undefined) {
     const { source } = policySpec(model, { seed: 0 });
     return (source.type === "scratch" ? source.config : {}) as JsonObject;
   }
+  return (await readModelJson(await findModelFolder(model, signal), "config.json")) ?? {};
+}
+
+/**
+ * Returns the folder of a config's `model.path` with `config.json` and tokenizer, that of the base for an adapter.
+ * Downloads them if they are not on this machine. Throws `model.missing` if there is none.
+ */
+export async function findModelFolder(model: ModelConfig, signal: AbortSignal | undefined): Promise<string> {
+  const { path = "", revision, base } = model;
   const options = { weights: false, ...(signal === undefined ? {} : { signal }) };
-  const found = await findModel(path, { ...options, ...(revision === undefined ? {} : { revision }) });
-  const { folder } = found.kind === "model" ? found : await findBase(found.folder, { ...options, base });
-  return (await readModelJson(folder, "config.json")) ?? {};
+  const place = await locateModel(path);
+  const folder = place.type === "team" ? Object.values(place.agents)[0]! : place.type === "model" ? place.path : path;
+  const found = await findModel(folder, { ...options, ...(revision === undefined ? {} : { revision }) });
+  return found.kind === "model" ? found.folder : (await findBase(found.folder, { ...options, base })).folder;
 }
 
 async function shapeJson(shape: string): Promise<JsonObject> {
