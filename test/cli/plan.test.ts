@@ -54,7 +54,7 @@ describe("lyceum plan", () => {
   });
 
   it("measures the turns of demonstrations", async () => {
-    const environment = "environment={id: number-guessing, lowest: 1, highest: 100}";
+    const environment = "environment={id: number-guessing, maximum: 100}";
     const guess = async (...words: string[]) =>
       (await json("grpo.yaml", ...gpu.slice(0, 2), "-s", environment, ...words))[0]!;
     const { workload } = await guess();
@@ -94,8 +94,18 @@ describe("lyceum plan", () => {
       const { code: exit, stderr } = await run("grpo.yaml", ...gpu, "--set", `model={path: ${path}}`);
       expect([exit, stderr]).toEqual([1, expect.stringMatching(new RegExp(`${code}[\\s\\S]*--shape config.json`))]);
     }
-    const untold = await run("grpo.yaml", ...gpu.slice(0, 2), "--shape", "config.json", "-s", "model={path: nowhere}");
-    expect([untold.code, untold.stderr]).toEqual([1, expect.stringMatching(/tokenizer[\s\S]*--prompt-tokens N/)]);
+    const unmeasured = await run(
+      "grpo.yaml",
+      ...gpu.slice(0, 2),
+      "--shape",
+      "config.json",
+      "-s",
+      "model={path: nowhere}",
+    );
+    expect([unmeasured.code, unmeasured.stderr]).toEqual([
+      1,
+      expect.stringMatching(/tokenizer[\s\S]*--prompt-tokens N/),
+    ]);
     for (const shape of ["absent.json", "hidden_size", "hidden_size=", "grpo.yaml"]) {
       const { code, stderr } = await run("grpo.yaml", ...gpu, "--shape", shape);
       expect([shape, code, stderr]).toEqual([shape, 2, expect.stringMatching(/config.invalid[\s\S]*--shape/)]);
