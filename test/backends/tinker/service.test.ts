@@ -23,6 +23,7 @@ import {
   sampleResultFromJson,
 } from "../../../trainers/tinker/protocol/sample-result.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
+import type { Completion } from "../../../trainers/tinker/service/completion-queue.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService, type TinkerServiceOptions } from "../../../trainers/tinker/service/tinker-service.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
@@ -358,6 +359,40 @@ test("the log-probabilities of a prompt are those of forward, in both encodings"
   expect(promptLogprobs!.slice(4)).toEqual(result.promptLogprobs!.slice(4));
   expect(topPromptTokens!.ids.slice(16)).toEqual(ids.slice(16));
   expect(topPromptTokens!.logprobs.slice(0, 16).every((value) => value === noLogprob)).toBe(true);
+});
+
+test("the requests of a sampler that have ended are read by a cursor, and those of its copies apart", async () => {
+  const client = await connect({ app: { pollMs: 5 } });
+  const saved = await client.json(await client.post("save_weights_for_sampler", { model_id: client.model, seq_id: 1 }));
+  const sampling_session_id = saved.sampling_session_id;
+  const sample = (seq_id: number, max_tokens = 2) =>
+    client.post("asample", {
+      ...{ sampling_session_id, seq_id, num_samples: 1, sampling_params: { max_tokens, seed: 7, stop: [] } },
+      prompt: { chunks: [{ type: "encoded_text", tokens: [seq_id === 2 ? 1_000_000 : 1] }] },
+    });
+  const poll = async (prev_cursor: number, more: object = {}, clone = 0) => {
+    const target = { type: "sampling_session", sampling_session_id, cloned_sampler_id: clone };
+    return (await client.post("retrieve_futures", { target, prev_cursor, ...more })).body;
+  };
+  expect(await poll(0)).toEqual({ completions: [], cursor: 0 });
+  const sent = [await sample(1), await sample(2), await sample(1_000_000_001)];
+  await client.service.futures.settled();
+  const [finished, failed, copied] = sent.map(({ body }) => body.request_id as string);
+  const first = await poll(0);
+  expect(first.cursor).toBe(2);
+  expect(first.completions.toSorted((a: Completion, b: Completion) => b.state.localeCompare(a.state))).toEqual([
+    { state: "finished", request_id: finished },
+    { state: "failed", request_id: failed },
+  ]);
+  // An answer that was lost is read again.
+  expect(await poll(0)).toEqual(first);
+  expect(await poll(0, {}, 1)).toEqual({ completions: [{ state: "finished", request_id: copied }], cursor: 1 });
+  expect(await poll(2, { timeout: 0, retrieved_request_ids: [finished] })).toEqual({ completions: [], cursor: 2 });
+  expect((await client.result(sent[0]!)).status).toBe(410);
+  expect((await client.result(sent[1]!)).status).toBe(200);
+  expect(await sample(1)).toEqual(sent[0]);
+  const unknown = { target: { type: "sampling_session", sampling_session_id: "none" } };
+  expect((await client.post("retrieve_futures", unknown)).status).toBe(404);
 });
 
 test("weights are saved and loaded with the state of their optimizer", async () => {

@@ -3,7 +3,7 @@ import type { TrainingBackend } from "../../../trainers/backend/training-backend
 import { chunks } from "../../../trainers/backends/tinker/chunks.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { readTar } from "../../../trainers/backends/tinker/read-tar.ts";
-import { adam, exampleData } from "../../../trainers/testing/model-subject.ts";
+import { adam, exampleData, request, sampleAll } from "../../../trainers/testing/model-subject.ts";
 import type { TinkerDatum } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
@@ -124,4 +124,55 @@ it("refuses an archive that is cut off", () => {
   header.write("0", 156);
   expect([...readTar(Buffer.concat([header, Buffer.alloc(1024)])).keys()]).toEqual(["adapter_config.json"]);
   expect(() => readTar(Buffer.concat([header, Buffer.alloc(100)]))).toThrow(/damaged/);
+});
+
+it("waits for all samples of a sampler by one request at a time", async () => {
+  await using backend = await connect();
+  const model = await backend.openModel({ source: served.source, trainable });
+  const requests = Array.from({ length: 12 }, (_, seed) => request(model, { seed, temperature: 1, length: 4 }));
+  const alone = await served.serve({ batchesPolls: false });
+  await using other = await connect({ url: alone.url });
+  const sampler = await (await other.openModel({ source: served.source, trainable })).snapshot();
+  server.requests.length = 0;
+  const found = await sampleAll(await model.snapshot(), requests);
+  expect(found.map(({ ids }) => ids)).toEqual((await sampleAll(sampler, requests)).map(({ ids }) => ids));
+  const polls = server.requests.filter(({ route }) => route === "retrieve_futures").map(({ body }) => body);
+  // A result that is asked for has ended, so that nobody asks twice.
+  expect(server.requests.filter(({ route }) => route === "retrieve_future")).toHaveLength(12 + 1);
+  expect(polls.length).toBeLessThanOrEqual(12);
+  expect(polls.map(({ prev_cursor }) => prev_cursor)).toEqual(
+    polls.map(({ prev_cursor }) => prev_cursor).toSorted((a, b) => a - b),
+  );
+  expect(alone.requests.filter(({ route }) => route === "retrieve_futures")).toEqual([]);
+});
+
+it("asks for each result if the server does not say which requests have ended", async () => {
+  const broken = await served.serve();
+  broken.fault = {
+    before: (route, _request, response) => route === "retrieve_futures" && !!response.writeHead(404).end("{}"),
+  };
+  await using backend = await connect({ url: broken.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  const requests = [1, 2].map((seed) => request(model, { seed, temperature: 1, length: 4 }));
+  expect(await sampleAll(await model.snapshot(), requests)).toHaveLength(2);
+});
+
+it("ends its poll when the samples are aborted", async () => {
+  const slow = await served.serve();
+  await using backend = await connect({ url: slow.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  const sampler = await model.snapshot();
+  const stop = new AbortController();
+  const ended = Promise.withResolvers<void>();
+  slow.fault = {
+    before: (route, _request, response) => {
+      if (route !== "retrieve_futures") return false;
+      response.once("close", ended.resolve);
+      stop.abort();
+      return true;
+    },
+  };
+  const sampled = sampleAll(sampler, [request(model, { seed: 1, temperature: 1, length: 4 })], stop.signal);
+  await expect(sampled).rejects.toThrow(/abort/i);
+  await ended.promise;
 });

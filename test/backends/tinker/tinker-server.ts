@@ -1,8 +1,7 @@
-import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { mkdtempDisposable } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { listen } from "../../../src/core/network/listen.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
@@ -70,11 +69,22 @@ export interface TinkerServerOptions {
   readonly pollMs?: number;
   /** False if the server does not copy the ids of HTTP requests, as other servers. Default: true. */
   readonly copiesIds?: boolean;
+  /** False if each sample polls for its result. Default: true if the server is numbered. */
+  readonly batchesPolls?: boolean;
 }
 
 /** Starts a {@link TinkerServer}. */
 export async function startTinkerServer(options: TinkerServerOptions): Promise<TinkerServer> {
-  const { source, numbered = true, binary = false, losses, rule = "sum", pollMs, copiesIds = true } = options;
+  const {
+    source,
+    numbered = true,
+    binary = false,
+    losses,
+    rule = "sum",
+    pollMs,
+    copiesIds = true,
+    batchesPolls = numbered,
+  } = options;
   await using resources = new AsyncDisposableStack();
   const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "lyceum-tinker-server-"))).path;
   const state = { steps: [] as number[], requests: [], sampled: [], fault: {} } as Omit<
@@ -95,15 +105,15 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
   const run = async (route: string, request: IncomingMessage, sent: Buffer, body: Body): Promise<Answer> => {
     const isBinary = request.headers["content-type"] === protobufType;
     if (binary && !isBinary && /^forward/.test(route)) return json(415, { detail: "JSON is not accepted" });
-    if (route === "client/config") return json(200, { proto_write_fwdbwd: binary });
+    if (route === "client/config") {
+      return json(200, { proto_write_fwdbwd: binary, sample_use_retrieve_futures: batchesPolls });
+    }
     if (route === "get_server_capabilities" && losses !== undefined) {
       return json(200, { supported_models: [{ model_name: source.path }], supported_loss_fns: losses });
     }
     // Other servers load weights only into a model that was not used.
     if (route === "load_weights" && used.has(body.model_id)) return json(400, { detail: "The model was used before" });
     if (body.model_id !== undefined) used.add(body.model_id);
-    const [, model, name] = /^training_runs\/([^/]+)\/checkpoints\/([^/]+)\/archive$/.exec(route) ?? [];
-    if (model !== undefined) return archive(join(folder, model.replaceAll(":", "_"), "sampler_weights", name!));
     let bytes = sent;
     if (/^forward/.test(route)) {
       const pass = isBinary ? passRequestFromBytes(sent) : passRequestFromJson(body);
@@ -210,18 +220,4 @@ function sum({ data }: TinkerTensor): number {
 
 function json(status: number, body: object): Answer {
   return { status, headers: { "content-type": "application/json" }, body: Buffer.from(JSON.stringify(body)) };
-}
-
-/** Returns a compressed tar archive of the files of an adapter folder. */
-async function archive(folder: string): Promise<Answer> {
-  const blocks: Buffer[] = [];
-  for (const name of ["adapter_config.json", "adapter_model.safetensors"]) {
-    const content = await readFile(join(folder, name));
-    const header = Buffer.alloc(512);
-    header.write(`./${name}`, 0);
-    header.write(`${content.length.toString(8).padStart(11, "0")} `, 124);
-    header.write("0", 156);
-    blocks.push(header, content, Buffer.alloc((512 - (content.length % 512)) % 512));
-  }
-  return { status: 200, headers: {}, body: gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)])) };
 }

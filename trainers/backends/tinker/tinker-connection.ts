@@ -80,7 +80,7 @@ export class TinkerConnection {
     for (let redirects = 0; answer.status >= 300 && answer.status < 400 && redirects < 5; redirects++) {
       const url = new URL(answer.headers.location ?? "", new URL(route, this.#base));
       // A signed address on another machine does not get the key.
-      const headers = url.origin === new URL(this.#base).origin ? this.#headers : {};
+      const headers = url.origin === new URL(this.#base).origin ? { ...this.#headers, accept: "*/*" } : {};
       answer = await exchange({ ...this.#request("GET", options), url, headers });
     }
     if (answer.status === 200) return answer.body;
@@ -211,7 +211,11 @@ export class TinkerConnection {
     const { delayMs, maxDelayMs, retryForMs } = this.#times;
     const started = performance.now();
     const sent = body === undefined ? {} : { body: body instanceof Uint8Array ? body : JSON.stringify(body) };
-    const headers = { ...this.#headers, ...(body instanceof Uint8Array ? { "content-type": protobufType } : {}) };
+    const headers = {
+      ...this.#headers,
+      ...(body instanceof Uint8Array ? { "content-type": protobufType } : {}),
+      ...(any ? { accept: "*/*" } : {}),
+    };
     for (let tries = 0; ; tries++) {
       let problem: string;
       let cause: unknown;

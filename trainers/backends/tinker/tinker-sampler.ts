@@ -13,6 +13,7 @@ import {
   type TinkerSequence,
 } from "../../tinker/protocol/sample-result.ts";
 import { checkRequests } from "../onnx/check-input.ts";
+import { CompletionPoller } from "./completion-poller.ts";
 import { unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
 
@@ -26,6 +27,8 @@ export class TinkerSampler implements Sampler {
   readonly #limits: { readonly maxLength: number; readonly vocabularySize: number };
   readonly #check: () => void;
   readonly #onClose: () => void;
+  /** Undefined for a server on which each sample polls for its result. */
+  readonly #poller: CompletionPoller | undefined;
   #sequence = 0;
   #closed = false;
 
@@ -46,6 +49,8 @@ export class TinkerSampler implements Sampler {
     this.#limits = options.limits;
     this.#check = options.check;
     this.#onClose = options.onClose;
+    const { connection, batchesPolls } = options.session;
+    this.#poller = batchesPolls ? new CompletionPoller(connection, options.samplingSession) : undefined;
   }
 
   async *sample(requests: readonly SampleRequest[], options: SampleOptions = {}): AsyncGenerator<Sample> {
@@ -104,9 +109,11 @@ export class TinkerSampler implements Sampler {
       },
     };
     const promise = await connection.post("asample", { ...body, type: "sample" }, promiseSchema, { signal });
+    await this.#poller?.ended(promise.request_id, signal);
     const binary = this.#session.encoding === "protobuf";
     const reader = completionReader(body.sampling_params.max_tokens!);
     const completion = await connection.result(promise, reader, { what: "asample", binary, signal });
+    this.#poller?.received(promise.request_id);
     const { tokens, logprobs, stopReason: finish } = completion;
     return cut(
       { request: index, ids: [...tokens], logprobs: [...logprobs!], finish },

@@ -2,6 +2,7 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { Semaphore } from "../../../src/core/concurrency/semaphore.ts";
 import {
   anySchema,
+  type ClientConfig,
   capabilitiesSchema,
   clientConfigSchema,
   createSessionSchema,
@@ -35,6 +36,8 @@ export class TinkerSession implements AsyncDisposable {
   readonly id: string;
   /** The encoding of large messages. */
   readonly encoding: Encoding;
+  /** True if one request can wait for all samples of a sampler. */
+  readonly batchesPolls: boolean;
   /** Limits the requests for samples that are under way. */
   readonly sampling: Semaphore = new Semaphore(maxSampleRequests);
   readonly #heartbeat: NodeJS.Timeout;
@@ -46,12 +49,14 @@ export class TinkerSession implements AsyncDisposable {
     readonly capabilities: ServerCapabilities;
     readonly id: string;
     readonly encoding: Encoding;
+    readonly batchesPolls: boolean;
     readonly heartbeatMs: number | undefined;
   }) {
     this.connection = options.connection;
     this.capabilities = options.capabilities;
     this.id = options.id;
     this.encoding = options.encoding;
+    this.batchesPolls = options.batchesPolls;
     const beat = (): void => {
       const body = { session_id: this.id, type: "session_heartbeat" };
       this.connection.post("session_heartbeat", body, anySchema).catch(() => undefined);
@@ -78,11 +83,13 @@ export class TinkerSession implements AsyncDisposable {
     const body = { tags: ["lyceum"], user_metadata: {}, sdk_version: sdkVersion, type: "create_session" };
     const { session_id } = await connection.post("create_session", body, createSessionSchema, { signal });
     const heartbeatMs = options.times?.heartbeatMs;
+    const flags = await serverFlags(connection, signal);
     return new TinkerSession({
       connection,
       capabilities,
       id: session_id,
-      encoding: encoding === "auto" ? await serverEncoding(connection, signal) : encoding,
+      encoding: encoding === "auto" ? (flags.proto_write_fwdbwd === true ? "protobuf" : "json") : encoding,
+      batchesPolls: flags.sample_use_retrieve_futures === true,
       heartbeatMs,
     });
   }
@@ -134,16 +141,14 @@ export class TinkerSession implements AsyncDisposable {
   }
 }
 
-/** Returns the encoding that the server prefers. Older servers have no such route, or do not say, and speak JSON. */
-async function serverEncoding(connection: TinkerConnection, signal: AbortSignal | undefined): Promise<Encoding> {
+/** Returns what the server asks of clients. Older servers have no such route, or do not say, and want JSON. */
+async function serverFlags(connection: TinkerConnection, signal: AbortSignal | undefined): Promise<ClientConfig> {
   const asked = connection.post("client/config", { sdk_version: sdkVersion }, clientConfigSchema, { signal });
-  const preferred = asked.then(({ proto_write_fwdbwd: binary }) => binary === true);
-  const binary = await preferred.catch((error: unknown) => {
+  return asked.catch((error: unknown) => {
     signal?.throwIfAborted();
     if (LyceumError.isInstance(error) && error.code === "server.unauthorized") throw error;
-    return false;
+    return {};
   });
-  return binary ? "protobuf" : "json";
 }
 
 function lastPart(name: string): string | undefined {

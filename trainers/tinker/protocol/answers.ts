@@ -33,10 +33,21 @@ export const createSamplingSessionSchema: Schema<{ readonly sampling_session_id:
 export interface ClientConfig {
   /** True if the server prefers passes in protobuf. */
   readonly proto_write_fwdbwd?: boolean | null | undefined;
+  /** True if one request waits for all samples of a sampler. */
+  readonly sample_use_retrieve_futures?: boolean | null | undefined;
 }
 
 /** Reads a {@link ClientConfig}. */
-export const clientConfigSchema: Schema<ClientConfig> = z.object({ proto_write_fwdbwd: z.boolean().nullish() });
+export const clientConfigSchema: Schema<ClientConfig> = z.object({
+  proto_write_fwdbwd: z.boolean().nullish(),
+  sample_use_retrieve_futures: z.boolean().nullish(),
+});
+
+/** Reads the answer to `retrieve_futures`: the requests that have ended after a cursor, and the next cursor. */
+export const completionsSchema: Schema<{
+  readonly completions: readonly { readonly request_id: string }[];
+  readonly cursor: number;
+}> = z.object({ completions: z.array(z.object({ request_id: requestId })), cursor: z.int() });
 
 /** The answer to `get_server_capabilities`. Few servers list their losses. */
 export interface Capabilities {

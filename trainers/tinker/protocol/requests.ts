@@ -88,4 +88,17 @@ export const sampleBody = z.object({
 
 export const sessionBody = z.object({ session_id: name });
 
+/** Asks for the requests of one sampler, or one copy of it, that have ended. */
+export const retrieveManyBody = z.object({
+  target: z.object({
+    type: z.literal("sampling_session").default("sampling_session"),
+    sampling_session_id: name,
+    cloned_sampler_id: z.int().nonnegative().default(0),
+  }),
+  prev_cursor: z.int().nonnegative().default(0),
+  /** Seconds. */
+  timeout: z.number().nonnegative().nullish(),
+  retrieved_request_ids: z.array(z.string()).default([]),
+});
+
 export const retrieveBody = z.object({ request_id: name });

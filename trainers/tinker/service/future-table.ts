@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { type Completion, CompletionQueue } from "./completion-queue.ts";
 import { RequestError } from "./request-error.ts";
 
 /** The state of a request whose result is computed later. */
@@ -10,6 +11,16 @@ interface Future {
 
 /** What became of a request. */
 export type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+/** The identity of a request that runs once. */
+export interface Once {
+  /** Groups keys, to forget them together. */
+  readonly owner: string;
+  readonly key: string | number;
+  readonly digest: string;
+  /** The queue of the owner that gets the request's id when it ends, if a client waits for many requests at once. */
+  readonly queue?: number;
+}
 
 /** A request that was accepted: its answer, and a digest of its body. */
 interface Accepted {
@@ -27,6 +38,7 @@ export class FutureTable {
   readonly #server = randomUUID().slice(0, 8);
   readonly #futures = new Map<string, Future>();
   readonly #accepted = new Map<string, Map<string, Accepted>>();
+  readonly #queues = new Map<string, Map<number, CompletionQueue>>();
   #count = 0;
 
   /** Results are kept for `resultMs` milliseconds after they are complete. */
@@ -36,12 +48,9 @@ export class FutureTable {
 
   /**
    * Starts work and returns its request id. With a key, the work of an equal request is not started again. Throws
-   * `RequestError` 409 for an equal key with another body. `owner` groups keys, to forget them together.
+   * `RequestError` 409 for an equal key with another body.
    */
-  start(
-    work: () => Promise<unknown>,
-    once?: { readonly owner: string; readonly key: string | number; readonly digest: string },
-  ): string {
+  start(work: () => Promise<unknown>, once?: Once): string {
     const keys = once && this.#keysOf(once.owner);
     const earlier = once && keys?.get(String(once.key));
     if (earlier !== undefined) {
@@ -54,10 +63,14 @@ export class FutureTable {
     const result = work();
     const future: Future = { result };
     this.#futures.set(requestId, future);
-    const complete = (): void => {
+    const complete = (state: Completion["state"]): void => {
       future.completed = Date.now();
+      if (once?.queue !== undefined) this.#queueOf(once.owner, once.queue).add({ state, request_id: requestId });
     };
-    result.then(complete, complete);
+    result.then(
+      () => complete("finished"),
+      () => complete("failed"),
+    );
     if (once !== undefined) keys!.set(String(once.key), { requestId, digest: once.digest });
     return requestId;
   }
@@ -95,9 +108,28 @@ export class FutureTable {
     }
   }
 
-  /** Forgets the keys of an owner. */
+  /**
+   * Returns the requests of a queue that have ended since a cursor, and the next cursor. Waits for at most `waitMs`
+   * milliseconds for one. Drops the results that the client has received.
+   */
+  completions(options: {
+    readonly owner: string;
+    readonly queue: number;
+    readonly cursor: number;
+    readonly received: readonly string[];
+    readonly waitMs: number;
+  }): ReturnType<CompletionQueue["after"]> {
+    const { owner, queue, cursor, received, waitMs } = options;
+    for (const id of received) {
+      if (this.#futures.get(id)?.completed !== undefined) this.#futures.delete(id);
+    }
+    return this.#queueOf(owner, queue).after(cursor, waitMs);
+  }
+
+  /** Forgets the keys and queues of an owner. */
   forget(owner: string): void {
     this.#accepted.delete(owner);
+    this.#queues.delete(owner);
   }
 
   /** Waits until no work is running. */
@@ -109,6 +141,14 @@ export class FutureTable {
     const keys = this.#accepted.get(owner) ?? new Map<string, Accepted>();
     this.#accepted.set(owner, keys);
     return keys;
+  }
+
+  #queueOf(owner: string, name: number): CompletionQueue {
+    const queues = this.#queues.get(owner) ?? new Map<number, CompletionQueue>();
+    this.#queues.set(owner, queues);
+    const queue = queues.get(name) ?? new CompletionQueue();
+    queues.set(name, queue);
+    return queue;
   }
 
   #expire(): void {

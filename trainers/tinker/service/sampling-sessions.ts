@@ -25,6 +25,9 @@ interface Weights {
   samplerOf(path: string): Sampler;
 }
 
+/** A copy of a client's sampler numbers its requests from its own multiple of this. */
+const samplerBlock = 1e9;
+
 /** The sampling sessions of clients: each samples the base model or saved weights. */
 export class SamplingSessions {
   readonly #weights: Weights;
@@ -82,7 +85,10 @@ export class SamplingSessions {
     const sampler = path === undefined ? undefined : this.#weights.samplerOf(path);
     const wanted = sampleRequests(body);
     const key = body.seq_id ?? undefined;
-    const once = id === undefined || key === undefined ? undefined : { owner: id, key, digest };
+    const once =
+      id === undefined || key === undefined
+        ? undefined
+        : { owner: id, key, digest, queue: Math.floor(key / samplerBlock) };
     const idOf = (sample: number): string => `${request_id}:${sample}`;
     const request_id = futures.start(async (): Promise<SampleResult> => {
       const base = await this.#weights.base();
@@ -104,6 +110,15 @@ export class SamplingSessions {
       return { sequences, ...scored };
     }, once);
     return { request_id, sample_sequence_ids: Array.from({ length: body.num_samples }, (_, i) => idOf(i)) };
+  }
+
+  /** Returns the requests of a sampling session that have ended. Waits for one, at most for `waitMs` milliseconds. */
+  completions({ body }: Sent<z.output<typeof bodies.retrieveManyBody>>, waitMs: number): Promise<unknown> {
+    const { sampling_session_id: owner, cloned_sampler_id: queue } = body.target;
+    this.#weights.touch(this.#sessionOf(owner).sessionId);
+    const { prev_cursor: cursor, retrieved_request_ids: received, timeout } = body;
+    const wait = timeout === null || timeout === undefined ? waitMs : Math.min(waitMs, timeout * 1000);
+    return this.#weights.futures.completions({ owner, queue, cursor, received, waitMs: wait });
   }
 
   #sessionOf(id: string) {

@@ -63,7 +63,7 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
 
   app.get("/healthz", (context) => context.json({ status: "ok" }));
   app.get("/get_server_capabilities", (context) => context.json(service.capabilities() as object));
-  post("/client/config", anything, () => ({}));
+  post("/client/config", anything, () => ({ sample_use_retrieve_futures: true }));
   post("/client/dynamic_config", anything, () => ({}));
   post("/telemetry", anything, () => ({ status: "accepted" }));
   post("/create_session", anything, () => service.createSession());
@@ -96,6 +96,7 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
       return context.json(service.pass({ body, digest: digestOf(bytes) }));
     });
   }
+  post("/retrieve_futures", bodies.retrieveManyBody, (request) => service.sampling.completions(request, pollMs));
   app.post("/retrieve_future", async (context) => {
     const { request_id: id } = (await sent(context, bodies.retrieveBody)).body;
     const accept = context.req.header("accept")?.includes(protobufType) === true;

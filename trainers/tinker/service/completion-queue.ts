@@ -1,0 +1,50 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A request that has ended. Its result is asked for by its id. */
+export interface Completion {
+  readonly state: "finished" | "failed";
+  readonly request_id: string;
+}
+
+/** The most completions that are kept for a client that does not ask for them. The oldest is dropped. */
+const mostKept = 65_536;
+
+/**
+ * The ended requests of one sampler, in the order of their ends. A client reads them by a cursor: the number of
+ * completions that it has seen. An answer that is lost is read again with the same cursor.
+ */
+export class CompletionQueue {
+  readonly #entries: Completion[] = [];
+  /** The number of completions before the first entry. */
+  #dropped = 0;
+  #arrival = Promise.withResolvers<void>();
+
+  add(completion: Completion): void {
+    this.#entries.push(completion);
+    if (this.#entries.length > mostKept) this.#drop(1);
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers<void>();
+  }
+
+  /**
+   * Returns the completions after a cursor, and the cursor after them. Waits for at most `waitMs` milliseconds if there
+   * is none. Drops those that the client has seen.
+   */
+  async after(
+    cursor: number,
+    waitMs: number,
+  ): Promise<{ readonly completions: readonly Completion[]; readonly cursor: number }> {
+    this.#drop(cursor - this.#dropped);
+    if (this.#entries.length === 0 && waitMs > 0) {
+      const end = new AbortController();
+      const late = delay(waitMs, undefined, { signal: end.signal }).catch(() => undefined);
+      await Promise.race([this.#arrival.promise, late]);
+      end.abort();
+    }
+    return { completions: [...this.#entries], cursor: this.#dropped + this.#entries.length };
+  }
+
+  #drop(count: number): void {
+    this.#dropped += this.#entries.splice(0, Math.max(0, count)).length;
+  }
+}
