@@ -53,7 +53,11 @@ async function optionsOf(command: string): Promise<string[]> {
 
 async function readBySkyrl(commands: readonly string[], wrong: readonly (readonly [string, Json])[] = []) {
   const request = { commands: await Promise.all(commands.map(optionsOf)), wrong };
-  return await runPython<Answer>({ environment, script: "skyrl_config", request: request as unknown as Json });
+  const source = process.env.LYCEUM_SKYRL_SOURCE;
+  return await runPython<Answer>({
+    ...{ environment, script: "skyrl_config", request: request as unknown as Json },
+    ...(source === undefined ? {} : { packages: source }),
+  });
 }
 
 /** The command of the server for a GRPO config of MRLM with these distributed keys. */

@@ -23,12 +23,13 @@ export function skyrlCommands(options: {
     `${run} -m skyrl.tinker.api --base-model ${shellWord(model)} --backend ${engine}`,
     `--backend-config ${shellWord(JSON.stringify(config))}`,
     `--database-url sqlite:///tinker.db --checkpoints-base ./checkpoints`,
-    `--host ${address === "localhost" ? "127.0.0.1" : "0.0.0.0"} --port ${serverPort}`,
+    // The server has no authentication: it listens on one address only.
+    `--host ${address === "localhost" ? "127.0.0.1" : address} --port ${serverPort}`,
   ].join(" ");
   if (nodes === 1) return [visible + server];
   return [
     `${visible}${run} ray start --head --port=${port}`,
-    `${visible}${run} ray start --address=${address}:${port}`,
+    `${visible}${run} ray start --address=${address === "localhost" ? "HEAD_NODE" : address}:${port}`,
     server,
   ];
 }

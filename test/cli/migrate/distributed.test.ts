@@ -74,7 +74,7 @@ describe("the distributed keys of MRLM", () => {
       expect.stringMatching(/^uv run --extra tinker --extra fsdp -m skyrl\.tinker\.api --base-model Qwen\/Qwen2\.5-/),
     ]);
     expect(commands[2]).toContain("--backend fsdp --backend-config '{");
-    expect(commands[2]).toContain("--host 0.0.0.0 --port 8000");
+    expect(commands[2]).toContain("--host 10.0.0.1 --port 8000");
     for (const command of commands) expect(yaml).toContain(`\n#   ${command}\n`);
   });
 
@@ -174,6 +174,13 @@ describe("the distributed keys of MRLM", () => {
     expect(lost).toEqual({ "distributed.enabled": expect.stringContaining("algorithm.id to grpo or rloo") });
     expect(commands).toHaveLength(1);
     expect(yaml).toContain("If you change the algorithm and add backend, first start SkyRL");
+  });
+
+  it("leave the address of the head node open if the file has none", async () => {
+    const { config, commands } = await migrated({ distributed: { num_gpus: 2, num_nodes: 2 } });
+    expect(config).toMatchObject({ backend: { url: "http://127.0.0.1:8000" } });
+    expect(commands[1]).toMatch(/ray start --address=HEAD_NODE:29500$/);
+    expect(commands[2]).toContain("--host 127.0.0.1 --port 8000");
   });
 
   it("quotes names that a shell would read", async () => {
