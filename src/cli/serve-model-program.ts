@@ -26,6 +26,8 @@ export interface ServeModelArguments {
   readonly maxModels: number;
   /** In seconds. */
   readonly sessionTimeout: number;
+  /** In seconds. */
+  readonly drainTimeout: number;
 }
 
 /** Adds `serve-model`. */
@@ -55,5 +57,6 @@ export function addServeModelCommand(program: Command, commands: Pick<Commands, 
     .option("--checkpoints <folder>", "the folder of saved weights (default: a temporary one)")
     .option("--max-models <n>", "the maximum number of models in training at a time", positive, 16)
     .option("--session-timeout <seconds>", "the time without a request after which a session ends", positive, 600)
+    .option("--drain-timeout <seconds>", "the time at the end for which running requests are waited for", positive, 30)
     .action((model: string, args: Omit<ServeModelArguments, "model">) => commands.serveModel({ ...args, model }));
 }

@@ -351,15 +351,16 @@ describe("lyceum plan", () => {
 
 describe("lyceum serve-model", () => {
   it("takes a model, and has defaults", async () => {
-    const defaults = { name: [], device: "auto", host: "127.0.0.1", maxModels: 16, sessionTimeout: 600 };
+    const limits = { maxModels: 16, sessionTimeout: 600, drainTimeout: 30 };
+    const defaults = { name: [], device: "auto", host: "127.0.0.1", ...limits };
     expect((await parse("serve-model", "m")).calls).toEqual([{ serveModel: { ...defaults, model: "m" } }]);
     const all =
-      "serve-model m --name a --name b --chat-template none --device cpu --port 80 --host h --token t --tls-cert c --tls-key k --checkpoints f --max-models 2 --session-timeout 3";
+      "serve-model m --name a --name b --chat-template none --device cpu --port 80 --host h --token t --tls-cert c --tls-key k --checkpoints f --max-models 2 --session-timeout 3 --drain-timeout 4";
     expect((await parse(...all.split(" "))).calls).toEqual([
       {
         serveModel: {
           ...{ model: "m", name: ["a", "b"], chatTemplate: "none", device: "cpu", port: 80, host: "h", token: "t" },
-          ...{ tlsCert: "c", tlsKey: "k", checkpoints: "f", maxModels: 2, sessionTimeout: 3 },
+          ...{ tlsCert: "c", tlsKey: "k", checkpoints: "f", maxModels: 2, sessionTimeout: 3, drainTimeout: 4 },
         },
       },
     ]);

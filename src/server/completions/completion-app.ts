@@ -34,6 +34,7 @@ export function completionApp(options: { readonly models: ServedModels; readonly
   const complete =
     (read: (body: unknown) => CompletionCall) =>
     async (context: Context): Promise<Response> => {
+      if (models.isDraining === true) throw draining();
       const call = read(await jsonOf(context));
       const model = await models.sampledModel(call.model);
       if (model === undefined) throw unknownModel(call.model, models.modelNames());
@@ -55,7 +56,9 @@ export function completionApp(options: { readonly models: ServedModels; readonly
   app.onError((error, context) => {
     const shown = clientError(error);
     // Without this header, OpenAI's clients repeat a call that failed.
-    context.header("x-should-retry", String([429, 503].includes(shown.status)));
+    const mayRetry = [429, 503].includes(shown.status);
+    context.header("x-should-retry", String(mayRetry));
+    if (mayRetry) context.header("retry-after", "5");
     return context.json(openAIError(shown) as object, shown.status as ContentfulStatusCode);
   });
   return app;
@@ -96,6 +99,14 @@ async function jsonOf(context: Context): Promise<unknown> {
     if (LyceumError.isInstance(error)) throw error;
     throw invalidRequest("The body is not JSON in UTF-8.");
   }
+}
+
+function draining(): LyceumError {
+  return new LyceumError({
+    code: "server.closed",
+    message: "The server is shutting down.",
+    hint: "Try again later.",
+  });
 }
 
 function unknownModel(name: string, known: readonly string[]): LyceumError {

@@ -4,6 +4,8 @@ import type { SampledModel } from "../../core/policy/sampled-model.ts";
 export interface ServedModels {
   /** The names that `/v1/models` lists. */
   modelNames(): readonly string[];
+  /** True if the server is about to end, and refuses new requests. */
+  readonly isDraining?: boolean;
   /** Returns the weights of a name. Undefined for an unknown name. */
   sampledModel(name: string): Promise<SampledModel | undefined>;
 }

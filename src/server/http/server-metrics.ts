@@ -18,31 +18,33 @@ const runnerFigures = [
   ["workerSessions", "lyceum_worker_sessions", "The number of sessions in the worker threads."],
 ] as const;
 
-/** Creates the metrics of a server. */
+/** A figure that is read when the metrics are. */
+export interface Figure {
+  readonly name: string;
+  readonly help: string;
+  value(): number;
+}
+
+/** Creates the metrics of a server of environments. */
 export function serverMetrics(host: SessionHost): ServerMetrics {
+  return requestMetrics([
+    { name: "lyceum_sessions", help: "The number of open sessions.", value: () => host.activeSessions },
+    { name: "lyceum_sessions_max", help: "The maximum number of sessions.", value: () => host.maxSessions },
+    ...runnerFigures.map(([key, name, help]) => {
+      return { name, help, value: () => Number(host.runner.statistics?.()[key] ?? 0) };
+    }),
+  ]);
+}
+
+/** Creates the metrics of requests, and gauges of some figures. */
+export function requestMetrics(figures: readonly Figure[]): ServerMetrics {
   const registry = new Registry();
   const registers = [registry];
-  new Gauge({
-    name: "lyceum_sessions",
-    help: "The number of open sessions.",
-    registers,
-    collect() {
-      this.set(host.activeSessions);
-    },
-  });
-  new Gauge({
-    name: "lyceum_sessions_max",
-    help: "The maximum number of sessions.",
-    registers,
-    collect() {
-      this.set(host.maxSessions);
-    },
-  });
-  for (const [key, name, help] of runnerFigures) {
+  for (const { name, help, value } of figures) {
     new Gauge({
       ...{ name, help, registers },
       collect() {
-        this.set(Number(host.runner.statistics?.()[key] ?? 0));
+        this.set(value());
       },
     });
   }

@@ -24,8 +24,10 @@ import {
 } from "../../../trainers/tinker/protocol/sample-result.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import type { Completion } from "../../../trainers/tinker/service/completion-queue.ts";
+import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
-import { TinkerService, type TinkerServiceOptions } from "../../../trainers/tinker/service/tinker-service.ts";
+import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
+import { changedBackend } from "../../trainers/changed-backend.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
 let folder: string;
@@ -433,6 +435,51 @@ test("a session that has ended has no models", async () => {
   expect((await client.post("session_heartbeat", { session_id: client.session })).status).toBe(404);
   expect((await client.post("get_info", { model_id: client.model })).status).toBe(404);
   expect((await client.post("optim_step", step(client.model))).status).toBe(404);
+});
+
+test("a session without requests ends by itself, and its models are closed", async () => {
+  let open = 0;
+  const watched = changedBackend((model) => {
+    open += 1;
+    const close = async (): Promise<void> => {
+      open -= 1;
+      await model.close();
+    };
+    return { close };
+  }, backend);
+  const client = await connect({ backend: watched, sessionMs: 200 });
+  for (let i = 0; i < 6; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await client.post("session_heartbeat", { session_id: client.session })).status).toBe(200);
+  }
+  expect([open, client.service.statistics()]).toMatchObject([1, { sessions: 1, models: 1 }]);
+  await expect.poll(() => client.service.statistics()).toMatchObject({ sessions: 0, models: 0 });
+  await expect.poll(() => open).toBe(0);
+  expect((await client.post("get_info", { model_id: client.model })).status).toBe(404);
+});
+
+test("a cancelled sample ends early", async () => {
+  const client = await connect();
+  const sample = { base_model: "tiny", prompt: { chunks: [{ tokens: [1] }] }, num_samples: 4096 };
+  const promise = await client.post("asample", { ...sample, sampling_params: { max_tokens: 60, stop: [] } });
+  expect(client.service.statistics().running).toBe(1);
+  expect((await client.post("cancel_future", { request_id: promise.body.request_id })).status).toBe(200);
+  expect(await client.json(promise)).toMatchObject({ error: expect.stringContaining("cancelled"), category: "user" });
+  expect(client.service.statistics().running).toBe(0);
+  expect((await client.post("cancel_future", { request_id: "none:1" })).status).toBe(404);
+});
+
+test("a draining server finishes the accepted work, and refuses more", async () => {
+  const client = await connect({ gapMs: 300 });
+  const late = await client.post("optim_step", step(client.model, 2));
+  const { signal } = new AbortController();
+  const drained = client.service.drain({ signal });
+  expect((await client.post("optim_step", step(client.model, 3))).status).toBe(503);
+  expect((await client.post("create_session", {})).status).toBe(503);
+  expect((await client.post("session_heartbeat", { session_id: client.session })).status).toBe(200);
+  expect((await client.json(late)).metrics).toBeDefined();
+  await drained;
+  expect(client.service.statistics().running).toBe(0);
 });
 
 test("requests that can never succeed are refused with a status below 500", async () => {

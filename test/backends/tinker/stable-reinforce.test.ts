@@ -14,7 +14,8 @@ import {
 import type { PassResult } from "../../../trainers/tinker/protocol/pass-result.ts";
 import type { SampleResult } from "../../../trainers/tinker/protocol/sample-result.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
-import { TinkerService, type TinkerServiceOptions } from "../../../trainers/tinker/service/tinker-service.ts";
+import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
+import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
 let folder: string;

@@ -16,8 +16,9 @@ import {
 } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { sampleResultFromBytes } from "../../../trainers/tinker/protocol/sample-result.ts";
 import { type TinkerTensor, vector } from "../../../trainers/tinker/protocol/tensor.ts";
+import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
-import { TinkerService, type TinkerServiceOptions } from "../../../trainers/tinker/service/tinker-service.ts";
+import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { changedBackend } from "../../trainers/changed-backend.ts";
 
 /** An answer of the server. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { access, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import type { ModelShape } from "./model-shape.ts";
 import { RequestError } from "./request-error.ts";
 
 /** `weights` have the state of the optimizer. `sampler_weights` are an adapter or a model that other programs load. */
@@ -12,15 +13,6 @@ export interface CheckpointPlace {
   /** `tinker://MODEL/KIND/NAME`. */
   readonly path: string;
   readonly folder: string;
-}
-
-/** The shape of a model in training. */
-export interface ModelShape {
-  /** 0 for a model whose every weight is trained. */
-  readonly rank: number;
-  /** The layers that have adapters. */
-  readonly attention: boolean;
-  readonly mlp: boolean;
 }
 
 /** What is known of a checkpoint. */

@@ -5,6 +5,9 @@ import { RequestError } from "./request-error.ts";
 /** The state of a request whose result is computed later. */
 interface Future {
   readonly result: Promise<unknown>;
+  readonly stop: AbortController;
+  /** True after a client has received the result. */
+  delivered: boolean;
   /** The time in milliseconds at which the result was complete. Undefined before. */
   completed?: number;
 }
@@ -48,9 +51,9 @@ export class FutureTable {
 
   /**
    * Starts work and returns its request id. With a key, the work of an equal request is not started again. Throws
-   * `RequestError` 409 for an equal key with another body.
+   * `RequestError` 409 for an equal key with another body. The signal of the work aborts if the request is cancelled.
    */
-  start(work: () => Promise<unknown>, once?: Once): string {
+  start(work: (signal: AbortSignal) => Promise<unknown>, once?: Once): string {
     const keys = once && this.#keysOf(once.owner);
     const earlier = once && keys?.get(String(once.key));
     if (earlier !== undefined) {
@@ -60,8 +63,9 @@ export class FutureTable {
     this.#expire();
     this.#count += 1;
     const requestId = `${this.#server}:${this.#count}`;
-    const result = work();
-    const future: Future = { result };
+    const stop = new AbortController();
+    const result = work(stop.signal);
+    const future: Future = { result, stop, delivered: false };
     this.#futures.set(requestId, future);
     const complete = (state: Completion["state"]): void => {
       future.completed = Date.now();
@@ -85,24 +89,19 @@ export class FutureTable {
    * a result, 410 for a result that has expired, 404 for an unknown id.
    */
   async result(requestId: string, waitMs: number): Promise<Outcome> {
-    this.#expire();
-    const future = this.#futures.get(requestId);
-    if (future === undefined) {
-      const [server, number] = requestId.split(":");
-      const known = server === this.#server && Number(number) >= 1 && Number(number) <= this.#count;
-      if (known) throw new RequestError(410, `The result of request ${requestId} has expired.`);
-      throw new RequestError(404, `Request ${requestId} is unknown.`);
-    }
+    const future = this.#futureOf(requestId);
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new RequestError(408, "The request is still running.")), waitMs);
     try {
-      return await Promise.race([
+      const outcome = await Promise.race([
         future.result.then(
           (value) => ({ value }),
           (error: unknown) => ({ error }),
         ),
         late.promise,
       ]);
+      future.delivered = true;
+      return outcome;
     } finally {
       clearTimeout(timer);
     }
@@ -132,9 +131,34 @@ export class FutureTable {
     this.#queues.delete(owner);
   }
 
+  /** The number of requests whose work is running or waits for its turn. */
+  get running(): number {
+    return this.#futures.values().reduce((count, { completed }) => count + (completed === undefined ? 1 : 0), 0);
+  }
+
+  /** The number of results that no client has received yet. */
+  get undelivered(): number {
+    return this.#futures.values().reduce((count, { delivered }) => count + (delivered ? 0 : 1), 0);
+  }
+
+  /** Aborts the work of a request. Throws like {@link result} for an unknown id. Complete results stay. */
+  cancel(requestId: string): void {
+    this.#futureOf(requestId).stop.abort(new RequestError(400, `Request ${requestId} was cancelled.`));
+  }
+
   /** Waits until no work is running. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#futures.values()].map(({ result }) => result));
+  }
+
+  #futureOf(requestId: string): Future {
+    this.#expire();
+    const future = this.#futures.get(requestId);
+    if (future !== undefined) return future;
+    const [server, number] = requestId.split(":");
+    const known = server === this.#server && Number(number) >= 1 && Number(number) <= this.#count;
+    if (known) throw new RequestError(410, `The result of request ${requestId} has expired.`);
+    throw new RequestError(404, `Request ${requestId} is unknown.`);
   }
 
   #keysOf(owner: string): Map<string, Accepted> {

@@ -44,6 +44,7 @@ export function promptScoreRequest(body: z.output<typeof sampleBody>): PromptSco
 export async function scorePrompt(
   sampler: Sampler,
   { ids, last, topK, withLogprobs }: PromptScoreRequest,
+  signal: AbortSignal,
 ): Promise<Pick<SampleResult, "promptLogprobs" | "topPromptTokens">> {
   const promptLogprobs = new Float32Array(ids.length).fill(Number.NaN);
   const top = {
@@ -54,7 +55,7 @@ export async function scorePrompt(
   // A prompt of one token has nothing to score.
   if (last > 0) {
     if (sampler.score === undefined) throw new RequestError(400, "The backend does not score prompts.");
-    const scores = await sampler.score({ ids, last, topK });
+    const scores = await sampler.score({ ids, last, topK }, { signal });
     promptLogprobs.set(scores.logprobs, ids.length - last);
     top.ids.set(scores.topIds, (ids.length - last) * topK);
     top.logprobs.set(scores.topLogprobs, (ids.length - last) * topK);

@@ -90,13 +90,13 @@ export class SamplingSessions {
         ? undefined
         : { owner: id, key, digest, queue: Math.floor(key / samplerBlock) };
     const idOf = (sample: number): string => `${request_id}:${sample}`;
-    const request_id = futures.start(async (): Promise<SampleResult> => {
+    const request_id = futures.start(async (signal): Promise<SampleResult> => {
       const base = await this.#weights.base();
       const { stopTokenIds } = base.model.renderer;
       const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
       const used = sampler ?? base.sampler;
-      const scored = promptScore === undefined ? {} : await scorePrompt(used, promptScore);
-      const samples = await Array.fromAsync(used.sample(requests));
+      const scored = promptScore === undefined ? {} : await scorePrompt(used, promptScore, signal);
+      const samples = await Array.fromAsync(used.sample(requests, { signal }));
       const sequences = samples
         .toSorted((a, b) => a.request - b.request)
         .map(({ ids, logprobs, finish }) => ({

@@ -1,6 +1,7 @@
 import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model } from "../../backend/training-backend.ts";
-import type { CheckpointKind, ModelShape } from "./checkpoint-store.ts";
+import type { CheckpointKind } from "./checkpoint-store.ts";
+import type { ModelShape } from "./model-shape.ts";
 import { OrderedQueue } from "./ordered-queue.ts";
 
 /** A model of a session, with the requests that wait for it. */

@@ -15,6 +15,9 @@ import { RequestError } from "./request-error.ts";
 import type { Sent } from "./sent.ts";
 import type { TinkerService } from "./tinker-service.ts";
 
+/** The routes that a server answers until it ends: they start no work. */
+const whileDraining = ["/retrieve_future", "/retrieve_futures", "/session_heartbeat", "/cancel_future", "/telemetry"];
+
 /** The options of {@link tinkerApp}. */
 export interface TinkerAppOptions {
   readonly service: TinkerService;
@@ -43,6 +46,13 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
       },
     }),
   );
+  app.use(async (context, next) => {
+    const route = context.req.path.slice("/api/v1".length);
+    if (service.isDraining && context.req.method === "POST" && !whileDraining.includes(route)) {
+      throw new RequestError(503, "The server is shutting down. Try again later.");
+    }
+    await next();
+  });
   const bytesOf = async (context: Context): Promise<Uint8Array> => {
     const bytes = new Uint8Array(await context.req.arrayBuffer());
     if (context.req.header("content-encoding") !== "zstd") return bytes;
@@ -74,6 +84,10 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   app.post("/sessions/:id/finish", async (context) => {
     await service.endSession(context.req.param("id"));
     return context.json({});
+  });
+  post("/cancel_future", bodies.retrieveBody, ({ body }) => {
+    service.futures.cancel(body.request_id);
+    return {};
   });
   post("/create_model", bodies.createModelBody, (request) => service.createModel(request));
   post("/get_info", bodies.modelBody, ({ body }) => service.info(body.model_id));
@@ -114,6 +128,8 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   });
   app.notFound((context) => context.json({ detail: `There is no route ${context.req.path}.` }, 404));
   app.onError((error, context) => {
+    const mayRetry = error instanceof RequestError && (error.status === 429 || error.status === 503);
+    if (mayRetry) context.header("retry-after", "5");
     if (error instanceof RequestError) return context.json({ detail: error.message }, error.status);
     if (error instanceof z.ZodError) return context.json({ detail: z.prettifyError(error) }, 422);
     const detail = error instanceof Error ? error.message : String(error);

@@ -1,45 +1,22 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import type { z } from "zod";
 import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
-import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../backend/training-backend.ts";
+import type { Model } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
 import type * as bodies from "../protocol/requests.ts";
-import { CheckpointStore, type ModelShape } from "./checkpoint-store.ts";
+import { CheckpointStore } from "./checkpoint-store.ts";
 import { FutureTable } from "./future-table.ts";
+import { checkOptimizer, type ModelShape, trainableOf } from "./model-shape.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
 import { RecordedSequences } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
 import { SamplingSessions } from "./sampling-sessions.ts";
 import type { Promised, Sent } from "./sent.ts";
 import { ServedModel } from "./served-model.ts";
-
-/** The options of {@link TinkerService}. */
-export interface TinkerServiceOptions {
-  readonly backend: TrainingBackend;
-  /** The base model of all models. */
-  readonly source: ModelSource & { readonly type: "pretrained" };
-  /** The names by which clients may call the base model. */
-  readonly names: readonly string[];
-  /** The folder of saved weights. */
-  readonly folder: string;
-  /** The maximum number of open models. 16 by default. */
-  readonly maxModels?: number;
-  /** The maximum number of samplers of saved weights of each model. The oldest is closed. 32 by default. */
-  readonly maxSamplers?: number;
-  /** The time in milliseconds for which a result is kept. One hour by default. */
-  readonly resultMs?: number;
-  /** The time in milliseconds without a request after which a session ends. 10 minutes by default. */
-  readonly sessionMs?: number;
-  /** The time in milliseconds for which a recorded completion can be trained on after its last use. One day by default. */
-  readonly recordMs?: number;
-  /** The time in milliseconds for which a request waits for one with a smaller sequence id. 10 seconds by default. */
-  readonly gapMs?: number;
-}
-
-const attentionLayers = ["q_proj", "k_proj", "v_proj", "o_proj"];
-const mlpLayers = ["gate_proj", "up_proj", "down_proj"];
+import { serviceDefaults, type TinkerServiceOptions } from "./service-options.ts";
 
 interface Session {
   /** The time in milliseconds of its last request. */
@@ -59,14 +36,17 @@ export class TinkerService implements AsyncDisposable {
   /** The sampling sessions of clients. */
   readonly sampling: SamplingSessions;
   readonly #recorded: RecordedSequences;
+  readonly #expiry: NodeJS.Timeout;
+  #draining = false;
   #base: Promise<{ readonly model: Model; readonly sampler: BatchedSampler }> | undefined;
 
   constructor(options: TinkerServiceOptions) {
-    const keep = { resultMs: 3_600_000, sessionMs: 600_000, recordMs: 86_400_000, gapMs: 10_000 };
-    this.#options = { maxModels: 16, maxSamplers: 32, ...keep, ...options };
+    this.#options = { ...serviceDefaults, ...options };
     this.checkpoints = new CheckpointStore(this.#options.folder);
     this.futures = new FutureTable(this.#options);
     this.#recorded = new RecordedSequences({ keepMs: this.#options.recordMs });
+    const checkMs = Math.min(Math.max(this.#options.sessionMs / 4, 10), 30_000);
+    this.#expiry = setInterval(() => void this.#endOldSessions(), checkMs).unref();
     this.sampling = new SamplingSessions({
       futures: this.futures,
       recorded: this.#recorded,
@@ -80,6 +60,33 @@ export class TinkerService implements AsyncDisposable {
       },
       samplerOf: (path) => this.#samplerOf(path).direct,
     });
+  }
+
+  /** True after {@link drain}: the server refuses new work, and still answers requests for results. */
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /**
+   * Refuses new work, and waits until the accepted work has ended and its results are received. Results that no client
+   * asks for are waited for briefly. An abort of the signal ends the wait.
+   */
+  async drain({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    this.#draining = true;
+    while (this.futures.running > 0 && !signal.aborted) await setTimeout(20);
+    const latest = Date.now() + 2_000;
+    while (this.futures.undelivered > 0 && Date.now() < latest && !signal.aborted) await setTimeout(20);
+  }
+
+  /** Figures for monitoring. */
+  statistics(): {
+    readonly sessions: number;
+    readonly models: number;
+    readonly maxModels: number;
+    readonly running: number;
+  } {
+    const { maxModels } = this.#options;
+    return { sessions: this.#sessions.size, models: this.#models.size, maxModels, running: this.futures.running };
   }
 
   /** Opens the base model. Rejects with the errors of opening it. */
@@ -132,8 +139,7 @@ export class TinkerService implements AsyncDisposable {
     return { sampler, tokenizer, renderer, maxLength };
   }
 
-  async createSession(): Promise<unknown> {
-    await this.#endOldSessions();
+  createSession(): unknown {
     const session_id = randomUUID();
     this.#sessions.set(session_id, { used: Date.now() });
     return { type: "create_session", session_id };
@@ -306,6 +312,7 @@ export class TinkerService implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#expiry);
     for (const id of this.#sessions.keys()) await this.endSession(id);
     const base = await this.#base?.catch(() => undefined);
     await base?.sampler.close();
@@ -379,19 +386,4 @@ export class TinkerService implements AsyncDisposable {
 /** Returns the model id in the path of sampler weights. Undefined for other texts. */
 function modelIdOf(path: string): string | undefined {
   return /^tinker:\/\/([^/]+)\/sampler_weights\//.exec(path)?.[1];
-}
-
-function checkOptimizer(type = "adamw"): void {
-  if (type !== "adamw") throw new RequestError(400, `The optimizer ${type} is not supported. Use adamw.`);
-}
-
-/** Returns what a model trains. Layers are named as in most families. */
-function trainableOf({ rank, attention, mlp }: ModelShape, seed: number | undefined): TrainableSpec {
-  if (rank === 0) return { type: "full" };
-  if (!attention && !mlp) {
-    throw new RequestError(400, "The adapter has no layers. Set train_attn or train_mlp: train_unembed has no effect.");
-  }
-  const chosen = [...(attention ? attentionLayers : []), ...(mlp ? mlpLayers : [])];
-  const targets = attention && mlp ? {} : { targets: chosen };
-  return { type: "lora", lora: { rank, ...targets, ...(seed === undefined ? {} : { seed }) } };
 }
