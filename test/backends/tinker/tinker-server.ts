@@ -44,8 +44,12 @@ export interface TinkerServer extends AsyncDisposable {
   readonly steps: number[];
   /** All requests as they came. Passes are as in JSON. */
   readonly requests: { readonly route: string; readonly body: Body; readonly key: string | undefined }[];
-  /** The token ids that were sent to clients, with their prompts. */
-  readonly sampled: { readonly prompt: readonly number[]; readonly ids: readonly number[] }[];
+  /** The token ids that were sent to clients, with their prompts and the models whose weights sampled them. */
+  readonly sampled: {
+    readonly model: string | undefined;
+    readonly prompt: readonly number[];
+    readonly ids: readonly number[];
+  }[];
   fault: Fault;
 }
 
@@ -101,7 +105,9 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
   const app = tinkerApp({ service, ...(pollMs === undefined ? {} : { pollMs }) });
   const used = new Set<string>();
   /** The prompt of each sampling request that has no result yet. */
-  const prompts = new Map<string, readonly number[]>();
+  const prompts = new Map<string, { readonly model: string | undefined; readonly prompt: readonly number[] }>();
+  /** The model of each sampling session. */
+  const models = new Map<string, string | undefined>();
 
   const run = async (route: string, request: IncomingMessage, sent: Buffer, body: Body): Promise<Answer> => {
     const isBinary = request.headers["content-type"] === protobufType;
@@ -134,13 +140,19 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
 
   const record = (route: string, { headers, body: bytes }: Answer, body: Body): void => {
     const isBinary = headers["content-type"] === protobufType;
-    if (route === "asample") prompts.set(JSON.parse(bytes.toString()).request_id, body.prompt.chunks[0].tokens);
-    const prompt = prompts.get(body.request_id);
-    if (route !== "retrieve_future" || prompt === undefined) return;
+    if (route === "create_sampling_session") {
+      models.set(JSON.parse(bytes.toString()).sampling_session_id, body.model_path?.split("/")[2]);
+    }
+    if (route === "asample") {
+      const model = models.get(body.sampling_session_id);
+      prompts.set(JSON.parse(bytes.toString()).request_id, { model, prompt: body.prompt.chunks[0].tokens });
+    }
+    const asked = prompts.get(body.request_id);
+    if (route !== "retrieve_future" || asked === undefined) return;
     prompts.delete(body.request_id);
     // A failed request has no sequences.
     const { sequences = [] } = isBinary ? sampleResultFromBytes(bytes) : JSON.parse(bytes.toString());
-    for (const { tokens } of sequences) state.sampled.push({ prompt, ids: [...tokens] });
+    for (const { tokens } of sequences) state.sampled.push({ ...asked, ids: [...tokens] });
   };
 
   const server = createServer((request, response) => {

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { algorithms } from "../../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
@@ -67,39 +66,6 @@ describe("each algorithm of the catalogue", () => {
     expect(run.error).toMatchObject({ code: "backend.unsupported", message: expect.stringMatching(reason) });
     expect((run.error as { hint: string }).hint).toMatch(/grpo|rloo|entropyWeight/);
   });
-});
-
-it("trains on exactly the ids that the server sampled", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.nat(1_000_000), fc.constantFrom(1, 3, 6), async (seed, maxTokens) => {
-      const output = await temporaryFolder();
-      server.requests.length = 0;
-      server.sampled.length = 0;
-      await using backend = await connect();
-      const judged = letterEnvironment({ judge: () => Math.random() });
-      const run = await runTraining({
-        output,
-        environment: judged,
-        backend,
-        config: configOf({ seed, preflight: false, sampling: { maxTokens }, training: { steps: 1, batchSize: 2 } }),
-      });
-      expect(run.error).toBeUndefined();
-      const sampled = new Set(server.sampled.map(({ prompt, ids }) => JSON.stringify({ prompt, ids })));
-      const passes = server.requests.filter(({ route }) => route === "forward_backward");
-      const trained = passes.flatMap(({ body }) => body.forward_backward_input.data);
-      expect(trained.length).toBeGreaterThan(0);
-      for (const { model_input, loss_fn_inputs: inputs } of trained) {
-        const targets: number[] = inputs.target_tokens.data;
-        const all = [model_input.chunks[0].tokens[0], ...targets];
-        expect(model_input.chunks[0].tokens).toEqual(all.slice(0, -1));
-        // The advantages cover the sampled ids and nothing else.
-        const first = inputs.advantages.data.findIndex((advantage: number) => advantage !== 0) + 1;
-        expect(inputs.advantages.data.slice(first - 1).every((advantage: number) => advantage !== 0)).toBe(true);
-        expect(sampled).toContain(JSON.stringify({ prompt: all.slice(0, first), ids: all.slice(first) }));
-      }
-    }),
-    { numRuns: 6 },
-  );
 });
 
 it("passes the preflight, which saves, updates and loads the model on the server", async () => {
