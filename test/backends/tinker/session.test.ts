@@ -1,11 +1,15 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { chunks } from "../../../trainers/backends/tinker/chunks.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { readTar } from "../../../trainers/backends/tinker/read-tar.ts";
+import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { adam, exampleData, request, sampleAll } from "../../../trainers/testing/model-subject.ts";
 import type { TinkerDatum } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
+import { runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
 
@@ -33,6 +37,37 @@ it("sends the key of the environment with every request", async () => {
     vi.unstubAllEnvs();
   }
   expect(new Set(server.requests.map(({ key }) => key))).toEqual(new Set(["tml-of-the-environment"]));
+});
+
+it("writes the key into no file of a run", async () => {
+  const key = "tml-secret-of-the-environment";
+  vi.stubEnv("TINKER_API_KEY", key);
+  const output = await temporaryFolder();
+  try {
+    await using backend = await connect();
+    const config: TrainingConfigInput = {
+      algorithm: { id: "sft" },
+      model: { path: served.source.path, chatTemplate: "none", adapter: { type: "lora", rank: 4 } },
+      training: { steps: 1, batchSize: 2 },
+    };
+    const { error } = await runTraining({ output, config, backend });
+    expect(error).toBeUndefined();
+  } finally {
+    vi.unstubAllEnvs();
+  }
+  const files = await readdir(output, { recursive: true, withFileTypes: true });
+  const texts = await Promise.all(
+    files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), "latin1")),
+  );
+  expect(texts.length).toBeGreaterThan(3);
+  expect(texts.filter((text) => text.includes(key))).toEqual([]);
+});
+
+it("refuses an address with a password", async () => {
+  await expect(connect({ url: "http://me:secret@127.0.0.1:9" })).rejects.toMatchObject({
+    code: "config.invalid",
+    message: expect.not.stringContaining("secret"),
+  });
 });
 
 it.each([401, 403])("names the variable of the key if the server refuses it: %s", async (status) => {

@@ -1,3 +1,4 @@
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { checkSpec } from "../onnx/check-spec.ts";
 import type { GradientRule } from "./gradient-rule.ts";
@@ -13,8 +14,6 @@ import { type Encoding, TinkerSession } from "./tinker-session.ts";
 export interface TinkerBackendOptions {
   /** The address of the server, such as `http://127.0.0.1:8000`. */
   readonly url: string;
-  /** The key of the server. `TINKER_API_KEY` of the environment by default. */
-  readonly apiKey?: string | undefined;
   /** The server's name of the base model, if it differs from the model's path or hub id. */
   readonly model?: string | undefined;
   /** How the server makes a gradient of token losses. `auto`, the default, finds out with a small adapter. */
@@ -27,8 +26,10 @@ export interface TinkerBackendOptions {
 }
 
 /**
- * Opens a session on a server of the Tinker API, on which models are trained and sampled. Throws
- * `server.unauthorized` if the server wants another key, and `backend.unavailable` if it does not answer.
+ * Opens a session on a server of the Tinker API, on which models are trained and sampled. The key of the server comes
+ * from the environment variable `TINKER_API_KEY`, and from nowhere else, so that no config, log or export can contain it.
+ * Throws `config.invalid` for an address with a password, `server.unauthorized` if the server wants another key, and
+ * `backend.unavailable` if it does not answer.
  *
  * @example
  * import { createTinkerBackend } from "lyceum/tinker";
@@ -36,11 +37,24 @@ export interface TinkerBackendOptions {
  * await backend.close();
  */
 export async function createTinkerBackend(options: TinkerBackendOptions): Promise<TrainingBackend> {
+  if (hasPassword(options.url)) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "The address of the server contains a user or a password.",
+      hint: "Set the environment variable TINKER_API_KEY to the key of the server.",
+    });
+  }
   // Servers without keys take any.
-  const apiKey = options.apiKey ?? process.env.TINKER_API_KEY ?? "tml-dummy";
+  const apiKey = process.env.TINKER_API_KEY ?? "tml-dummy";
   const session = await TinkerSession.open({ ...options, apiKey });
   session.checkLosses();
   return new TinkerBackend(session, options);
+}
+
+/** True if an address contains a user or a password, which would be written wherever the address is. */
+function hasPassword(url: string): boolean {
+  const { username, password } = URL.parse(url) ?? { username: "", password: "" };
+  return username !== "" || password !== "";
 }
 
 class TinkerBackend implements TrainingBackend {
