@@ -77,6 +77,7 @@ async function planOn(
   const sizes = { size, adapted: modelSize(shape, { type: "lora" }) };
   const { maxTokensPerMicroBatch = 2048, threads } = engineOptions(config);
   if (device === "cpu") {
+    if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of the GPUs.`, hardwareHint());
     const rates = await measureMachine(threads);
     return planEngine({ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price });
   }
@@ -90,11 +91,16 @@ async function planOn(
 
 /** Returns the device of a config that the arguments do not name: this machine, if it trains on its processor. */
 function defaultDevice({ backend, model }: RunConfig): "cpu" {
-  const known = devices.list().map(({ id }) => id);
-  const hint = `Name a GPU: --device ${known.join(", ")}. Or --device cpu for this machine's processor.`;
-  if (backend.type !== "onnx") throw invalidConfig("The config trains on a server, whose hardware is not known.", hint);
+  if (backend.type !== "onnx") {
+    throw invalidConfig("The config trains on a server, whose hardware is not known.", hardwareHint());
+  }
   if (model.device === "auto" || model.device === "cpu") return "cpu";
-  throw invalidConfig(`The config trains on ${model.device}, whose rates cannot be measured.`, hint);
+  throw invalidConfig(`The config trains on ${model.device}, whose rates cannot be measured.`, hardwareHint());
+}
+
+function hardwareHint(): string {
+  const known = devices.list().map(({ id }) => id);
+  return `Name a GPU: --device ${known.join(", ")}. Or --device cpu for this machine's processor.`;
 }
 
 /** Returns what depends on the environment. Opens it only if the arguments leave something open. */

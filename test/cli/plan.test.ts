@@ -118,6 +118,8 @@ describe("lyceum plan", () => {
       2,
       expect.stringMatching(/hardware is not known[\s\S]*--device h100/),
     ]);
+    const several = await run("grpo.yaml", "--gpus", "8");
+    expect([several.code, several.stderr]).toEqual([2, expect.stringMatching(/--gpus 8[\s\S]*--device h100/)]);
     const cuda = await run("grpo.yaml", "--set", "model.device=cuda");
     expect([cuda.code, cuda.stderr]).toEqual([2, expect.stringMatching(/trains on cuda/)]);
     const old = await run("grpo.yaml", "--device", "t4", "--prompt-tokens", "1", "--agents", "1");

@@ -22,6 +22,12 @@ export const samplingUtilisation: Interval = interval(0.15, 0.35, 0.6);
 export const decodingOverhead: Interval = interval(0.001, 0.004, 0.015);
 
 /**
+ * Seconds of a layer in a micro-batch of training besides computing: the launches of some hundred kernels, forward and
+ * backward. An assumption, which only small models feel.
+ */
+export const layerOverhead: Interval = interval(0.3e-3, 1e-3, 5e-3);
+
+/**
  * The share of sampling slots that work on average. Completions end at different times, and a batch waits for its
  * longest one.
  */

@@ -3,6 +3,7 @@ import { bytesOf, type ClusterOptions, samplersOf } from "./cluster-options.ts";
 import {
   bandwidthUtilisation,
   decodingOverhead,
+  layerOverhead,
   linkUtilisation,
   peakFlops,
   samplingUtilisation,
@@ -61,5 +62,6 @@ export function clusterTraining(options: ClusterOptions): Interval {
   });
   const sequences = workload.passed.middle / workload.sequenceLength.middle;
   const microBatches = Math.ceil(sequences / (gpus * microBatch));
-  return sum(quotient(passes, rate), product(exchange, microBatches));
+  const launches = product(layerOverhead, size.layers * microBatches);
+  return sum(quotient(passes, rate), product(exchange, microBatches), launches);
 }

@@ -111,6 +111,14 @@ describe("planCluster", () => {
     }
   });
 
+  it("does not promise more than the launches of a small model's kernels allow", () => {
+    const tiny = modelSize(readDecoderConfig({ ...shapes["SmolLM2-135M"].config, hidden_size: 72, vocab_size: 100 }));
+    const { middle } = figure(planCluster(cluster({ gpus: 1, size: tiny })), "training");
+    // 32 micro-batches of 4 sequences with 300 tokens each, at 1 ms for each of 30 layers.
+    expect(middle).toBeLessThan((4 * 300) / 0.03);
+    expect(middle).toBeGreaterThan((0.5 * 4 * 300) / 0.03);
+  });
+
   it("says that the hardware was not tested", () => {
     expect(planCluster(cluster())).toMatchObject({ basis: "not tested", hardware: "8 x NVIDIA H100 SXM 80 GB" });
   });
