@@ -29,6 +29,7 @@ const notQuick = [
   "skyrl",
   "skyrl-commands",
   "team-round-trip",
+  "tinker-cookbook",
   "trackers",
   "transformers-js",
   "trl-accelerate",

@@ -1,0 +1,128 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { serveModel } from "../cli/serve-model-process.ts";
+import { execute } from "./execute.ts";
+import { runPython } from "./python.ts";
+import { providePythonEnvironment, pythonOf } from "./python-environment.ts";
+
+/** Recipes of the Tinker cookbook, unchanged, on `lyceum serve-model`, with the commands of docs/serve-model.md. */
+
+const problems = join(
+  process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data"),
+  "gsm8k-train.jsonl",
+);
+
+/** The answer of python/cookbook_folder.py. */
+interface CookbookFolder {
+  /** The name of the model, which is also its folder. */
+  readonly model: string;
+  /** The first prompt of the guessing game, and the first token of a guess in the right form. */
+  readonly prompt: readonly number[];
+  readonly guess: number;
+}
+
+describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_TEST_DATA)", () => {
+  let folder: string;
+  let environment: string;
+  let made: CookbookFolder;
+  let engine: TrainingBackend;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "lyceum-cookbook-"));
+    engine = await createOnnxBackend({ device: "cpu" });
+    environment = await providePythonEnvironment({
+      name: "tinker-cookbook",
+      requirements: "tinker-cookbook-requirements.txt",
+      download: "2.6 GB",
+    });
+    made = await runPython({ environment, script: "cookbook_folder", request: { folder, problems, steps: 80 } });
+  });
+  afterAll(async () => {
+    await engine?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Runs a recipe on a server of its own. Returns its metrics by step, and the adapter that it has saved at its end. */
+  async function run(recipe: string, options: readonly string[]) {
+    const checkpoints = join(folder, `checkpoints-${recipe}`);
+    const { model } = made;
+    const named = ["--name", model, "--chat-template", "none", "--checkpoints", checkpoints];
+    const { url } = await serveModel([join(folder, model), ...named], folder);
+    const common = [`model_name=${model}`, `log_path=${recipe}`, ...options];
+    const variables = { TINKER_BASE_URL: url, TINKER_API_KEY: "tml-local", HF_HUB_OFFLINE: "1", OMP_NUM_THREADS: "1" };
+    await execute(pythonOf(environment), ["-m", `tinker_cookbook.recipes.${recipe}`, ...common], {
+      folder,
+      environment: { ...variables, HF_HOME: join(folder, "hub") },
+      timeoutMs: 400_000,
+    });
+    const lines = (await readFile(join(folder, recipe, "metrics.jsonl"), "utf8")).trim().split("\n");
+    const [served] = await readdir(checkpoints);
+    return {
+      // NaN and infinite numbers are not JSON.
+      steps: lines.map((line) => JSON.parse(line) as Record<string, number>),
+      adapter: join(checkpoints, served!, "sampler_weights/final"),
+    };
+  }
+
+  /** The log-probability of the first token of a guess, of the model or of an adapter. */
+  async function guessLogprob(path: string): Promise<number> {
+    const source = { type: "pretrained", path, chatTemplate: "none" } as const;
+    const model = await engine.openModel({ source, trainable: { type: "frozen" } });
+    const length = made.prompt.length;
+    const tokens = Int32Array.from(made.prompt);
+    const targets = Int32Array.from([...made.prompt.slice(1), made.guess]);
+    const datum = { tokens, targets, lossMask: new Float32Array(length).fill(1) };
+    const [result] = await model.forward([datum], { outputs: ["logprobs"] });
+    await model.close();
+    return result!.logprobs![length - 1]!;
+  }
+
+  test("sl_loop lowers the loss", async () => {
+    const sizes = ["lora_rank=4", "batch_size=8", "max_steps=5", "max_length=256", "save_every=2"];
+    const { steps, adapter } = await run("sl_loop", [...sizes, "learning_rate=0.003"]);
+    expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4]);
+    const losses = steps.map(({ train_mean_nll }) => train_mean_nll!);
+    for (const loss of losses) expect(loss).toBeGreaterThan(0);
+    expect(losses.at(-1)).toBeLessThan(0.9 * losses[0]!);
+    expect(await guessLogprob(adapter)).not.toBe(await guessLogprob(join(folder, made.model)));
+  });
+
+  test("rl_loop trains with its default loss, stable_reinforce", async () => {
+    const sizes = ["lora_rank=4", "batch_size=8", "group_size=8", "max_steps=3", "max_tokens=16"];
+    const { steps, adapter } = await run("rl_loop", [...sizes, "learning_rate=0.001"]);
+    expect(steps).toHaveLength(3);
+    for (const step of steps) {
+      expect(step["reward/total"]).toBeGreaterThan(0);
+      expect(step["reward/total"]).toBeLessThan(1);
+      expect(step["grad_norm:mean"]).toBeGreaterThan(0);
+    }
+    expect(await guessLogprob(adapter)).not.toBe(await guessLogprob(join(folder, made.model)));
+  });
+
+  test("guess_number plays games of several turns and trains on them", async () => {
+    const recipe = "multiplayer_rl.guess_number.train";
+    const sizes = ["batch_size=4", "group_size=4", "max_steps=3", "max_tokens=16", "eval_every=0", "save_every=2"];
+    const { steps, adapter } = await run(recipe, [
+      "renderer_name=qwen3_disable_thinking",
+      ...sizes,
+      "learning_rate=0.001",
+    ]);
+    // The last line has totals.
+    const trained = steps.slice(0, 3);
+    for (const step of trained) {
+      expect(step["env/all/turns_per_episode"]).toBeGreaterThan(5);
+      // Each of up to ten turns has the reward -1 in a wrong form, and 1 for the right number.
+      expect(step["env/all/reward/total"]).toBeGreaterThan(-10);
+      expect(step["env/all/reward/total"]).toBeLessThan(1);
+      expect(step["grad_norm:mean"]).toBeGreaterThan(0);
+      // The trainer has the log-probabilities of the sampler.
+      expect(Math.abs(step["optim/kl_sample_train_v1"]!)).toBeLessThan(1e-5);
+    }
+    // The right form of a guess is more likely, because it alone avoids the penalty.
+    expect(await guessLogprob(adapter)).toBeGreaterThan(await guessLogprob(join(folder, made.model)));
+  });
+});
