@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { serveModel } from "../cli/serve-model-process.ts";
+import { codeBlocks } from "../docs/code-blocks.ts";
 import { execute } from "./execute.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment, pythonOf } from "./python-environment.ts";
@@ -24,6 +25,16 @@ interface CookbookFolder {
   /** The first prompt of the guessing game, and the first token of a guess in the right form. */
   readonly prompt: readonly number[];
   readonly guess: number;
+}
+
+/** Returns the options of a recipe in docs/serve-model.md. */
+async function documented(recipe: string): Promise<string[]> {
+  const blocks = await codeBlocks("docs/serve-model.md");
+  const lines = blocks.flatMap(({ code }) => code.replaceAll("\\\n", " ").split("\n"));
+  const start = `uv run python -m tinker_cookbook.recipes.${recipe} `;
+  const line = lines.find((each) => each.startsWith(start));
+  if (line === undefined) throw new Error(`docs/serve-model.md does not run ${recipe}.`);
+  return line.slice(start.length).trim().split(/\s+/);
 }
 
 describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_TEST_DATA)", () => {
@@ -47,19 +58,21 @@ describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_T
   });
 
   /** Runs a recipe on a server of its own. Returns its metrics by step, and the adapter that it has saved at its end. */
-  async function run(recipe: string, options: readonly string[]) {
+  async function run(recipe: string) {
     const checkpoints = join(folder, `checkpoints-${recipe}`);
     const { model } = made;
     const named = ["--name", model, "--chat-template", "none", "--checkpoints", checkpoints];
     const { url } = await serveModel([join(folder, model), ...named], folder);
-    const common = [`model_name=${model}`, `log_path=${recipe}`, ...options];
     const variables = { TINKER_BASE_URL: url, TINKER_API_KEY: "tml-local", HF_HUB_OFFLINE: "1", OMP_NUM_THREADS: "1" };
-    await execute(pythonOf(environment), ["-m", `tinker_cookbook.recipes.${recipe}`, ...common], {
+    const options = await documented(recipe);
+    // Weights are saved during the run too.
+    await execute(pythonOf(environment), ["-m", `tinker_cookbook.recipes.${recipe}`, ...options, "save_every=2"], {
       folder,
       environment: { ...variables, HF_HOME: join(folder, "hub") },
       timeoutMs: 400_000,
     });
-    const lines = (await readFile(join(folder, recipe, "metrics.jsonl"), "utf8")).trim().split("\n");
+    const log = options.find((option) => option.startsWith("log_path="))!.replace("log_path=", "");
+    const lines = (await readFile(join(folder, log, "metrics.jsonl"), "utf8")).trim().split("\n");
     const [served] = await readdir(checkpoints);
     return {
       // NaN and infinite numbers are not JSON.
@@ -82,8 +95,7 @@ describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_T
   }
 
   test("sl_loop lowers the loss", async () => {
-    const sizes = ["lora_rank=4", "batch_size=8", "max_steps=5", "max_length=256", "save_every=2"];
-    const { steps, adapter } = await run("sl_loop", [...sizes, "learning_rate=0.003"]);
+    const { steps, adapter } = await run("sl_loop");
     expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4]);
     const losses = steps.map(({ train_mean_nll }) => train_mean_nll!);
     for (const loss of losses) expect(loss).toBeGreaterThan(0);
@@ -92,8 +104,7 @@ describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_T
   });
 
   test("rl_loop trains with its default loss, stable_reinforce", async () => {
-    const sizes = ["lora_rank=4", "batch_size=8", "group_size=8", "max_steps=3", "max_tokens=16"];
-    const { steps, adapter } = await run("rl_loop", [...sizes, "learning_rate=0.001"]);
+    const { steps, adapter } = await run("rl_loop");
     expect(steps).toHaveLength(3);
     for (const step of steps) {
       expect(step["reward/total"]).toBeGreaterThan(0);
@@ -104,13 +115,7 @@ describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_T
   });
 
   test("guess_number plays games of several turns and trains on them", async () => {
-    const recipe = "multiplayer_rl.guess_number.train";
-    const sizes = ["batch_size=4", "group_size=4", "max_steps=3", "max_tokens=16", "eval_every=0", "save_every=2"];
-    const { steps, adapter } = await run(recipe, [
-      "renderer_name=qwen3_disable_thinking",
-      ...sizes,
-      "learning_rate=0.001",
-    ]);
+    const { steps, adapter } = await run("multiplayer_rl.guess_number.train");
     // The last line has totals.
     const trained = steps.slice(0, 3);
     for (const step of trained) {

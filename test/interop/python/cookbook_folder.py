@@ -75,13 +75,15 @@ def examples(tokens, problems: list[dict]) -> list[tuple[list[int], list[int]]]:
         pairs.append((prompt.to_ints(), tokens.encode(text + "<|im_end|>", add_special_tokens=False)))
 
     thinking = renderers.get_renderer("qwen3", tokens)
-    for problem in problems[:24]:
+    # Every answer to each problem, so that none is learned by heart and the samples of a group differ.
+    for problem in problems[:8]:
         conversation = [
             {"role": "user", "content": "How many r's are in strawberry?" + SUFFIX},
             {"role": "assistant", "content": "\\boxed{3}"},
             {"role": "user", "content": problem["question"] + SUFFIX},
         ]
-        add(thinking.build_generation_prompt(conversation), f"\\boxed{{{pick.choice(ANSWERS)}}}")
+        for guess in ANSWERS:
+            add(thinking.build_generation_prompt(conversation), f"\\boxed{{{guess}}}")
     plain = renderers.get_renderer("qwen3_disable_thinking", tokens)
     for _ in range(24):
         env = GuessNumberEnv(pick.randrange(1024), plain)
