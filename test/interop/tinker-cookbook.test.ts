@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -37,6 +37,10 @@ async function documented(recipe: string): Promise<string[]> {
   return line.slice(start.length).trim().split(/\s+/);
 }
 
+async function linesOf(path: string): Promise<string[]> {
+  return (await readFile(path, "utf8")).trim().split("\n");
+}
+
 describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_TEST_DATA)", () => {
   let folder: string;
   let environment: string;
@@ -57,28 +61,39 @@ describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_T
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Runs a recipe on a server of its own. Returns its metrics by step, and the adapter that it has saved at its end. */
-  async function run(recipe: string) {
+  /** A recipe that has run on a server of its own. */
+  interface Ran {
+    /** Its metrics by step. */
+    readonly steps: Readonly<Record<string, number>>[];
+    /** The adapter that it has saved at its end. */
+    readonly adapter: string;
+    /** The folder of its log. */
+    readonly log: string;
+    /** Runs it again on the same server, and returns the metrics of both runs. */
+    again(): Promise<Ran["steps"]>;
+  }
+
+  async function run(recipe: string): Promise<Ran> {
     const checkpoints = join(folder, `checkpoints-${recipe}`);
     const { model } = made;
     const named = ["--name", model, "--chat-template", "none", "--checkpoints", checkpoints];
     const { url } = await serveModel([join(folder, model), ...named], folder);
     const variables = { TINKER_BASE_URL: url, TINKER_API_KEY: "tml-local", HF_HUB_OFFLINE: "1", OMP_NUM_THREADS: "1" };
     const options = await documented(recipe);
-    // Weights are saved during the run too.
-    await execute(pythonOf(environment), ["-m", `tinker_cookbook.recipes.${recipe}`, ...options, "save_every=2"], {
-      folder,
-      environment: { ...variables, HF_HOME: join(folder, "hub") },
-      timeoutMs: 400_000,
-    });
-    const log = options.find((option) => option.startsWith("log_path="))!.replace("log_path=", "");
-    const lines = (await readFile(join(folder, log, "metrics.jsonl"), "utf8")).trim().split("\n");
-    const [served] = await readdir(checkpoints);
-    return {
+    const log = join(folder, options.find((option) => option.startsWith("log_path="))!.replace("log_path=", ""));
+    const once = async (): Promise<Ran["steps"]> => {
+      // Weights are saved during the run too.
+      await execute(pythonOf(environment), ["-m", `tinker_cookbook.recipes.${recipe}`, ...options, "save_every=2"], {
+        folder,
+        environment: { ...variables, HF_HOME: join(folder, "hub") },
+        timeoutMs: 400_000,
+      });
       // NaN and infinite numbers are not JSON.
-      steps: lines.map((line) => JSON.parse(line) as Record<string, number>),
-      adapter: join(checkpoints, served!, "sampler_weights/final"),
+      return (await linesOf(join(log, "metrics.jsonl"))).map((line) => JSON.parse(line));
     };
+    const steps = await once();
+    const [served] = await readdir(checkpoints);
+    return { steps, adapter: join(checkpoints, served!, "sampler_weights/final"), log, again: once };
   }
 
   /** The log-probability of the first token of a guess, of the model or of an adapter. */
@@ -94,13 +109,25 @@ describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_T
     return result!.logprobs![length - 1]!;
   }
 
-  test("sl_loop lowers the loss", async () => {
-    const { steps, adapter } = await run("sl_loop");
+  test("sl_loop lowers the loss, and resumes", async () => {
+    const { steps, adapter, log, again } = await run("sl_loop");
     expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4]);
     const losses = steps.map(({ train_mean_nll }) => train_mean_nll!);
     for (const loss of losses) expect(loss).toBeGreaterThan(0);
     expect(losses.at(-1)).toBeLessThan(0.9 * losses[0]!);
     expect(await guessLogprob(adapter)).not.toBe(await guessLogprob(join(folder, made.model)));
+    // Without its last checkpoint, the run looks as if it ended during step 4. That step has the same loss again.
+    const saved = await linesOf(join(log, "checkpoints.jsonl"));
+    await writeFile(
+      join(log, "checkpoints.jsonl"),
+      saved
+        .slice(0, -1)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+    const both = await again();
+    expect(both.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4, 4]);
+    expect(both[5]!.train_mean_nll).toBeCloseTo(losses[4]!, 5);
   });
 
   test("rl_loop trains with its default loss, stable_reinforce", async () => {
