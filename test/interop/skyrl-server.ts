@@ -1,13 +1,10 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { execute } from "./execute.ts";
 import { freePort } from "./free-port.ts";
-import { provideFolder } from "./python-environment.ts";
+import { provideUvProject } from "./uv-project.ts";
 
 /** A running SkyRL server on JAX. */
 export interface SkyrlServer extends AsyncDisposable {
@@ -43,7 +40,9 @@ const backendConfig = JSON.stringify({
  */
 export async function startSkyrl(options: { readonly model: string; readonly folder: string }): Promise<SkyrlServer> {
   const { model, folder } = options;
-  const environment = await provideEnvironment();
+  const environment = await provideUvProject({
+    ...{ name: "skyrl", project, extras: ["tinker", "jax"], download: "5 GB" },
+  });
   // A newer SkyRL, over the packages of the released one.
   const source = process.env.LYCEUM_SKYRL_SOURCE;
   const port = await freePort();
@@ -96,42 +95,4 @@ export async function startSkyrl(options: { readonly model: string; readonly fol
     },
     [Symbol.asyncDispose]: () => stop(),
   };
-}
-
-interface Environment {
-  readonly project: string;
-  readonly python: string;
-  /** The folder with uv. */
-  readonly bin: string;
-}
-
-async function provideEnvironment(): Promise<Environment> {
-  const python = await findPython();
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  const hash = createHash("sha256").update(project).update(python).digest("hex").slice(0, 16);
-  const folder = join(cache, "lyceum", `skyrl-${hash}`);
-  await provideFolder(folder, async (partial) => {
-    console.log(`Making a Python environment in ${folder} (once, about 5 GB to download).`);
-    await execute(python, ["-m", "venv", join(partial, "uv")], { timeoutMs: 120_000 });
-    await execute(join(partial, "uv/bin/python"), ["-m", "pip", "install", "--quiet", "uv"], { timeoutMs: 300_000 });
-    await mkdir(join(partial, "project"));
-    await writeFile(join(partial, "project/pyproject.toml"), project);
-    const sync = ["sync", "--quiet", "--project", join(partial, "project"), "--python", python];
-    await execute(join(partial, "uv/bin/uv"), [...sync, "--extra", "tinker", "--extra", "jax"], {
-      timeoutMs: 1_500_000,
-    });
-  });
-  return { project: join(folder, "project"), python, bin: join(folder, "uv/bin") };
-}
-
-/** Finds Python 3.12 on the path or among those of pyenv. */
-async function findPython(): Promise<string> {
-  const pyenv = join(process.env.PYENV_ROOT ?? join(homedir(), ".pyenv"), "versions");
-  const versions = (await readdir(pyenv).catch(() => [])).filter((name) => name.startsWith("3.12."));
-  for (const candidate of ["python3.12", ...versions.map((name) => join(pyenv, name, "bin/python"))]) {
-    const print = ["-c", "import sys; print(sys.executable)"];
-    const found = await execute(candidate, print, { timeoutMs: 20_000 }).catch(() => undefined);
-    if (found !== undefined) return found.trim();
-  }
-  throw new Error("Python 3.12 was not found. Install it, because SkyRL needs it.");
 }
