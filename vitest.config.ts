@@ -28,6 +28,7 @@ const notQuick = [
   "served-model",
   "skyrl",
   "skyrl-commands",
+  "skyrl-parity",
   "team-round-trip",
   "tinker-cookbook",
   "trackers",
