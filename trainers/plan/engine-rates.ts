@@ -21,19 +21,27 @@ export const activationPasses: Interval = interval(1, 2.5, 5);
 export const trainingOperatorsPerLayer = 176;
 export const decodingOperatorsPerLayer = 40;
 
-/** Seconds of a decoding step for each logit: its probability, the copy of it, and the choice of a token. */
-export const secondsPerLogit: Interval = interval(0.4e-9, 1.2e-9, 4e-9);
+/** What an operator of a graph takes, in operators as they are measured. */
+export const graphOperators: Interval = interval(0.5, 1, 2.5);
 
-/** Seconds of a decoding step besides the graph, and for each row. */
-export const secondsPerDecodingStep: Interval = interval(0.2e-3, 0.7e-3, 2e-3);
-export const secondsPerRow: Interval = interval(5e-6, 20e-6, 60e-6);
+/*
+ * Work of one thread is counted in operators, whose rate is measured: other programs slow both down alike. An operator
+ * takes some 1.6 microseconds on an idle machine.
+ */
 
-/** Seconds of the rollout loop for each episode: the environment, the template, the record. */
-export const secondsPerEpisode: Interval = interval(0.05e-3, 0.3e-3, 1.5e-3);
+/** A logit of a decoding step: its probability, the copy of it, and the choice of a token. */
+export const operatorsPerLogit: Interval = interval(0.25e-3, 0.75e-3, 2.5e-3);
 
-/** Seconds for each trained parameter of an optimizer step (AdamW, its norm), and of each micro-batch (its gradient). */
-export const secondsPerUpdatedParameter: Interval = interval(1e-9, 2e-9, 5e-9);
-export const secondsPerGradient: Interval = interval(0.5e-9, 1.5e-9, 4e-9);
+/** A decoding step besides its graph, and each of its rows. */
+export const operatorsPerDecodingStep: Interval = interval(150, 600, 1500);
+export const operatorsPerRow: Interval = interval(5, 20, 60);
+
+/** An episode in the rollout loop: the environment, the template, the record. */
+export const operatorsPerEpisode: Interval = interval(30, 200, 1000);
+
+/** A trained parameter in an optimizer step (AdamW, its norm), and in the gradient of a micro-batch. */
+export const operatorsPerUpdatedParameter: Interval = interval(0.6e-3, 1.2e-3, 3e-3);
+export const operatorsPerGradient: Interval = interval(0.3e-3, 0.9e-3, 2.5e-3);
 
 /** Bytes of a process with the engine and no model: Node, ONNX Runtime and their heaps. */
 export const processBytes: Interval = interval(0.2e9, 0.28e9, 0.38e9);

@@ -5,14 +5,15 @@ import {
   activationPasses,
   decodeBatch,
   decodingOperatorsPerLayer,
+  graphOperators,
+  operatorsPerDecodingStep,
+  operatorsPerEpisode,
+  operatorsPerGradient,
+  operatorsPerLogit,
+  operatorsPerRow,
+  operatorsPerUpdatedParameter,
   readingEfficiency,
   samplingEfficiency,
-  secondsPerDecodingStep,
-  secondsPerEpisode,
-  secondsPerGradient,
-  secondsPerLogit,
-  secondsPerRow,
-  secondsPerUpdatedParameter,
   trainingEfficiency,
   trainingOperatorsPerLayer,
 } from "./engine-rates.ts";
@@ -33,19 +34,19 @@ export function engineTime(run: EngineRun, rates: MachineRates): EngineTime {
 
 function samplingSeconds({ size, workload }: EngineRun, rates: MachineRates): Interval {
   const { sequences, learners, turns, prompt, completion, sequenceLength, groupSize } = workload;
-  const episodes = product(secondsPerEpisode, sequences);
+  const episodes = quotient(product(operatorsPerEpisode, sequences), rates.operators);
   if (!workload.samples) return episodes;
   const each = sequences / learners;
   const rows = Math.min(decodeBatch, each);
   const waves = Math.ceil(each / decodeBatch) * turns * learners;
   const flops = product(rates.flops, samplingEfficiency);
-  const operators = (perLayer: number): Interval => quotient(exactly(perLayer * size.layers), rates.operators);
-  const overhead = sum(
-    product(operators(decodingOperatorsPerLayer), interval(0.5, 1, 2)),
-    product(secondsPerLogit, rows * size.vocabularySize),
-    product(secondsPerRow, rows),
-    secondsPerDecodingStep,
+  const operators = sum(
+    product(graphOperators, decodingOperatorsPerLayer * size.layers),
+    product(operatorsPerLogit, rows * size.vocabularySize),
+    product(operatorsPerRow, rows),
+    operatorsPerDecodingStep,
   );
+  const overhead = quotient(operators, rates.operators);
   const step = decodingStepSeconds(
     {
       weightBytes: 4 * (size.blockWeights + size.headWeights + size.adapter),
@@ -78,13 +79,11 @@ function trainingSeconds(run: EngineRun, rates: MachineRates): Interval {
   const values =
     4 * size.hiddenSize + 3 * size.queryWidth + 2 * size.keyValueWidth + 4 * size.unitWidth + size.heads * length;
   const moved = product(product(activationPasses, 4 * size.layers * values), workload.passed);
-  const operators = quotient(exactly(trainingOperatorsPerLayer * size.layers * microBatches), rates.operators);
   const steps = workload.optimizerSteps * (workload.learners + workload.critics);
-  return sum(
-    quotient(passes, flops),
-    quotient(moved, rates.bandwidth),
-    product(operators, interval(0.5, 1, 3)),
-    product(secondsPerGradient, size.trained * microBatches),
-    product(secondsPerUpdatedParameter, size.trained * steps),
+  const operators = sum(
+    product(graphOperators, trainingOperatorsPerLayer * size.layers * microBatches),
+    product(operatorsPerGradient, size.trained * microBatches),
+    product(operatorsPerUpdatedParameter, size.trained * steps),
   );
+  return sum(quotient(passes, flops), quotient(moved, rates.bandwidth), quotient(operators, rates.operators));
 }

@@ -9,7 +9,8 @@ import { type Interval, interval } from "./interval.ts";
 
 /**
  * The speed of this machine's processor in the embedded engine, measured. The middle of a rate is the mean over all runs,
- * and its ends are the quartiles of the runs, which other programs on the machine spread.
+ * and its ends are as far from it as the quartiles of the runs, in both directions and at most by a factor of 2: other
+ * programs on the machine spread the runs, and a training, which takes longer, averages over them.
  */
 export interface MachineRates {
   /** Floating-point operations per second of square matrix products of 1,024. */
@@ -34,14 +35,13 @@ export async function measureMachine(threads: number = availableParallelism()): 
   };
 }
 
-/** Returns the rates of measurements at several times: their means, and the widest range. */
+/** Returns the mean rates of measurements at several times: those of equal work at each. */
 export function combineRates(measured: readonly MachineRates[]): MachineRates {
-  const over = (rate: "flops" | "bandwidth" | "operators"): Interval =>
-    interval(
-      Math.min(...measured.map((one) => one[rate].low)),
-      measured.length / measured.reduce((sum, one) => sum + 1 / one[rate].middle, 0),
-      Math.max(...measured.map((one) => one[rate].high)),
-    );
+  const over = (rate: "flops" | "bandwidth" | "operators"): Interval => {
+    const mean = (end: keyof Interval): number =>
+      measured.length / measured.reduce((sum, one) => sum + 1 / one[rate][end], 0);
+    return interval(mean("low"), mean("middle"), mean("high"));
+  };
   return { ...measured[0]!, flops: over("flops"), bandwidth: over("bandwidth"), operators: over("operators") };
 }
 
@@ -104,5 +104,6 @@ async function timed(seconds: number, run: () => Promise<unknown>): Promise<numb
 function rateOf(work: number, seconds: readonly number[]): Interval {
   const mean = seconds.reduce((sum, one) => sum + one, 0) / seconds.length;
   const quartile = (share: number): number => seconds[Math.floor(share * (seconds.length - 1))]!;
-  return interval(work / Math.max(quartile(0.75), mean), work / mean, work / Math.min(quartile(0.25), mean));
+  const factor = Math.min(2, Math.max(mean / quartile(0.25), quartile(0.75) / mean));
+  return interval(work / mean / factor, work / mean, (work / mean) * factor);
 }

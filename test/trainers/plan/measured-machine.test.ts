@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { exactly, interval } from "../../../trainers/plan/interval.ts";
+import { combineRates, measureMachine } from "../../../trainers/plan/measured-machine.ts";
+
+describe("measureMachine", () => {
+  it("returns rates with their spread, of at most a factor of 2", async () => {
+    const { flops, bandwidth, operators, threads, memory } = await measureMachine(1);
+    for (const { low, middle, high } of [flops, bandwidth, operators]) {
+      expect(low).toBeGreaterThanOrEqual(middle / 2.0001);
+      expect(low).toBeLessThanOrEqual(middle);
+      expect(high / middle).toBeCloseTo(middle / low);
+    }
+    expect(flops.high).toBeGreaterThan(1e8);
+    expect(bandwidth.high).toBeGreaterThan(1e8);
+    expect(operators.high).toBeGreaterThan(1e3);
+    expect(threads).toBe(1);
+    expect(memory).toBeGreaterThan(1e9);
+  });
+});
+
+describe("combineRates", () => {
+  it("is the rate of equal work at each time", () => {
+    const rates = { flops: interval(1, 2, 4), bandwidth: exactly(1), operators: exactly(1), threads: 2, memory: 1 };
+    const faster = { ...rates, flops: interval(3, 6, 12) };
+    expect(combineRates([rates, faster])).toEqual({ ...rates, flops: interval(1.5, 3, 6) });
+  });
+});
