@@ -35,6 +35,7 @@ const notQuick = [
   "transformers-js",
   "trl-accelerate",
   "trl-agent",
+  "tuft",
   "viewer",
 ].map((name) => `test/interop/${name}.test.ts`);
 
