@@ -17,7 +17,7 @@ import {
   trainingEfficiency,
   trainingOperatorsPerLayer,
 } from "./engine-rates.ts";
-import { exactly, type Interval, interval, product, quotient, sum } from "./interval.ts";
+import { exactly, type Interval, product, quotient, sum } from "./interval.ts";
 import type { MachineRates } from "./measured-machine.ts";
 import { blockForwardFlops, headForwardFlops, trainingFlops } from "./training-flops.ts";
 
