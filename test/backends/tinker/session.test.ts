@@ -102,6 +102,27 @@ it("sends a pass and its step before it waits for either", async () => {
   ]);
 });
 
+it("waits for a pass before its step on SkyRL, which may run the step first", async () => {
+  const skyrl = await served.serve();
+  skyrl.fault = {
+    after: (route, response, { status, headers, body }) => {
+      if (route !== "retrieve_future") return false;
+      const { "content-length": _, ...rest } = headers;
+      response.writeHead(status, rest).end(body.toString().replace("grad_norm:mean", "skyrl.ai/grad_norm"));
+      return true;
+    },
+  };
+  // The steps of the probe show which server it is.
+  await using backend = await connect({ url: skyrl.url, gradients: "auto" });
+  const model = await backend.openModel({ source: served.source, trainable });
+  skyrl.requests.length = 0;
+  await model.trainStep!(exampleData(1), [{ type: "crossEntropy" }], { adam, stepId: 1 });
+  const routes = skyrl.requests.map(({ route }) => route);
+  expect(routes.filter((route) => route !== "retrieve_future")).toEqual(["forward_backward", "optim_step"]);
+  expect(routes[1]).toBe("retrieve_future");
+  expect(model.version).toBe(1);
+});
+
 it("creates an adapter for each model, and frees it", async () => {
   server.requests.length = 0;
   const backend = await connect();
@@ -111,8 +132,9 @@ it("creates an adapter for each model, and frees it", async () => {
   await Promise.all(models);
   await backend.close();
   const created = server.requests.filter(({ route }) => route === "create_model").map(({ body }) => body);
-  // The first adapter is that of the probe.
-  expect(created.slice(1).map(({ lora_config: { rank, seed } }) => ({ rank, seed }))).toEqual([
+  // The first adapter is that of the probe. The others may arrive in any order.
+  const opened = created.slice(1).map(({ lora_config: { rank, seed } }) => ({ rank, seed }));
+  expect(opened.toSorted((a, b) => a.seed - b.seed)).toEqual([
     { rank: 2, seed: 1 },
     { rank: 2, seed: 2 },
   ]);

@@ -118,8 +118,10 @@ export class RemoteModel {
         const { metrics } = await this.#session.connection.result(promise, jsonReader("optim_step", stepResultSchema), {
           what: "optim_step",
         });
-        const named = Object.entries(metrics ?? {}).find(([name]) => /grad(ient)?_(norm|l2)/.test(name));
-        return named?.[1] ?? undefined;
+        const named = Object.entries(metrics ?? {});
+        // SkyRL is known by the names of its metrics.
+        if (named.some(([name]) => name.startsWith("skyrl.ai/"))) this.#session.runsInOrder = false;
+        return named.find(([name]) => /grad(ient)?_(norm|l2)/.test(name))?.[1] ?? undefined;
       },
     };
   }

@@ -123,6 +123,10 @@ export class TinkerModel implements Model {
   ): Promise<{ readonly loss: LossResult; readonly step: StepMetrics }> {
     checkAdamParams(options.adam);
     const pass = await this.#startPass(data, terms, options);
+    if (!this.#options.session.runsInOrder) {
+      const loss = await pass(options.signal);
+      return { loss, step: await (await this.#startStep(options.adam, options.stepId))() };
+    }
     // The step is on its way now. An abort no longer stops either.
     const step = await this.#startStep(options.adam, options.stepId);
     return { loss: await pass(), step: await step() };

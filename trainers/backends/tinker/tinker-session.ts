@@ -40,6 +40,11 @@ export class TinkerSession implements AsyncDisposable {
   readonly batchesPolls: boolean;
   /** Limits the requests for samples that are under way. */
   readonly sampling: Semaphore = new Semaphore(maxSampleRequests);
+  /**
+   * False if the server may run an optimizer step before the pass that was sent just before it. SkyRL looks for new passes
+   * first and for new steps a moment later, so that it runs the step alone if both arrive in between.
+   */
+  runsInOrder = true;
   readonly #heartbeat: NodeJS.Timeout;
   #models = 0;
   #samplers = 0;
