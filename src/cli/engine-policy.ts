@@ -4,6 +4,7 @@ import type { Model } from "../../trainers/backend/training-backend.ts";
 import { openModels } from "../../trainers/models/open-models.ts";
 import { openModelPolicy } from "../../trainers/models/open-policy.ts";
 import { oneModelError, type TeamAgents } from "../../trainers/training/team-agents.ts";
+import { invalidConfig, type LyceumError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";
 import { definePolicy, type PolicyContext, type PolicyDefinition } from "../core/policy/define-policy.ts";
 import { hostedModelError } from "../core/policy/hosted-model.ts";
@@ -23,6 +24,14 @@ export interface EnginePolicyContext extends PolicyContext {
 
 const text = z.string().min(1);
 
+function incompletePath(path: string): LyceumError {
+  return invalidConfig(
+    `${path} is a path on a Tinker server, of which the address and the base model are needed.`,
+    "Add --backend-url URL, and --base MODEL: a local copy or hub id of the base model, whose tokenizer is used.",
+    { path },
+  );
+}
+
 /**
  * Policies on the embedded engine, from everything that `openModels` supports. In a team, or in a checkpoint with the
  * weights of several agents, each agent plays with its own weights. Opening throws `config.invalid` if such a model is
@@ -41,14 +50,23 @@ export const engineDefinition: PolicyDefinition<z.ZodObject, EnginePolicyContext
       .optional()
       .describe("Variables of the chat template, such as enable_thinking: false."),
     revision: text.optional().describe("The branch, tag or commit of a hub id."),
+    backendUrl: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe("The address of a Tinker server that samples the model, instead of the engine on this machine."),
+    backendModel: text.optional().describe("The server's name of the base model, if it differs from the path."),
   }),
-  open: async ({ base, revision, ...template }, context: EnginePolicyContext) => {
+  open: async ({ base, revision, backendUrl, backendModel, ...template }, context: EnginePolicyContext) => {
     const { address: path, name = withoutUrlSecrets(path), engine, agents, completion = false, signal } = context;
     const hosted = existsSync(path) ? undefined : hostedModelError(path);
     if (hosted !== undefined) throw hosted;
+    const weights = path.startsWith("tinker://") ? path : undefined;
+    if (weights !== undefined && (backendUrl === undefined || base === undefined)) throw incompletePath(weights);
+    const remote = backendUrl === undefined ? undefined : { url: backendUrl, model: backendModel, weights };
+    const backend = await (remote === undefined ? engine.backend() : engine.remote(remote));
     await using resources = new AsyncDisposableStack();
-    const models = await openModels(path, {
-      ...{ backend: await engine.backend(), base, revision, agents, signal },
+    const models = await openModels(weights === undefined ? path : base!, {
+      ...{ backend, base: weights === undefined ? base : undefined, revision, agents, signal },
       // Completion prompts are for base models, which have no template.
       ...(completion ? { chatTemplate: "none" } : template),
     });

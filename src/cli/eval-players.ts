@@ -35,7 +35,7 @@ export interface Players {
  * names.
  */
 export async function readPlayers(
-  args: Pick<EvalArguments, "model" | "modelOption" | "base" | "opponent" | "judge" | "format">,
+  args: Pick<EvalArguments, "model" | "modelOption" | "base" | "backendUrl" | "opponent" | "judge" | "format">,
   opener: PolicyOpener,
 ): Promise<Players> {
   const { limits, ...model } = await modelSettings(args);

@@ -16,6 +16,7 @@ export interface EvalArguments extends SamplingArguments {
   /** See `ModelArguments`. */
   readonly model: readonly string[];
   readonly base?: string;
+  readonly backendUrl?: string;
   /** The options of the model as `option=value`, in order. */
   readonly modelOption: readonly string[];
   /** The opponents. Each plays against the model and against the other opponents. */
@@ -127,6 +128,10 @@ export function addEvaluationCommands(
     description: `${modelKinds}, or demonstration; agent=MODEL for each agent (repeatable)`,
     required: true,
   });
+  evaluation.option(
+    "--backend-url <url>",
+    "the Tinker server that samples the model, instead of this machine; also for tinker:// paths",
+  );
   addSamplingOptions(evaluation);
   addEnvironmentAlias(evaluation);
 

@@ -11,6 +11,8 @@ export interface ModelArguments {
   readonly modelOption?: readonly string[];
   /** The base model of adapters. */
   readonly base?: string | undefined;
+  /** The address of a Tinker server that samples local models. */
+  readonly backendUrl?: string | undefined;
 }
 
 /**
@@ -18,10 +20,12 @@ export interface ModelArguments {
  * `AGENT=NAME`. Throws the errors of {@link readPolicySettings}, and `config.invalid` for several models that do not
  * each name an agent.
  */
-export async function modelSettings({ model, modelOption = [], base }: ModelArguments): Promise<PolicySettings> {
-  const based = base === undefined ? modelOption : [...modelOption, `base=${JSON.stringify(base)}`];
+export async function modelSettings({ model, modelOption = [], ...more }: ModelArguments): Promise<PolicySettings> {
+  const { base, backendUrl } = more;
+  const given = Object.entries({ base, backendUrl }).filter(([, value]) => value !== undefined);
+  const options = [...modelOption, ...given.map(([key, value]) => `${key}=${JSON.stringify(value)}`)];
   const byAgent = model.map(agentModel);
-  if (model.length === 1 && byAgent[0] === undefined) return readPolicySettings(model[0]!, based);
+  if (model.length === 1 && byAgent[0] === undefined) return readPolicySettings(model[0]!, options);
   const agents: Record<AgentId, string> = {};
   for (const [index, named] of byAgent.entries()) {
     if (named !== undefined && !Object.hasOwn(agents, named.agent)) agents[named.agent] = named.model;
@@ -36,7 +40,7 @@ export async function modelSettings({ model, modelOption = [], base }: ModelArgu
       });
     }
   }
-  return readSettings({ text: JSON.stringify({ agents }), name: "--model" }, based);
+  return readSettings({ text: JSON.stringify({ agents }), name: "--model" }, options);
 }
 
 /** Splits `AGENT=MODEL`. Returns undefined for the name of a model, which can contain `=` after a slash or a colon. */

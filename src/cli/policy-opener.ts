@@ -34,7 +34,7 @@ type PlayingOptions = Pick<NamedPolicyOptions, "environment" | "agents" | "compl
 
 /** Creates a {@link PolicyOpener}. `engine` has the options of the embedded engine (device `auto` by default). */
 export function createPolicyOpener(options: {
-  readonly catalog: Pick<Catalog, "createBackend">;
+  readonly catalog: Pick<Catalog, "createBackend" | "createTinkerBackend">;
   readonly engine?: OnnxBackendOptions;
   readonly signal: AbortSignal;
 }): PolicyOpener {

@@ -1,5 +1,6 @@
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
+import type { TinkerBackendOptions } from "../../trainers/backends/tinker/index.ts";
 import { canonicalJson } from "../core/taskset/canonical-json.ts";
 import type { Catalog } from "./catalog.ts";
 
@@ -9,27 +10,38 @@ import type { Catalog } from "./catalog.ts";
  */
 export interface SharedEngine extends AsyncDisposable {
   backend(): Promise<TrainingBackend>;
+  /** Opens a session on a server of the Tinker API. Equal options have one session. */
+  remote(options: TinkerBackendOptions): Promise<TrainingBackend>;
   /** Returns the engine if it has started with these options. */
   runningAs(options: OnnxBackendOptions): Promise<TrainingBackend> | undefined;
 }
 
 /** Creates a {@link SharedEngine} with these options. */
 export function createSharedEngine(options: {
-  readonly catalog: Pick<Catalog, "createBackend">;
+  readonly catalog: Pick<Catalog, "createBackend" | "createTinkerBackend">;
   readonly engine: OnnxBackendOptions;
 }): SharedEngine {
   const { catalog, engine } = options;
   let started: Promise<TrainingBackend> | undefined;
+  const sessions = new Map<string, Promise<TrainingBackend>>();
   const keyOf = (given: OnnxBackendOptions): string => canonicalJson(JSON.parse(JSON.stringify(given)));
   return {
     backend: () => {
       started ??= catalog.createBackend(engine);
       return started;
     },
+    remote: (wanted) => {
+      const key = JSON.stringify(wanted);
+      const session = sessions.get(key) ?? catalog.createTinkerBackend(wanted);
+      sessions.set(key, session);
+      return session;
+    },
     runningAs: (wanted) => (keyOf(wanted) === keyOf(engine) ? started : undefined),
     [Symbol.asyncDispose]: async () => {
-      const backend = await started?.catch(() => undefined);
-      await backend?.[Symbol.asyncDispose]();
+      for (const opened of [started, ...sessions.values()]) {
+        const backend = await opened?.catch(() => undefined);
+        await backend?.[Symbol.asyncDispose]();
+      }
     },
   };
 }

@@ -13,7 +13,10 @@ import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { lyceum } from "./run-lyceum.ts";
 
-const catalog = { createBackend: () => Promise.reject(new Error("No engine is needed here.")) };
+const catalog = {
+  createBackend: () => Promise.reject(new Error("No engine is needed here.")),
+  createTinkerBackend: () => Promise.reject(new Error("No engine is needed here.")),
+};
 const opener = () => createPolicyOpener({ catalog, signal: new AbortController().signal });
 
 async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {

@@ -18,7 +18,10 @@ afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => void vi.unstubAllEnvs());
 
 const engine = createSharedEngine({
-  catalog: { createBackend: () => Promise.reject(new Error("No engine is needed here.")) },
+  catalog: {
+    createBackend: () => Promise.reject(new Error("No engine is needed here.")),
+    createTinkerBackend: () => Promise.reject(new Error("No engine is needed here.")),
+  },
   engine: { device: "cpu" },
 });
 

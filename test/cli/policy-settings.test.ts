@@ -133,7 +133,10 @@ test("limits belong to the model that plays, or to its team; those of the comman
   expect(limitsOf({ limitTurns: 1, limitTokens: 9 }, limits)).toEqual({ turns: 1, tokens: 9, episodeMs: 2000 });
   expect(limitsOf({})).toBeUndefined();
   await expect(readPolicySettings(file, ["limits.turns=0"])).rejects.toMatchObject({ code: "config.invalid" });
-  const catalog = { createBackend: () => Promise.reject(new Error("no backend is needed")) };
+  const catalog = {
+    createBackend: () => Promise.reject(new Error("no backend is needed")),
+    createTinkerBackend: () => Promise.reject(new Error("no backend is needed")),
+  };
   await using opener = createPolicyOpener({ catalog, signal: new AbortController().signal });
   await expect(opener.openSettings({ model: "scripted:./x.ts", limits })).rejects.toMatchObject({
     code: "config.invalid",

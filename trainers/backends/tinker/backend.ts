@@ -16,6 +16,11 @@ export interface TinkerBackendOptions {
   readonly url: string;
   /** The server's name of the base model, if it differs from the model's path or hub id. */
   readonly model?: string | undefined;
+  /**
+   * The saved weights that frozen models have, instead of those of the base model: `tinker://MODEL/weights/NAME` or
+   * `tinker://MODEL/sampler_weights/NAME`. Log-probabilities need the former.
+   */
+  readonly weights?: string | undefined;
   /** How the server makes a gradient of token losses. `auto`, the default, finds out with a small adapter. */
   readonly gradients?: GradientRule | "auto" | undefined;
   /** The encoding of large messages. `auto`, the default, takes the one that the server prefers. */
@@ -97,10 +102,13 @@ class TinkerBackend implements TrainingBackend {
     const session = this.#session;
     const baseModel = session.baseModel(source.type === "pretrained" ? source.path : "", this.#options.model);
     const frozen = trainable.type === "frozen";
+    const saved = frozen ? this.#options.weights : undefined;
+    const isState = saved !== undefined && !saved.includes("/sampler_weights/");
     if (!frozen) this.#behaviour ??= this.#findBehaviour(baseModel, signal);
     const model = await TinkerModel.open({
       ...{ session, spec, tokenizer, renderer, baseModel, limits, adapterSize, signal },
-      ...adapterOf(spec),
+      ...(isState ? { rank: await session.savedRank(saved, signal), seed: 0 } : adapterOf(spec)),
+      saved,
       behaviour: (await this.#behaviour) ?? { rule: "sum", numbered: false },
     });
     this.#models.add(model);

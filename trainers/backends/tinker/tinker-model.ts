@@ -37,6 +37,8 @@ export interface TinkerModelOptions {
   /** The rank of the adapter. 0 trains every weight. Undefined for a frozen model, which needs no adapter. */
   readonly rank: number | undefined;
   readonly seed: number;
+  /** Saved weights: of a state that is loaded if there is a rank, else of a sampler. */
+  readonly saved?: string | undefined;
   readonly limits: { readonly maxLength: number; readonly vocabularySize: number };
   /** The number of values of an adapter of rank 1. */
   readonly adapterSize: number;
@@ -84,7 +86,10 @@ export class TinkerModel implements Model {
 
   /** Creates the model on the server. A frozen model is created at its first forward pass. */
   static async open(options: TinkerModelOptions): Promise<TinkerModel> {
-    return new TinkerModel(options, options.rank === undefined ? undefined : await createRemote(options));
+    const { rank, saved } = options;
+    const remote = rank === undefined ? undefined : await createRemote(options);
+    if (saved !== undefined) await remote?.load(saved, false);
+    return new TinkerModel(options, remote);
   }
 
   get version(): number {
@@ -137,7 +142,8 @@ export class TinkerModel implements Model {
     const remote = this.#remote;
     const version = this.#version;
     const path = remote === undefined ? undefined : await remote.saveForSampler(stateName("sampler", version));
-    const weights = path === undefined ? { base_model: baseModel } : { model_path: path };
+    const modelPath = path ?? this.#options.saved;
+    const weights = modelPath === undefined ? { base_model: baseModel } : { model_path: modelPath };
     return new TinkerSampler({
       session,
       samplingSession: await openSamplingSession(session, weights),
@@ -294,6 +300,7 @@ export class TinkerModel implements Model {
   async #logprobs(data: readonly Datum[], options: PassOptions): Promise<Float32Array[]> {
     if (data.length === 0) return [];
     const { signal, onProgress } = options;
+    if (this.#remote === undefined && this.#options.saved !== undefined) throw samplerOnly(this.#options.saved);
     this.#remote ??= await createRemote({ ...this.#options, rank: 1 });
     const plan = planLoss([{ type: "crossEntropy" }], { rule: "sum", has: () => true });
     const encoded = data.map((datum) => plan.encode(datum, { count: 1 }));
@@ -374,6 +381,10 @@ async function deleteSaved(session: TinkerSession, path: string): Promise<void> 
 
 function noValues(): Error {
   return unsupported("A model on a server has no value head.", "Choose an algorithm without a critic, such as grpo.");
+}
+
+function samplerOnly(path: string): Error {
+  return unsupported(`${path} can only be sampled.`, "Name a state for training, such as tinker://MODEL/weights/NAME.");
 }
 
 function noEntropy(): Error {

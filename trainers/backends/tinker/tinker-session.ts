@@ -6,6 +6,7 @@ import {
   capabilitiesSchema,
   clientConfigSchema,
   createSessionSchema,
+  weightsInfoSchema,
 } from "../../tinker/protocol/answers.ts";
 import { type ConnectionTimes, TinkerConnection } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
@@ -130,6 +131,12 @@ export class TinkerSession implements AsyncDisposable {
       hint: "Set model.path to a local copy or hub id of one of them. If its name on the server differs, set backend.model.",
       data: { path, models: [...models] },
     });
+  }
+
+  /** Returns the rank of saved weights. 0 if every weight was trained. */
+  async savedRank(path: string, signal: AbortSignal | undefined): Promise<number> {
+    const body = { tinker_path: path };
+    return (await this.connection.post("weights_info", body, weightsInfoSchema, { signal })).lora_rank ?? 0;
   }
 
   /** Throws `backend.unsupported` unless the server has the losses that every pass needs. */

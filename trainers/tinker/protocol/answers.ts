@@ -74,5 +74,10 @@ export const stepResultSchema: Schema<StepResult> = z.object({
 /** Reads the result of `save_weights` and `save_weights_for_sampler`. */
 export const savedSchema: Schema<{ readonly path: string }> = z.object({ path: z.string() });
 
+/** Reads the answer to `weights_info`. The rank is undefined if every weight was trained. */
+export const weightsInfoSchema: Schema<{ readonly lora_rank?: number | null | undefined }> = z.object({
+  lora_rank: z.int().nullish(),
+});
+
 /** Reads an answer whose content does not matter. */
 export const anySchema: Schema<unknown> = z.unknown();
