@@ -23,6 +23,8 @@ interface Trained {
     readonly tops: readonly number[];
     readonly likeliest: boolean;
   };
+  /** The tokens of a sampler and of two copies of it. Empty for SDKs without copies. */
+  readonly copied: readonly (readonly number[])[];
 }
 
 /** Starts `lyceum serve-model` with a tiny model. Returns its address. */
@@ -51,6 +53,8 @@ test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and sample
   for (const difference of Object.values(trained.differences)) expect(difference).toBeLessThan(1e-4);
   expect(trained.scores).toMatchObject({ same: true, tops: Array(7).fill(3), likeliest: true });
   expect(trained.scores.difference).toBeLessThan(1e-4);
+  expect(trained.copied).toHaveLength(version === "0.38.0" ? 3 : 0);
+  for (const tokens of trained.copied) expect(tokens).toEqual(trained.copied[0]);
 });
 
 /** The answer of python/tinker_checkpoints.py. */

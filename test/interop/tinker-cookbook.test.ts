@@ -157,4 +157,17 @@ describe.skipIf(!existsSync(problems))("recipes of the Tinker cookbook (LYCEUM_T
     // The right form of a guess is more likely, because it alone avoids the penalty.
     expect(await guessLogprob(adapter)).toBeGreaterThan(await guessLogprob(join(folder, made.model)));
   });
+
+  test("math_rl trains with stable_reinforce on samples of older weights", async () => {
+    const { steps, adapter } = await run("math_rl.train");
+    const trained = steps.slice(0, 3);
+    for (const step of trained) {
+      expect(step["grad_norm:mean"]).toBeGreaterThan(0);
+      expect(step["env/all/correct"]).toBeGreaterThan(0);
+      expect(Number.isFinite(step["optim/kl_sample_train_v1"])).toBe(true);
+    }
+    // After the first step, the policy that sampled differs from the one in training.
+    expect(Math.max(...trained.map((step) => step["optim/kl_sample_train_v2"]!))).toBeGreaterThan(1e-6);
+    expect(await guessLogprob(adapter)).not.toBe(await guessLogprob(join(folder, made.model)));
+  });
 });

@@ -397,6 +397,20 @@ test("the requests of a sampler that have ended are read by a cursor, and those 
   expect((await client.post("retrieve_futures", unknown)).status).toBe(404);
 });
 
+test("copies of a sampling client get numbers of their own", async () => {
+  const client = await connect();
+  const body = { model_id: client.model, seq_id: 1 };
+  const { sampling_session_id } = await client.json(await client.post("save_weights_for_sampler", body));
+  const other = { session_id: client.session, sampling_session_seq_id: 7, base_model: "tiny" };
+  const { body: second } = await client.post("create_sampling_session", other);
+  const join = async (id: string) => (await client.post("join_sampling_session", { sampling_session_id: id })).body;
+  expect(await join(sampling_session_id)).toEqual({ type: "join_sampling_session", client_counter: 1 });
+  expect(await join(sampling_session_id)).toMatchObject({ client_counter: 2 });
+  expect(await join(second.sampling_session_id)).toMatchObject({ client_counter: 1 });
+  expect((await client.post("join_sampling_session", { sampling_session_id: "none" })).status).toBe(404);
+  expect((await client.post("client/config", {})).body).toMatchObject({ sample_join_sampling_session: true });
+});
+
 test("weights are saved and loaded with the state of their optimizer", async () => {
   const client = await connect();
   const forward = (seq: number) => passRequestToJson({ ...crossEntropy(client.model, seq), forwardOnly: true });

@@ -74,6 +74,25 @@ def prompt_scores(training):
     }
 
 
+def copies(training, key):
+    """The tokens of a sampler and of two copies of it, with equal seeds. Empty for an SDK without handles of samplers."""
+    sampler = training.save_weights_and_get_sampling_client()
+    sampler = sampler.result() if hasattr(sampler, "result") else sampler
+    if not hasattr(sampler, "get_sampler_handle"):
+        return []
+    handle = sampler.get_sampler_handle()
+    samplers = [sampler] + [tinker.SamplingClient.from_sampler_handle(handle, api_key=key) for _ in range(2)]
+    futures = [
+        each.sample(
+            prompt=types.ModelInput.from_ints(PROMPT),
+            num_samples=1,
+            sampling_params=types.SamplingParams(max_tokens=6, seed=1),
+        )
+        for each in samplers
+    ]
+    return [list(future.result().sequences[0].tokens) for future in futures]
+
+
 def run(request):
     service = tinker.ServiceClient(base_url=request["url"], api_key=request["key"])
     training = service.create_lora_training_client(base_model=request["model"], rank=4)
@@ -87,6 +106,7 @@ def run(request):
     trained = negative_log_likelihood(training.forward([example()], "cross_entropy").result())
     differences = {loss: policy_step(training, loss) for loss in ["importance_sampling", "ppo", "cispo"]}
     scores = prompt_scores(training)
+    copied = copies(training, request["key"])
     path = training.save_state("a").result().path
     training.load_state_with_optimizer(path).result()
     return {
@@ -95,6 +115,7 @@ def run(request):
         "trained": trained,
         "differences": differences,
         "scores": scores,
+        "copied": copied,
     }
 
 

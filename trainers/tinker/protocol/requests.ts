@@ -62,6 +62,8 @@ export const samplingSessionBody = z.object({
   model_path: name.nullish(),
 });
 
+export const joinSamplingSessionBody = z.object({ sampling_session_id: name });
+
 export const sampleBody = z.object({
   prompt: modelInputSchema,
   num_samples: z.int().min(1).max(4096).default(1),

@@ -25,14 +25,21 @@ interface Weights {
   samplerOf(path: string): Sampler;
 }
 
+interface SamplingSession {
+  readonly sessionId: string;
+  /** Undefined for the base model. */
+  readonly path: string | undefined;
+  /** The number of copies of its client that have joined. */
+  copies: number;
+}
+
 /** A copy of a client's sampler numbers its requests from its own multiple of this. */
 const samplerBlock = 1e9;
 
 /** The sampling sessions of clients: each samples the base model or saved weights. */
 export class SamplingSessions {
   readonly #weights: Weights;
-  /** The path of each sampling session. Undefined for the base model. */
-  readonly #sessions = new Map<string, { readonly sessionId: string; readonly path: string | undefined }>();
+  readonly #sessions = new Map<string, SamplingSession>();
 
   constructor(weights: Weights) {
     this.#weights = weights;
@@ -49,7 +56,15 @@ export class SamplingSessions {
   }
 
   add(id: string, sessionId: string, path: string | undefined): void {
-    this.#sessions.set(id, { sessionId, path });
+    this.#sessions.set(id, { sessionId, path, copies: 0 });
+  }
+
+  /** Numbers a copy of the session's client, such as one in another process, so that their request ids differ. */
+  join({ body }: Sent<z.output<typeof bodies.joinSamplingSessionBody>>): unknown {
+    const session = this.#sessionOf(body.sampling_session_id);
+    this.#weights.touch(session.sessionId);
+    session.copies += 1;
+    return { type: "join_sampling_session", client_counter: session.copies };
   }
 
   info(id: string): unknown {
@@ -121,7 +136,7 @@ export class SamplingSessions {
     return this.#weights.futures.completions({ owner, queue, cursor, received, waitMs: wait });
   }
 
-  #sessionOf(id: string) {
+  #sessionOf(id: string): SamplingSession {
     const session = this.#sessions.get(id);
     if (session === undefined) throw new RequestError(404, `Sampling session ${id} is unknown.`);
     return session;

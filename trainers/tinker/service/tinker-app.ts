@@ -73,7 +73,8 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
 
   app.get("/healthz", (context) => context.json({ status: "ok" }));
   app.get("/get_server_capabilities", (context) => context.json(service.capabilities() as object));
-  post("/client/config", anything, () => ({ sample_use_retrieve_futures: true }));
+  const flags = { sample_use_retrieve_futures: true, sample_join_sampling_session: true };
+  post("/client/config", anything, () => flags);
   post("/client/dynamic_config", anything, () => ({}));
   post("/telemetry", anything, () => ({ status: "accepted" }));
   post("/create_session", anything, () => service.createSession());
@@ -96,6 +97,7 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   post("/load_weights", bodies.loadBody, (request) => service.loadWeights(request));
   post("/save_weights_for_sampler", bodies.saveForSamplerBody, (request) => service.saveWeightsForSampler(request));
   post("/create_sampling_session", bodies.samplingSessionBody, (request) => service.sampling.create(request));
+  post("/join_sampling_session", bodies.joinSamplingSessionBody, (request) => service.sampling.join(request));
   post("/asample", bodies.sampleBody, (request) => service.sampling.sample(request));
   post("/unload_model", bodies.modelBody, (request) => service.unload(request));
   app.get("/samplers/:id", (context) => context.json(service.sampling.info(context.req.param("id")) as object));
