@@ -102,6 +102,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   const limits = { headersTimeout: slowMs, requestTimeout: 5 * slowMs, connectionsCheckingInterval: slowMs / 3 };
   const server =
     tls === undefined ? createServer(limits, onRequest) : createSecureServer({ ...limits, ...tls }, onRequest);
+  server.keepAliveTimeout = slowMs;
   endSlowReaders(server, slowMs);
   const { authority } = await listen(server, { hostname, port });
   return {

@@ -6,13 +6,11 @@ import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "../interop/free-port.ts";
 
-/** A `lyceum serve` process with its resources, as Linux counts them. */
-export interface ServedProcess extends AsyncDisposable {
+/** A process of a server with its resources, as Linux counts them. */
+export interface ServerProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly port: number;
-  readonly grpcPort: number;
   readonly url: string;
-  readonly grpcUrl: string;
   /** What it has written to stderr. */
   readonly errors: () => string;
   /** The resident memory in megabytes. */
@@ -25,6 +23,12 @@ export interface ServedProcess extends AsyncDisposable {
   readonly metric: (name: string) => Promise<number>;
 }
 
+/** A `lyceum serve` process. */
+export interface ServedProcess extends ServerProcess {
+  readonly grpcPort: number;
+  readonly grpcUrl: string;
+}
+
 const main = join(import.meta.dirname, "../../src/cli/main.ts");
 /** The path of the environment that is served by default. */
 export const servedEnvironment: string = join(import.meta.dirname, "served-environment.ts");
@@ -34,9 +38,21 @@ export async function serveProcess(
   args: readonly string[] = [],
   { token }: { readonly token?: string } = {},
 ): Promise<ServedProcess> {
-  const ports = ["--grpc-port", String(await freePort()), ...(token === undefined ? [] : ["--token", token])];
+  const words = ["serve", "-e", servedEnvironment, "--grpc-port", String(await freePort()), ...args];
+  const ready = /at http:\/\/127\.0\.0\.1:(\d+)[\s\S]*gRPC at grpc:\/\/127\.0\.0\.1:(\d+)/;
+  const { ports, ...server } = await startServer(words, { ready, token });
+  const grpcPort = ports[1]!;
+  return { ...server, grpcPort, grpcUrl: `http://127.0.0.1:${grpcPort}` };
+}
+
+/** Starts a command that serves. `ready` matches its output when it is ready, with the ports as groups. */
+export async function startServer(
+  words: readonly string[],
+  { ready: pattern, token }: { readonly ready: RegExp; readonly token?: string | undefined },
+): Promise<ServerProcess & { readonly ports: readonly number[] }> {
   const report = ["--expose-gc", "--import", join(import.meta.dirname, "memory-report.ts")];
-  const child = spawn(process.execPath, [...report, main, "serve", "-e", servedEnvironment, ...ports, ...args], {
+  const key = token === undefined ? [] : ["--token", token];
+  const child = spawn(process.execPath, [...report, main, ...words, ...key], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   const streams = child as ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
@@ -47,16 +63,16 @@ export async function serveProcess(
   const ready = new Promise<RegExpExecArray>((resolve, reject) => {
     streams.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      const found = /at http:\/\/127\.0\.0\.1:(\d+)[\s\S]*gRPC at grpc:\/\/127\.0\.0\.1:(\d+)/.exec(output);
+      const found = pattern.exec(output);
       if (found !== null) resolve(found);
     });
     child.on("exit", (code, signal) => reject(new Error(`The server ended by ${code ?? signal}: ${errors}`)));
   });
-  const [, port, grpcPort] = await ready;
-  const url = `http://127.0.0.1:${port}`;
+  const ports = (await ready).slice(1).map(Number);
+  const url = `http://127.0.0.1:${ports[0]}`;
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   return {
-    ...{ child, port: Number(port), grpcPort: Number(grpcPort), url, grpcUrl: `http://127.0.0.1:${grpcPort}` },
+    ...{ child, ports, port: ports[0]!, url },
     errors: () => errors,
     rssMb: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
     heapMb: async () => {

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Server } from "node:net";
+import type { Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { WebSocket, WebSocketServer } from "ws";
 
 /**
@@ -30,12 +32,18 @@ export function watchConnections(server: WebSocketServer, ms: number): NodeJS.Ti
 }
 
 /**
- * Ends the connections of an HTTP server whose client has read nothing for `ms` milliseconds, although bytes wait for
- * it. A connection that waits for an answer stays.
+ * Ends the connections of an HTTP server on which nothing has happened for `ms` milliseconds: those whose client does not
+ * read bytes that wait for it, and those without a request. A connection that waits for an answer stays.
  */
-export function endSlowReaders(server: Server & { setTimeout(ms: number): unknown }, ms: number): void {
+export function endSlowReaders(server: HttpServer | HttpsServer, ms: number): void {
+  const busy = new WeakSet<Socket>();
+  server.on("request", ({ socket }, response) => {
+    busy.add(socket);
+    response.once("close", () => busy.delete(socket));
+  });
   server.setTimeout(ms);
+  // This listener takes the place of Node's own, which ends every connection.
   server.on("timeout", (socket) => {
-    if (socket.writableLength > 0) socket.destroy();
+    if (socket.writableLength > 0 || !busy.has(socket)) socket.destroy();
   });
 }

@@ -16,6 +16,9 @@ import { serverMetrics } from "./server-metrics.ts";
 /** The default of `maxMessageBytes`. */
 export const defaultMaxMessageBytes: number = 16 * 1024 * 1024;
 
+/** The time in milliseconds that an unused connection stays open: an agent often works for a while between two requests. */
+const keepAliveMs = 120_000;
+
 /** The options of {@link serveEnvironments}. */
 export interface EnvironmentServerOptions {
   /** The sessions to serve. The server does not close the host. */
@@ -100,6 +103,7 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
   };
   const server: Server =
     tls === undefined ? createServer(limits, onRequest) : createSecureServer({ ...limits, ...tls }, onRequest);
+  server.keepAliveTimeout = keepAliveMs;
   endSlowReaders(server, heartbeatMs);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -484,16 +484,17 @@ test("a cancelled sample ends early", async () => {
 });
 
 test("a draining server finishes the accepted work, and refuses more", async () => {
-  const client = await connect({ gapMs: 300 });
+  const client = await connect({ gapMs: 2_500 });
+  // It waits for the first request, which does not come.
   const late = await client.post("optim_step", step(client.model, 2));
-  const { signal } = new AbortController();
-  const drained = client.service.drain({ signal });
+  const drained = client.service.drain({ signal: new AbortController().signal });
   expect((await client.post("optim_step", step(client.model, 3))).status).toBe(503);
   expect((await client.post("create_session", {})).status).toBe(503);
   expect((await client.post("session_heartbeat", { session_id: client.session })).status).toBe(200);
-  expect((await client.json(late)).metrics).toBeDefined();
+  const result = client.json(late);
   await drained;
   expect(client.service.statistics().running).toBe(0);
+  expect((await result).metrics).toBeDefined();
 });
 
 test("requests that can never succeed are refused with a status below 500", async () => {
