@@ -145,8 +145,9 @@ describe("public configs of MRLM", () => {
           ...{ algorithm: "ppo", num_epochs: 100, batch_size: 32, mini_batch_size: 8, learning_rate: 5e-6 },
           ...{ max_grad_norm: 0.5, weight_decay: 0.01, lr_scheduler: "cosine", warmup_steps: 100, seed: 42 },
           ...{ num_rollouts_per_iteration: 64, eval_every: 5, eval_episodes: 20, save_every: 10, save_total_limit: 3 },
-          ...{ use_tensorboard: true, use_bf16: true },
+          ...{ use_tensorboard: true, use_bf16: true, gradient_accumulation_steps: 1 },
         },
+        distributed: { enabled: false, backend: "nccl", num_gpus: 1, strategy: "ddp" },
         ppo: { clip_range: 0.2, gamma: 0.99, gae_lambda: 0.95, num_ppo_epochs: 4, entropy_coef: 0.01, target_kl: 0.02 },
         model: { ...model, torch_dtype: "auto", max_new_tokens: 512, temperature: 0.8, top_p: 0.95, top_k: 50 },
         eval_envs: Array.from({ length: 2 }, () => ({
@@ -205,6 +206,20 @@ describe("public configs of MRLM", () => {
       },
       { model: { precision: "float16" }, environment: { id: "code", maxTurns: 3 }, training: { batchSize: 128 } },
       ["distributed.strategy"],
+    ],
+    [
+      "train_distributed_ppo.py on four GPUs",
+      {
+        training: { algorithm: "ppo", num_epochs: 50, batch_size: 16, learning_rate: 5e-6, episodes_per_iteration: 32 },
+        ppo: { clip_range: 0.2, gamma: 0.99, gae_lambda: 0.95, num_ppo_epochs: 4, entropy_coef: 0.01 },
+        ...{ model, eval_envs: [{ env_type: "code", mode: "client" }] },
+        distributed: { enabled: true, strategy: "ddp", backend: "nccl", num_gpus: 4 },
+      },
+      {
+        ...{ model: { precision: "float16" }, algorithm: { id: "ppo", epochs: 4, minibatches: 2 } },
+        training: { steps: 50, batchSize: 32 },
+      },
+      ["distributed.enabled"],
     ],
     [
       "math_reasoning_ppo",
