@@ -1,5 +1,5 @@
 import { cacheBytesPerToken } from "./cache-memory.ts";
-import { decodeBatch, logitsPerChunk, processBytes, stateCopies } from "./engine-rates.ts";
+import { decodeBatch, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
 import type { ModelSize } from "./model-size.ts";
 import type { PlanFigure } from "./plan.ts";
@@ -23,7 +23,7 @@ export interface EngineRun {
  */
 export function engineMemory(run: EngineRun): PlanFigure[] {
   const { size, workload } = run;
-  const { learners, critics, samples } = workload;
+  const { learners, critics } = workload;
   const full = size.adapter === 0;
   const bases = full ? learners + critics + (workload.reference ? 1 : 0) : 1;
   const trained = size.trained * (learners + critics);
@@ -34,7 +34,7 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const moments = 2 * bytes * trained;
   const copies = product(stateCopies, bytes * trained);
   const merged = full ? 0 : bytes * size.blockWeights;
-  const decoding = samples ? decodingBytes(run) : exactly(0);
+  const decoding = decodingBytes(run);
   const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
   const logits = logitBytes(run);
   const training = sum(activations, logits, exactly(merged), gradients);
@@ -52,7 +52,7 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
     ...(full ? [] : [part("merged weights", merged, "the base with the adapter added, kept for the backward pass")]),
     part("activations", activations, "what a micro-batch keeps for the backward pass"),
     part("logits", logits, "up to 33.5 million logits at a time, with probabilities and gradient"),
-    ...(samples ? [part("decoding", decoding, "weights in the layout for decoding, keys, values and logits")] : []),
+    part("decoding", decoding, "weights in the layout for decoding, keys, values and logits"),
     part("peak", peak, "the greatest sum of what exists at once"),
   ];
 }
@@ -97,7 +97,8 @@ function logitBytes({ size, workload, maxTokensPerMicroBatch }: EngineRun): Inte
 }
 
 function decodingBytes({ size, workload }: EngineRun): Interval {
-  const rows = Math.min(decodeBatch, workload.sequences / workload.learners);
+  // If the model does not sample in training, the preflight still decodes a few completions.
+  const rows = workload.samples ? Math.min(decodeBatch, workload.sequences / workload.learners) : preflightRows;
   const cache = product(workload.sequenceLength, rows * cacheBytesPerToken(size, bytes));
   const logits = 2 * rows * size.vocabularySize * bytes;
   const layouts = bytes * (size.blockWeights + size.headWeights);

@@ -52,6 +52,7 @@ export const processBytes: Interval = interval(0.2e9, 0.28e9, 0.38e9);
  */
 export const stateCopies: Interval = interval(0.3, 2, 4);
 
-/** The most sequences that the engine decodes at a time, and the most logits that it keeps at a time. */
+/** The most sequences that the engine decodes at a time, those of a preflight, and the most logits at a time. */
 export const decodeBatch = 32;
+export const preflightRows = 2;
 export const logitsPerChunk = 33_554_432;

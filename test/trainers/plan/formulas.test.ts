@@ -200,6 +200,13 @@ describe("memory of the embedded engine", () => {
     expect(weights(size, { critics: 1, reference: true })).toBe(4 * 5 * size.parameters);
   });
 
+  it("lays the base out for decoding in SFT too, because the preflight samples", () => {
+    const lora = modelSize(config, { type: "lora", rank: 2 });
+    const workload = exactWorkload({ algorithm: { id: "sft" } });
+    const decoding = part("decoding", engineMemory({ size: lora, workload, maxTokensPerMicroBatch: 512 }));
+    expect(decoding.middle).toBeGreaterThan(4 * (size.blockWeights + size.headWeights));
+  });
+
   it("fills micro-batches with whole sequences", () => {
     const workload = exactWorkload({ batchSize: 4 });
     expect(workload.sequences).toBe(16);
