@@ -4,10 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { algorithms } from "../../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
+import { wireSeed } from "../../../trainers/backends/tinker/tinker-sampler.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { catalogue } from "../../trainers/catalogue.ts";
+import { changedBackend } from "../../trainers/changed-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { eventsOf, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { teamEnvironment } from "../../trainers/team-environment.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
 
@@ -66,6 +69,66 @@ describe("each algorithm of the catalogue", () => {
     expect(run.error).toMatchObject({ code: "backend.unsupported", message: expect.stringMatching(reason) });
     expect((run.error as { hint: string }).hint).toMatch(/grpo|rloo|entropyWeight/);
   });
+});
+
+/** Enough steps that a gradient which is wrong or counts twice would show. */
+const equal: Readonly<Record<string, Partial<TrainingConfigInput>>> = {
+  sft: { algorithm: { id: "sft" } },
+  grpo: { algorithm: { id: "grpo", groupSize: 4 } },
+  "the clipped loss of PPO, over two epochs": {
+    algorithm: { id: "grpo", groupSize: 4, epochs: 2, minibatches: 2, clipLow: 0.05, clipHigh: 0.05 },
+  },
+  "two agents": { algorithm: { id: "magrpo", groupSize: 4 } },
+};
+
+/** The embedded engine with the seeds that servers take, and one request at a time, as the server samples. */
+function likeServer(engine: TrainingBackend): TrainingBackend {
+  const changed = changedBackend(
+    (model) => ({
+      snapshot: async () => {
+        const sampler = await model.snapshot();
+        return {
+          specificationVersion: "v1",
+          version: sampler.version,
+          close: () => sampler.close(),
+          sample: async function* (requests, options) {
+            for (const [request, each] of requests.entries()) {
+              const [sample] = await Array.fromAsync(sampler.sample([{ ...each, seed: wireSeed(each.seed) }], options));
+              yield { ...sample!, request };
+            }
+          },
+        };
+      },
+    }),
+    engine,
+  );
+  return {
+    ...changed,
+    openModel: (spec, options) => {
+      const { trainable } = spec;
+      if (trainable.type !== "lora") return changed.openModel(spec, options);
+      const lora = { ...trainable.lora, seed: wireSeed(trainable.lora.seed ?? 0) };
+      return changed.openModel({ ...spec, trainable: { type: "lora", lora } }, options);
+    },
+  };
+}
+
+it.each(Object.entries(equal))("trains as on the embedded engine: %s", async (name, changes) => {
+  const environment = name === "two agents" ? teamEnvironment({ turns: 1, partial: 0.5 }) : letterEnvironment();
+  const config = configOf({ ...changes, preflight: false, training: { steps: 3, batchSize: 4, learningRate: 0.02 } });
+  const metricsOf = async (backend: TrainingBackend) => {
+    const run = await runTraining({ output: await temporaryFolder(), config, environment, backend });
+    expect(run.error).toBeUndefined();
+    return eventsOf(run, "step").map(({ metrics }) => metrics);
+  };
+  await using remote = await connect();
+  const [local, found] = [await metricsOf(likeServer(served.engine)), await metricsOf(remote)];
+  expect(found).toHaveLength(3);
+  expect(local.filter((metrics) => metrics["loss/total"] !== undefined).length).toBeGreaterThan(1);
+  for (const [step, metrics] of local.entries()) {
+    const names = Object.keys(metrics).filter((metric) => /^(loss|reward|grad)/.test(metric));
+    for (const metric of names) expect(found[step]![metric], `${metric}, ${step}`).toBeCloseTo(metrics[metric]!, 3);
+  }
 });
 
 it("passes the preflight, which saves, updates and loads the model on the server", async () => {
