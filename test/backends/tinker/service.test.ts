@@ -397,6 +397,33 @@ test("the requests of a sampler that have ended are read by a cursor, and those 
   expect((await client.post("retrieve_futures", unknown)).status).toBe(404);
 });
 
+test("inflight samplers have the weights of the last inflight save, and snapshots keep theirs", async () => {
+  const client = await connect();
+  const save = async (seq_id: number, kind?: string): Promise<string> => {
+    const number = { sampling_session_seq_id: seq_id, ...(kind === undefined ? {} : { kind }) };
+    const saved = await client.post("save_weights_for_sampler", { model_id: client.model, seq_id, ...number });
+    return (await client.json(saved)).sampling_session_id;
+  };
+  const sample = async (sampling_session_id: string): Promise<number[]> => {
+    const sampling_params = { max_tokens: 4, seed: 7, stop: [] };
+    const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 5] }] };
+    const promise = await client.post("asample", { sampling_session_id, num_samples: 1, sampling_params, prompt });
+    return (await client.json(promise)).sequences[0].logprobs;
+  };
+  const [snapshot, inflight] = [await save(1), await save(2, "inflight")];
+  const before = await sample(snapshot);
+  expect(await sample(inflight)).toEqual(before);
+  await client.post("forward_backward", passRequestToJson(crossEntropy(client.model, 3)));
+  await client.post("optim_step", step(client.model, 4));
+  const running = Promise.all(Array.from({ length: 4 }, () => sample(inflight)));
+  const newer = await save(5, "inflight");
+  expect(await running).toHaveLength(4);
+  const after = await sample(newer);
+  expect(after).not.toEqual(before);
+  expect(await sample(inflight)).toEqual(after);
+  expect(await sample(snapshot)).toEqual(before);
+});
+
 test("copies of a sampling client get numbers of their own", async () => {
   const client = await connect();
   const body = { model_id: client.model, seq_id: 1 };

@@ -41,7 +41,11 @@ const checkpointName = z
 
 export const saveBody = modelBody.extend({ path: checkpointName.nullish(), overwrite: z.boolean().nullish() });
 
-export const saveForSamplerBody = saveBody.extend({ sampling_session_seq_id: z.int().nullish() });
+export const saveForSamplerBody = saveBody.extend({
+  sampling_session_seq_id: z.int().nullish(),
+  /** The samplers of `inflight` share one place, whose weights each save replaces. */
+  kind: z.enum(["snapshot", "inflight"]).nullish(),
+});
 
 /** Loads into a model, or into a new model of a session. */
 export const loadBody = z.object({

@@ -97,7 +97,7 @@ export class SamplingSessions {
     if (isRecorded && session === undefined) {
       throw new RequestError(400, "record_stability_info needs a sampling session.");
     }
-    const sampler = path === undefined ? undefined : this.#weights.samplerOf(path);
+    if (path !== undefined) this.#weights.samplerOf(path);
     const wanted = sampleRequests(body);
     const key = body.seq_id ?? undefined;
     const once =
@@ -109,9 +109,10 @@ export class SamplingSessions {
       const base = await this.#weights.base();
       const { stopTokenIds } = base.model.renderer;
       const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
-      const used = sampler ?? base.sampler;
-      const scored = promptScore === undefined ? {} : await scorePrompt(used, promptScore, signal);
-      const samples = await Array.fromAsync(used.sample(requests, { signal }));
+      // Inflight weights may have been replaced since the request, and again since its prompt was scored.
+      const current = (): Sampler => (path === undefined ? base.sampler : this.#weights.samplerOf(path));
+      const scored = promptScore === undefined ? {} : await scorePrompt(current(), promptScore, signal);
+      const samples = await Array.fromAsync(current().sample(requests, { signal }));
       const sequences = samples
         .toSorted((a, b) => a.request - b.request)
         .map(({ ids, logprobs, finish }) => ({

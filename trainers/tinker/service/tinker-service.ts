@@ -275,18 +275,20 @@ export class TinkerService implements AsyncDisposable {
   }
 
   saveWeightsForSampler({ body, digest }: Sent<z.output<typeof bodies.saveForSamplerBody>>): Promised {
-    const { path: name, sampling_session_seq_id: number } = body;
+    const { path: saved, sampling_session_seq_id: number } = body;
     return this.#operate(body, digest, async (served) => {
-      if (name === undefined || name === null) {
+      if (saved === undefined || saved === null) {
         const id = `${served.sessionId}:sample:${number ?? randomUUID()}`;
-        const path = `tinker://${served.id}/sampler_weights/session-${number ?? id}`;
+        // No checkpoint has this name, because names of checkpoints have no @.
+        const name = body.kind === "inflight" ? "@inflight" : `session-${number ?? id}`;
+        const path = `tinker://${served.id}/sampler_weights/${name}`;
         await served.addSampler(path);
         this.sampling.add(id, served.sessionId, path);
         return { type: "save_weights_for_sampler", sampling_session_id: id };
       }
       const model = await served.model();
       const path = await this.checkpoints.save(
-        { ...served.checkpoint("sampler_weights"), name, overwrite: true },
+        { ...served.checkpoint("sampler_weights"), name: saved, overwrite: true },
         (folder) => model.export(folder, model.isAdapter ? "peft" : "huggingface"),
       );
       await served.addSampler(path);
