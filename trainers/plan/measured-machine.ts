@@ -101,7 +101,8 @@ async function timed(seconds: number, run: () => Promise<unknown>): Promise<numb
   return each.sort((a, b) => a - b);
 }
 
-function rateOf(work: number, seconds: readonly number[]): Interval {
+/** Returns the rate of runs with equal work, from their seconds, ascending: see {@link MachineRates}. */
+export function rateOf(work: number, seconds: readonly number[]): Interval {
   const mean = seconds.reduce((sum, one) => sum + one, 0) / seconds.length;
   const quartile = (share: number): number => seconds[Math.floor(share * (seconds.length - 1))]!;
   const factor = Math.min(2, Math.max(mean / quartile(0.25), quartile(0.75) / mean));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { exactly, interval } from "../../../trainers/plan/interval.ts";
-import { combineRates, measureMachine } from "../../../trainers/plan/measured-machine.ts";
+import { combineRates, measureMachine, rateOf } from "../../../trainers/plan/measured-machine.ts";
 
 describe("measureMachine", () => {
   it("returns rates with their spread, of at most a factor of 2", async () => {
@@ -15,6 +15,15 @@ describe("measureMachine", () => {
     expect(operators.high).toBeGreaterThan(1e3);
     expect(threads).toBe(1);
     expect(memory).toBeGreaterThan(1e9);
+  });
+});
+
+describe("rateOf", () => {
+  it("is the mean rate, and as far to both sides as the quartiles", () => {
+    const { low, middle, high } = rateOf(30, [2, 2, 3, 3, 5]);
+    expect([low, middle, high].map((rate) => rate.toFixed(3))).toEqual(["6.667", "10.000", "15.000"]);
+    expect(rateOf(10, [1, 1, 1, 17])).toEqual(interval(1, 2, 4));
+    expect(rateOf(10, [2, 2, 2, 2])).toEqual(exactly(5));
   });
 });
 
