@@ -53,9 +53,9 @@ async function connect(saved: string) {
     const { loss_fn_outputs } = await run(route, json);
     return loss_fn_outputs[0].logprobs.data;
   };
-  const step = async (model_id: string): Promise<void> => {
+  const step = async (model_id: string, learning_rate = 0.01): Promise<void> => {
     await pass(model_id, "forward_backward");
-    await run("optim_step", { model_id, adam_params: { learning_rate: 0.01 } });
+    await run("optim_step", { model_id, adam_params: { learning_rate } });
   };
   const fromState = async (path: string, optimizer: boolean): Promise<string> => {
     const loaded = await run("load_weights", { session_id, model_seq_id: models++, path, optimizer });
@@ -93,12 +93,16 @@ test("a new model from saved weights continues the training, with or without the
   const continued = await pass(model_id, "forward");
   expect(await pass(whole, "forward")).toEqual(continued);
   expect(await pass(weights, "forward")).not.toEqual(continued);
-  // The first step of a new optimizer has moments of this gradient only: the same as one in an existing model.
+  // A step after steps without a change is the first one of a new optimizer, if the moments of the others are forgotten.
+  const [fresh, still] = [(await create()).model_id, (await create()).model_id];
+  for (let i = 0; i < 3; i++) await step(still, 0);
+  const { path: unchanged } = await run("save_weights", { model_id: still, path: "b" });
   const { model_id: other } = await create();
-  await step(other);
-  await run("load_weights", { model_id: other, path, optimizer: false });
-  await step(other);
-  expect(await pass(other, "forward")).toEqual(await pass(weights, "forward"));
+  await run("load_weights", { model_id: other, path: unchanged, optimizer: false });
+  for (const id of [fresh, still, other]) await step(id);
+  const first = await pass(fresh, "forward");
+  expect(await pass(other, "forward")).toEqual(first);
+  expect(await pass(still, "forward")).not.toEqual(first);
 });
 
 test("training runs and checkpoints are listed, described and deleted, also by a later server", async () => {
