@@ -194,6 +194,35 @@ test("an archive opens as an adapter in the engine, by bytes or by a link that e
   expect((await request(link)).status).toBe(404);
 });
 
+test("a later server samples saved weights, as long as they exist", async () => {
+  const first = await connect("sampled");
+  const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 5] }] };
+  const sampling_params = { max_tokens: 6, seed: 1, stop: [] };
+  const paths: string[] = [];
+  const results: Body[] = [];
+  for (const rank of [2, 0]) {
+    const { model_id } = await first.create({ rank });
+    await first.step(model_id);
+    const { path } = await first.run("save_weights_for_sampler", { model_id, path: "s" });
+    paths.push(path);
+    results.push(await first.run("asample", { model_path: path, prompt, sampling_params }));
+  }
+  expect(results[0]).not.toEqual(results[1]);
+  const later = await connect("sampled");
+  for (const [i, path] of paths.entries()) {
+    const { sequences } = await later.run("asample", { model_path: path, prompt, sampling_params });
+    expect(sequences[0].tokens).toEqual(results[i].sequences[0].tokens);
+    for (const [t, logprob] of sequences[0].logprobs.entries()) {
+      expect(logprob).toBeCloseTo(results[i].sequences[0].logprobs[t], 4);
+    }
+    expect(await later.service.sampledModel(path)).toBeDefined();
+  }
+  const [, , model, kind, name] = paths[0]!.split("/");
+  await later.request(`training_runs/${model}/checkpoints/${kind}/${name}`, { method: "DELETE" });
+  expect((await later.post("asample", { model_path: paths[0], prompt, sampling_params })).status).toBe(404);
+  expect(await later.service.sampledModel(paths[0]!)).toBeUndefined();
+});
+
 test("an adapter without layers, other optimizers and incomplete loads are refused", async () => {
   const { post, create, run } = await connect("refused");
   const { model_id } = await create();

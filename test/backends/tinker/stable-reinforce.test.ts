@@ -60,7 +60,7 @@ async function connect(service = startService()) {
   const sample = async (isRecorded: boolean): Promise<Sampled> => {
     const saved = service.saveWeightsForSampler({ body: { model_id }, digest: "" });
     const { sampling_session_id } = await resultOf<{ sampling_session_id: string }>(saved);
-    const promise = service.sampling.sample({
+    const promise = (await service.sampling.sample({
       digest: "",
       body: {
         prompt: { chunks: [{ type: "encoded_text", tokens: prompt }] },
@@ -71,7 +71,7 @@ async function connect(service = startService()) {
         topk_sample_logprobs: 0,
         record_stability_info: isRecorded,
       },
-    }) as unknown as { request_id: string; sample_sequence_ids: string[] };
+    })) as unknown as { request_id: string; sample_sequence_ids: string[] };
     const { sequences } = await resultOf<SampleResult>(promise);
     // The second one, so that a server that mixes up the samples is found.
     const { tokens, logprobs } = sequences[1]!;

@@ -21,8 +21,8 @@ interface Weights {
   /** Throws `RequestError` 400 for a name that is not the base model's. */
   checkBase(name: string): void;
   base(): Promise<{ readonly model: Model; readonly sampler: Sampler }>;
-  /** Returns the sampler of saved weights. Throws `RequestError` 404 if there is none. */
-  samplerOf(path: string): Sampler;
+  /** Returns the sampler of saved weights. Rejects with a `RequestError` 404 if there is none. */
+  samplerOf(path: string): Promise<Sampler>;
 }
 
 interface SamplingSession {
@@ -45,11 +45,11 @@ export class SamplingSessions {
     this.#weights = weights;
   }
 
-  create({ body }: Sent<z.output<typeof bodies.samplingSessionBody>>): unknown {
+  async create({ body }: Sent<z.output<typeof bodies.samplingSessionBody>>): Promise<unknown> {
     this.#weights.touch(body.session_id);
     const path = body.model_path ?? undefined;
     if (path === undefined) this.#weights.checkBase(body.base_model ?? "");
-    else this.#weights.samplerOf(path);
+    else await this.#weights.samplerOf(path);
     const id = `${body.session_id}:sample:${body.sampling_session_seq_id}`;
     this.add(id, body.session_id, path);
     return { type: "create_sampling_session", sampling_session_id: id };
@@ -85,7 +85,7 @@ export class SamplingSessions {
     }
   }
 
-  sample({ body, digest }: Sent<z.output<typeof bodies.sampleBody>>): Promised {
+  async sample({ body, digest }: Sent<z.output<typeof bodies.sampleBody>>): Promise<Promised> {
     const { futures, recorded } = this.#weights;
     const id = body.sampling_session_id ?? undefined;
     const promptScore = promptScoreRequest(body);
@@ -97,7 +97,7 @@ export class SamplingSessions {
     if (isRecorded && session === undefined) {
       throw new RequestError(400, "record_stability_info needs a sampling session.");
     }
-    if (path !== undefined) this.#weights.samplerOf(path);
+    if (path !== undefined) await this.#weights.samplerOf(path);
     const wanted = sampleRequests(body);
     const key = body.seq_id ?? undefined;
     const once =
@@ -110,9 +110,10 @@ export class SamplingSessions {
       const { stopTokenIds } = base.model.renderer;
       const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
       // Inflight weights may have been replaced since the request, and again since its prompt was scored.
-      const current = (): Sampler => (path === undefined ? base.sampler : this.#weights.samplerOf(path));
-      const scored = promptScore === undefined ? {} : await scorePrompt(current(), promptScore, signal);
-      const samples = await Array.fromAsync(current().sample(requests, { signal }));
+      const current = async (): Promise<Sampler> =>
+        path === undefined ? base.sampler : await this.#weights.samplerOf(path);
+      const scored = promptScore === undefined ? {} : await scorePrompt(await current(), promptScore, signal);
+      const samples = await Array.fromAsync((await current()).sample(requests, { signal }));
       const sequences = samples
         .toSorted((a, b) => a.request - b.request)
         .map(({ ids, logprobs, finish }) => ({

@@ -17,6 +17,7 @@ import { SamplingSessions } from "./sampling-sessions.ts";
 import type { Promised, Sent } from "./sent.ts";
 import { ServedModel } from "./served-model.ts";
 import { serviceDefaults, type TinkerServiceOptions } from "./service-options.ts";
+import { StoredSamplers } from "./stored-samplers.ts";
 
 interface Session {
   /** The time in milliseconds of its last request. */
@@ -36,6 +37,7 @@ export class TinkerService implements AsyncDisposable {
   /** The sampling sessions of clients. */
   readonly sampling: SamplingSessions;
   readonly #recorded: RecordedSequences;
+  readonly #stored: StoredSamplers;
   readonly #expiry: NodeJS.Timeout;
   #draining = false;
   #base: Promise<{ readonly model: Model; readonly sampler: BatchedSampler }> | undefined;
@@ -43,6 +45,7 @@ export class TinkerService implements AsyncDisposable {
   constructor(options: TinkerServiceOptions) {
     this.#options = { ...serviceDefaults, ...options };
     this.checkpoints = new CheckpointStore(this.#options.folder);
+    this.#stored = new StoredSamplers({ ...this.#options, checkpoints: this.checkpoints });
     this.futures = new FutureTable(this.#options);
     this.#recorded = new RecordedSequences({ keepMs: this.#options.recordMs });
     const checkMs = Math.min(Math.max(this.#options.sessionMs / 4, 10), 30_000);
@@ -58,7 +61,7 @@ export class TinkerService implements AsyncDisposable {
         const { model, sampler } = await this.#baseModel();
         return { model, sampler: sampler.direct };
       },
-      samplerOf: (path) => this.#samplerOf(path).direct,
+      samplerOf: async (path) => (await this.#samplerOf(path)).direct,
     });
   }
 
@@ -316,6 +319,7 @@ export class TinkerService implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#expiry);
     for (const id of this.#sessions.keys()) await this.endSession(id);
+    await this.#stored[Symbol.asyncDispose]();
     const base = await this.#base?.catch(() => undefined);
     await base?.sampler.close();
     await base?.model.close();
@@ -345,17 +349,23 @@ export class TinkerService implements AsyncDisposable {
 
   async #namedSampler(name: string): Promise<BatchedSampler | undefined> {
     if (this.#options.names.includes(name)) return (await this.#baseModel()).sampler;
-    const served = this.#models.get(modelIdOf(name) ?? name);
-    if (served === undefined) return undefined;
-    this.touch(served.sessionId);
-    return served.id === name ? served.current() : served.sampler(name);
+    const served = this.#models.get(name);
+    if (served !== undefined) {
+      this.touch(served.sessionId);
+      return served.current();
+    }
+    if (modelIdOf(name) === undefined) return undefined;
+    return this.#samplerOf(name).catch((error: unknown) => {
+      if (error instanceof RequestError) return undefined;
+      throw error;
+    });
   }
 
-  #samplerOf(path: string): BatchedSampler {
-    const sampler = this.#models.get(modelIdOf(path) ?? "")?.sampler(path);
-    if (sampler === undefined)
-      throw new RequestError(404, `There are no weights ${path}, or they are no longer in memory.`);
-    return sampler;
+  /** Returns the sampler of saved weights: that of a model in training, or one that is read from its checkpoint. */
+  async #samplerOf(path: string): Promise<BatchedSampler> {
+    const served = this.#models.get(modelIdOf(path) ?? "");
+    if (served !== undefined) this.touch(served.sessionId);
+    return served?.sampler(path) ?? this.#stored.get(path);
   }
 
   #checkBase(name: string): void {
