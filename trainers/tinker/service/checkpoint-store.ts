@@ -140,3 +140,8 @@ function exists(path: string): Promise<boolean> {
 function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => []);
 }
+
+/** Returns the model id in the path of sampler weights. Undefined for other texts. */
+export function modelIdOf(path: string): string | undefined {
+  return /^tinker:\/\/([^/]+)\/sampler_weights\//.exec(path)?.[1];
+}

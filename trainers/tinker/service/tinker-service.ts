@@ -7,7 +7,7 @@ import type { Model } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
 import type * as bodies from "../protocol/requests.ts";
-import { CheckpointStore } from "./checkpoint-store.ts";
+import { CheckpointStore, modelIdOf } from "./checkpoint-store.ts";
 import { FutureTable } from "./future-table.ts";
 import { checkOptimizer, type ModelShape, trainableOf } from "./model-shape.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
@@ -393,9 +393,4 @@ export class TinkerService implements AsyncDisposable {
     const oldest = Date.now() - this.#options.sessionMs;
     for (const [id, { used }] of this.#sessions) if (used < oldest) await this.endSession(id);
   }
-}
-
-/** Returns the model id in the path of sampler weights. Undefined for other texts. */
-function modelIdOf(path: string): string | undefined {
-  return /^tinker:\/\/([^/]+)\/sampler_weights\//.exec(path)?.[1];
 }
