@@ -119,6 +119,7 @@ describe("a server with sequence ids", () => {
 
 describe.each([
   ["with sequence ids", {}, mishaps],
+  ["with sequence ids, in protobuf", { binary: true }, mishaps],
   ["without sequence ids", { numbered: false }, mishaps],
   // Nothing tells apart answers of one shape there.
   [
@@ -134,7 +135,7 @@ describe.each([
         hostile.fault = misfortune(list);
         expectSame(await resumed(hostile), undisturbed);
       }),
-      { numRuns: 8 },
+      { numRuns: 6 },
     );
   });
 });

@@ -111,6 +111,7 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
 
   const run = async (route: string, request: IncomingMessage, sent: Buffer, body: Body): Promise<Answer> => {
     const isBinary = request.headers["content-type"] === protobufType;
+    const json = (status: number, body: object): Answer => ownAnswer(request, status, body);
     if (binary && !isBinary && /^forward/.test(route)) return json(415, { detail: "JSON is not accepted" });
     if (route === "client/config") {
       return json(200, { proto_write_fwdbwd: binary, sample_use_retrieve_futures: batchesPolls });
@@ -165,9 +166,7 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
       state.requests.push({ route, body, key: request.headers["x-api-key"]?.toString() });
       if (state.fault.before?.(route, request, response, body) === true) return;
       const answer = await run(route, request, sent, body);
-      const id = request.headers[exchangeIdHeader];
-      if (copiesIds && id !== undefined) Object.assign(answer.headers, { [exchangeIdHeader]: id });
-      else Reflect.deleteProperty(answer.headers, exchangeIdHeader);
+      if (!copiesIds) Reflect.deleteProperty(answer.headers, exchangeIdHeader);
       if (state.fault.after?.(route, response, answer, body) === true) return;
       response.writeHead(answer.status, answer.headers).end(answer.body);
     })();
@@ -231,6 +230,9 @@ function sum({ data }: TinkerTensor): number {
   return total;
 }
 
-function json(status: number, body: object): Answer {
-  return { status, headers: { "content-type": "application/json" }, body: Buffer.from(JSON.stringify(body)) };
+/** An answer of the proxy itself, with the id of the request. */
+function ownAnswer(request: IncomingMessage, status: number, body: object): Answer {
+  const id = String(request.headers[exchangeIdHeader]);
+  const headers = { "content-type": "application/json", [exchangeIdHeader]: id };
+  return { status, headers, body: Buffer.from(JSON.stringify(body)) };
 }
