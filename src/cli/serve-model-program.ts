@@ -7,7 +7,7 @@ import { append, port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum serve-model`. */
 export interface ServeModelArguments {
-  /** The base model: a Hugging Face folder or a hub id. */
+  /** The base model, or an adapter that new adapters start from: a Hugging Face folder or a hub id. */
   readonly model: string;
   /** The names by which clients may call the base model. The model itself by default. */
   readonly name: readonly string[];
@@ -38,7 +38,10 @@ export function addServeModelCommand(program: Command, commands: Pick<Commands, 
     .description(
       "train and sample a model on the embedded engine for clients of the Tinker API, such as its Python SDK",
     )
-    .argument("<model>", "the base model: a Hugging Face folder or a hub id")
+    .argument(
+      "<model>",
+      "the base model, or an adapter that new adapters start from: a Hugging Face folder or a hub id",
+    )
     .option(
       "--name <name>",
       "a name by which clients call the model (default: the model as given); repeatable",
