@@ -1,9 +1,9 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { checkSpec } from "../onnx/check-spec.ts";
+import { findGradientRule } from "./find-gradient-rule.ts";
 import type { GradientRule } from "./gradient-rule.ts";
 import { openTokens } from "./open-tokens.ts";
-import { probeServer, type ServerBehaviour } from "./probe-server.ts";
 import type { ConnectionTimes } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
 import { TinkerModel } from "./tinker-model.ts";
@@ -80,7 +80,7 @@ class TinkerBackend implements TrainingBackend {
   readonly #session: TinkerSession;
   readonly #options: TinkerBackendOptions;
   readonly #models = new Set<TinkerModel>();
-  #behaviour: Promise<ServerBehaviour> | undefined;
+  #rule: Promise<GradientRule> | undefined;
   #closed = false;
 
   constructor(session: TinkerSession, options: TinkerBackendOptions) {
@@ -104,12 +104,12 @@ class TinkerBackend implements TrainingBackend {
     const frozen = trainable.type === "frozen";
     const saved = frozen ? this.#options.weights : undefined;
     const isState = saved !== undefined && !saved.includes("/sampler_weights/");
-    if (!frozen) this.#behaviour ??= this.#findBehaviour(baseModel, signal);
+    if (!frozen) this.#rule ??= this.#findRule(baseModel, signal);
     const model = await TinkerModel.open({
       ...{ session, spec, tokenizer, renderer, baseModel, limits, adapterSize, signal },
       ...(isState ? { rank: await session.savedRank(saved, signal), seed: 0 } : adapterOf(spec)),
       saved,
-      behaviour: (await this.#behaviour) ?? { rule: "sum", numbered: false },
+      rule: (await this.#rule) ?? "sum",
     });
     this.#models.add(model);
     return model;
@@ -126,14 +126,9 @@ class TinkerBackend implements TrainingBackend {
     return this.close();
   }
 
-  async #findBehaviour(baseModel: string, signal: AbortSignal | undefined): Promise<ServerBehaviour> {
+  async #findRule(baseModel: string, signal: AbortSignal | undefined): Promise<GradientRule> {
     const { gradients = "auto" } = this.#options;
-    const found = await probeServer(this.#session, {
-      baseModel,
-      rule: gradients === "auto" ? undefined : gradients,
-      signal,
-    });
-    return found;
+    return gradients === "auto" ? findGradientRule(this.#session, { baseModel, signal }) : gradients;
   }
 }
 

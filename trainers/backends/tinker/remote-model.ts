@@ -22,6 +22,7 @@ import { type PassResult, passResultFromBytes, passResultFromJson } from "../../
 import type * as requests from "../../tinker/protocol/requests.ts";
 import { jsonReader, type ResultReader } from "../../tinker/protocol/result-reader.ts";
 import { chunks } from "./chunks.ts";
+import { probeDatum } from "./probe-datum.ts";
 import type { ServerLoss } from "./server-loss.ts";
 import type { CallOptions } from "./tinker-connection.ts";
 import { unsupported } from "./tinker-error.ts";
@@ -47,14 +48,11 @@ export interface PassPromise {
 export class RemoteModel {
   readonly id: string;
   readonly #session: TinkerSession;
-  /** True if the server recognizes a repeated operation by its number. */
-  readonly #numbered: boolean;
   #sequence = 0;
 
-  constructor(options: { readonly session: TinkerSession; readonly id: string; readonly numbered: boolean }) {
+  constructor(options: { readonly session: TinkerSession; readonly id: string }) {
     this.#session = options.session;
     this.id = options.id;
-    this.#numbered = options.numbered;
   }
 
   /** Creates a model on the server: an adapter, or every weight if the rank is 0. */
@@ -63,7 +61,6 @@ export class RemoteModel {
     readonly baseModel: string;
     readonly rank: number;
     readonly seed: number;
-    readonly numbered: boolean;
     readonly signal?: AbortSignal | undefined;
   }): Promise<RemoteModel> {
     const { session, baseModel, rank, seed, signal } = options;
@@ -120,7 +117,7 @@ export class RemoteModel {
         });
         const named = Object.entries(metrics ?? {});
         // SkyRL is known by the names of its metrics.
-        if (named.some(([name]) => name.startsWith("skyrl.ai/"))) this.#session.runsInOrder = false;
+        this.#session.runsInOrder = !named.some(([name]) => name.startsWith("skyrl.ai/"));
         return named.find(([name]) => /grad(ient)?_(norm|l2)/.test(name))?.[1] ?? undefined;
       },
     };
@@ -155,20 +152,24 @@ export class RemoteModel {
   }
 
   /**
-   * Sends the same forward pass twice under one number. A server with sequence ids answers with the same request.
+   * Finds out whether the server recognizes a repeated operation by its number, unless the session knows. Sends the same
+   * forward pass twice under one number: a server with sequence ids answers with the same request.
    */
-  async recognizesNumbers(data: readonly TinkerDatum[]): Promise<boolean> {
+  async #findNumbered(): Promise<void> {
+    const session = this.#session;
+    if (session.numbered !== undefined) return;
+    const data = [probeDatum(1)];
     const body = this.#passBody("forward", data, { name: "cross_entropy" });
     const first = await this.#postPass("forward", body);
     await this.#passResult(first, data, { what: "forward" });
     try {
       const second = await this.#postPass("forward", body);
       await this.#passResult(second, data, { what: "forward" });
-      return first.request_id === second.request_id;
+      session.numbered = first.request_id === second.request_id;
     } catch (error) {
       // TuFT refuses a number that it has seen. It runs nothing twice, but it does not answer twice either.
-      if (LyceumError.isInstance(error) && error.code === "backend.failed") return false;
-      throw error;
+      if (!LyceumError.isInstance(error) || error.code !== "backend.failed") throw error;
+      session.numbered = false;
     }
   }
 
@@ -178,6 +179,7 @@ export class RemoteModel {
     loss: ServerLoss,
     { signal }: OperationOptions,
   ): Promise<PassPromise> {
+    if (route === "forward_backward") await this.#findNumbered();
     const parts = chunks(data);
     const promises: Promised[] = [];
     for (const { data: part } of parts) {
@@ -215,7 +217,7 @@ export class RemoteModel {
   #postPass(route: PassRoute, body: object | Uint8Array): Promise<Promised> {
     // In the binary encoding, a forward pass is a kind of forward_backward. It changes nothing if it runs twice.
     const to = body instanceof Uint8Array ? "forward_backward" : route;
-    return this.#post(to, body, { repeatable: this.#numbered || route === "forward" });
+    return this.#post(to, body, { repeatable: route === "forward" || this.#session.numbered === true });
   }
 
   #passResult(
@@ -232,10 +234,12 @@ export class RemoteModel {
     return this.#session.connection.result(promise, jsonReader(route, schema), { what: route });
   }
 
-  #send(route: string, body: object): Promise<Promised> {
+  async #send(route: string, body: object): Promise<Promised> {
+    // A model loads only as its first request, so that a second load is refused.
+    const isLoad = route === "load_weights";
+    if (!isLoad) await this.#findNumbered();
     const numbered = { model_id: this.id, seq_id: ++this.#sequence, ...body };
-    // A second load is refused, because a model loads only as its first request.
-    return this.#post(route, numbered, { repeatable: this.#numbered && route !== "load_weights" });
+    return this.#post(route, numbered, { repeatable: !isLoad && this.#session.numbered === true });
   }
 
   #post(route: string, body: object | Uint8Array, options: CallOptions): Promise<Promised> {

@@ -19,7 +19,7 @@ import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
 import { checkData, checkTerms } from "../onnx/check-input.ts";
 import { checkAdamParams } from "../onnx/check-spec.ts";
 import { exportArchive } from "./export-archive.ts";
-import type { ServerBehaviour } from "./probe-server.ts";
+import type { GradientRule } from "./gradient-rule.ts";
 import { openSamplingSession, type PassPromise, RemoteModel } from "./remote-model.ts";
 import { readState, writeState } from "./saved-state.ts";
 import { planLoss, type ServerLoss, termValues, trainedTargets } from "./server-loss.ts";
@@ -42,7 +42,8 @@ export interface TinkerModelOptions {
   readonly limits: { readonly maxLength: number; readonly vocabularySize: number };
   /** The number of values of an adapter of rank 1. */
   readonly adapterSize: number;
-  readonly behaviour: ServerBehaviour;
+  /** How the server makes a gradient of token losses. */
+  readonly rule: GradientRule;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -78,7 +79,7 @@ export class TinkerModel implements Model {
     this.tokenizer = options.tokenizer;
     this.renderer = options.renderer;
     this.maxLength = options.limits.maxLength;
-    this.samplesEarlierWeights = options.behaviour.rule === "sum";
+    this.samplesEarlierWeights = options.rule === "sum";
     this.isAdapter = (options.rank ?? 0) > 0;
     this.parameterCount = (options.rank ?? 0) * options.adapterSize;
     this.#remote = remote;
@@ -206,18 +207,18 @@ export class TinkerModel implements Model {
     terms: readonly LossTerm[],
     options: PassOptions,
   ): Promise<(signal?: AbortSignal) => Promise<LossResult>> {
-    const { session, behaviour } = this.#options;
+    const { session, rule } = this.#options;
     this.#checkData(data);
     for (const { type } of terms) if (type === "entropy") throw noEntropy();
     checkTerms(data, terms, false);
     this.#checkWhole();
     const { signal, onProgress } = options;
-    const server = { rule: behaviour.rule, has: (name: string) => session.hasLoss(name) };
+    const server = { rule, has: (name: string) => session.hasLoss(name) };
     const plan = planLoss(terms, server);
     // A datum without trained targets has no gradient, and would count in a mean.
     const trained = data.flatMap((datum, index) => (trainedTargets(datum) > 0 ? [index] : []));
     const parts = trained.map((index) => data[index]!);
-    if (behaviour.rule === "mean" && this.#accumulated > 0 && parts.length > 0) throw onePassPerStep();
+    if (rule === "mean" && this.#accumulated > 0 && parts.length > 0) throw onePassPerStep();
     const current = plan.needsLogprobs ? await this.#logprobs(parts, { signal }) : undefined;
     signal?.throwIfAborted();
     const encoded = parts.map((datum, i) => plan.encode(datum, { count: parts.length, logprobs: current?.[i] }));
@@ -332,8 +333,8 @@ export class TinkerModel implements Model {
 }
 
 async function createRemote(options: TinkerModelOptions): Promise<RemoteModel> {
-  const { session, baseModel, rank = 0, seed, behaviour, signal } = options;
-  return RemoteModel.create({ session, baseModel, rank, seed, numbered: behaviour.numbered, signal });
+  const { session, baseModel, rank = 0, seed, signal } = options;
+  return RemoteModel.create({ session, baseModel, rank, seed, signal });
 }
 
 function lossResult(options: {

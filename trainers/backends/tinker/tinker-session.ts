@@ -42,10 +42,13 @@ export class TinkerSession implements AsyncDisposable {
   /** Limits the requests for samples that are under way. */
   readonly sampling: Semaphore = new Semaphore(maxSampleRequests);
   /**
-   * False if the server may run an optimizer step before the pass that was sent just before it. SkyRL looks for new passes
-   * first and for new steps a moment later, so that it runs the step alone if both arrive in between.
+   * True if the server runs an optimizer step after the pass that was sent just before it. False until a step's answer
+   * shows that it is not SkyRL, which looks for new passes first and for new steps a moment later, so that it runs the step
+   * alone if both arrive in between.
    */
-  runsInOrder = true;
+  runsInOrder = false;
+  /** True if the server recognizes a repeated operation by its sequence id. Undefined until a model finds out. */
+  numbered: boolean | undefined;
   readonly #heartbeat: NodeJS.Timeout;
   #models = 0;
   #samplers = 0;
