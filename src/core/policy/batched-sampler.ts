@@ -9,23 +9,28 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
-/** A sampler that samples calls together. */
-export interface BatchedSampler extends Sampler {
-  /** The wrapped sampler. Its results do not depend on other calls, not even by rounding. */
-  readonly direct: Sampler;
-}
-
 /** The time in milliseconds that a call waits for other calls. */
 const waitMs = 2;
 
 /**
  * Wraps a sampler so that calls which arrive together are sampled in one batch. Calls that arrive during a batch are the
  * next batch. Use it in servers, whose clients send one prompt per request. A batch ends early only if all of its calls
- * are aborted. `close` waits for the running calls.
+ * are aborted. Scores are not batched. `close` waits for the running calls. A batch changes the log-probabilities of a call by
+ * rounding only.
  */
-export function batchedSampler(sampler: Sampler): BatchedSampler {
+export function batchedSampler(sampler: Sampler): Sampler {
   let waiting: Call[] = [];
   let running: Promise<void> | undefined;
+  const scoring = new Set<Promise<unknown>>();
+  const score: NonNullable<Sampler["score"]> = async (request, options) => {
+    const scores = sampler.score!(request, options);
+    scoring.add(scores);
+    try {
+      return await scores;
+    } finally {
+      scoring.delete(scores);
+    }
+  };
   const run = async (): Promise<void> => {
     while (waiting.length > 0) {
       await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -38,7 +43,7 @@ export function batchedSampler(sampler: Sampler): BatchedSampler {
   return {
     specificationVersion: "v1",
     version: sampler.version,
-    direct: sampler,
+    ...(sampler.score === undefined ? {} : { score }),
     sample: async function* (requests: readonly SampleRequest[], { signal: given }: SampleOptions = {}) {
       given?.throwIfAborted();
       const stop = new AbortController();
@@ -57,6 +62,7 @@ export function batchedSampler(sampler: Sampler): BatchedSampler {
       // A caller that has just received the sampler begins its call first.
       await setImmediate();
       await running;
+      await Promise.allSettled(scoring);
       await sampler.close();
     },
   };

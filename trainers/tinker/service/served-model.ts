@@ -1,4 +1,5 @@
-import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+import type { Sampler } from "../../../src/contract/sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model } from "../../backend/training-backend.ts";
 import type { CheckpointKind } from "./checkpoint-store.ts";
 import type { ModelShape } from "./model-shape.ts";
@@ -12,10 +13,10 @@ export class ServedModel implements AsyncDisposable {
   readonly queue: OrderedQueue;
   readonly #opened: Promise<Model>;
   /** The samplers of saved weights, by path or sampling session. The oldest is first. */
-  readonly #samplers = new Map<string, BatchedSampler>();
+  readonly #samplers = new Map<string, Sampler>();
   readonly #maxSamplers: number;
   /** The sampler of the current weights, if one was asked for. */
-  #current: { readonly version: number; readonly sampler: Promise<BatchedSampler> } | undefined;
+  #current: { readonly version: number; readonly sampler: Promise<Sampler> } | undefined;
 
   constructor(options: {
     readonly id: string;
@@ -44,7 +45,7 @@ export class ServedModel implements AsyncDisposable {
     return this.#opened;
   }
 
-  sampler(name: string): BatchedSampler | undefined {
+  sampler(name: string): Sampler | undefined {
     return this.#samplers.get(name);
   }
 
@@ -54,7 +55,7 @@ export class ServedModel implements AsyncDisposable {
   }
 
   /** Returns a sampler of the current weights. */
-  async current(): Promise<BatchedSampler> {
+  async current(): Promise<Sampler> {
     const model = await this.#opened;
     const last = this.#current;
     if (last?.version === model.version) return last.sampler;

@@ -1,10 +1,11 @@
-import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+import type { Sampler } from "../../../src/contract/sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
 
 interface Opened {
   readonly model: Model;
-  readonly sampler: BatchedSampler;
+  readonly sampler: Sampler;
 }
 
 /** The maximum number of open samplers. */
@@ -32,7 +33,7 @@ export class StoredSamplers implements AsyncDisposable {
    * Returns the sampler of a path of sampler weights. Throws `RequestError` 400 for other paths and 404 if there is no such
    * checkpoint. Rejects with the errors of opening it.
    */
-  async get(path: string): Promise<BatchedSampler> {
+  async get(path: string): Promise<Sampler> {
     this.#checkpoints.checkPath(path, "sampler_weights");
     const { folder, shape } = await this.#checkpoints.find(path);
     const opened = this.#open.get(path) ?? this.#read(folder, shape.rank > 0);

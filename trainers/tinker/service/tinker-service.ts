@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { z } from "zod";
-import { type BatchedSampler, batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+import type { Sampler } from "../../../src/contract/sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
 import type { Model } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
@@ -40,7 +41,7 @@ export class TinkerService implements AsyncDisposable {
   readonly #stored: StoredSamplers;
   readonly #expiry: NodeJS.Timeout;
   #draining = false;
-  #base: Promise<{ readonly model: Model; readonly sampler: BatchedSampler }> | undefined;
+  #base: Promise<{ readonly model: Model; readonly sampler: Sampler }> | undefined;
 
   constructor(options: TinkerServiceOptions) {
     this.#options = { ...serviceDefaults, ...options };
@@ -56,12 +57,11 @@ export class TinkerService implements AsyncDisposable {
       baseName: this.baseName,
       touch: (sessionId) => this.touch(sessionId),
       checkBase: (name) => this.#checkBase(name),
-      // Results of the API do not depend on other requests.
       base: async () => {
         const { model, sampler } = await this.#baseModel();
-        return { model, sampler: sampler.direct };
+        return { model, sampler };
       },
-      samplerOf: async (path) => (await this.#samplerOf(path)).direct,
+      samplerOf: async (path) => this.#samplerOf(path),
     });
   }
 
@@ -347,7 +347,7 @@ export class TinkerService implements AsyncDisposable {
     return served;
   }
 
-  async #namedSampler(name: string): Promise<BatchedSampler | undefined> {
+  async #namedSampler(name: string): Promise<Sampler | undefined> {
     if (this.#options.names.includes(name)) return (await this.#baseModel()).sampler;
     const served = this.#models.get(name);
     if (served !== undefined) {
@@ -362,7 +362,7 @@ export class TinkerService implements AsyncDisposable {
   }
 
   /** Returns the sampler of saved weights: that of a model in training, or one that is read from its checkpoint. */
-  async #samplerOf(path: string): Promise<BatchedSampler> {
+  async #samplerOf(path: string): Promise<Sampler> {
     const served = this.#models.get(modelIdOf(path) ?? "");
     if (served !== undefined) this.touch(served.sessionId);
     return served?.sampler(path) ?? this.#stored.get(path);
@@ -374,7 +374,7 @@ export class TinkerService implements AsyncDisposable {
       throw new RequestError(400, `The base model ${name} is not served. Served: ${names.join(", ")}.`);
   }
 
-  #baseModel(): Promise<{ readonly model: Model; readonly sampler: BatchedSampler }> {
+  #baseModel(): Promise<{ readonly model: Model; readonly sampler: Sampler }> {
     const { backend, source } = this.#options;
     this.#base ??= (async () => {
       const model = await backend.openModel({ source, trainable: { type: "frozen" } });
