@@ -2,11 +2,12 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { assertClose, exampleData, trainStep } from "../../../trainers/testing/model-subject.ts";
 import { servedModel } from "./served-model.ts";
 import { startTinkerServer } from "./tinker-server.ts";
 
-it("starts new adapters from the adapter that is served, if they have its rank", async () => {
+it("starts new adapters from the adapter that is served, by requests and by the client, if they have its rank", async () => {
   await using served = await servedModel();
   await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-served-adapter-"));
   const path = join(folder.path, "adapter");
@@ -40,4 +41,15 @@ it("starts new adapters from the adapter that is served, if they have its rank",
   for (const [i, { logprobs }] of expected.entries()) {
     assertClose(Float32Array.from(loss_fn_outputs[i].logprobs.data), logprobs!, 1e-5);
   }
+
+  const trainable = { type: "lora", lora: { rank: 4 } } as const;
+  const connect = (gradients: "sum" | "auto") =>
+    createTinkerBackend({ url: server.url, model: path, gradients, times: { delayMs: 1 } });
+  await using client = await connect("sum");
+  const remote = await client.openModel({ source: base, trainable });
+  for (const [i, { logprobs }] of (await remote.forward(data, { outputs: ["logprobs"] })).entries()) {
+    assertClose(logprobs!, expected[i]!.logprobs!, 1e-5);
+  }
+  await using measuring = await connect("auto");
+  await expect(measuring.openModel({ source: base, trainable })).rejects.toThrow(/rank 4, but .* 1/);
 });
