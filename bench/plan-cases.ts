@@ -3,7 +3,7 @@ import type { TrainingConfigInput } from "../trainers/config/training-config.ts"
 /** A real training whose memory and speed are compared with its plan. */
 export interface PlanCase {
   readonly name: string;
-  /** The constants of the plan were chosen on `calibration`. `check` was not looked at for them. */
+  /** The constants of the plan were chosen on `calibration`, without `check`. */
   readonly set: "calibration" | "check";
   /** `scratch`: the shape is in the config. `135m`: the shape of SmolLM2-135M, with random weights. */
   readonly base: "scratch" | "135m";

@@ -8,7 +8,7 @@ import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import { train } from "../trainers/training/train.ts";
 import { type PlanCase, planCases } from "./plan-cases.ts";
 
-// Runs one training in its own process, whose peak memory is measured, and prints the metrics of its steps. After each
+// Runs one training in its own process, to measure its peak memory, and prints the metrics of its steps. After each
 // step it waits for a line on standard input. Arguments: the name of the case, and the folder of the base model.
 const [name, base] = process.argv.slice(2) as [string, string];
 const chosen = planCases.find((one) => one.name === name)!;

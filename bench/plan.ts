@@ -23,7 +23,7 @@ import { type PlanCase, planCases } from "./plan-cases.ts";
 
 interface Compared {
   readonly set: PlanCase["set"];
-  /** Such as memory. */
+  /** The name, such as memory. */
   readonly kind: string;
   readonly value: number;
   readonly planned: Interval;

@@ -43,7 +43,7 @@ export function migrationPage(): string[] {
     "| `mrlm collect` | `lyceum collect` |",
     "| `mrlm info` | `lyceum info` |",
     "| `mrlm serve` | none: an environment runs in the process that trains or evaluates |",
-    "| `torchrun train.py`, on several GPUs | a server of the Tinker API: [Clusters](clusters.md) |",
+    "| `torchrun train.py`, on several GPUs | `lyceum train` with a server of the Tinker API: [Clusters](clusters.md) |",
     "",
     "## Flags",
     "",

@@ -26,7 +26,7 @@ const text = z.string().min(1);
 
 function incompletePath(path: string): LyceumError {
   return invalidConfig(
-    `${path} is a path on a Tinker server, of which the address and the base model are needed.`,
+    `${path} is a path on a Tinker server, and needs the address of the server and a base model.`,
     "Add --backend-url URL, and --base MODEL: a local copy or hub id of the base model, whose tokenizer is used.",
     { path },
   );

@@ -130,7 +130,7 @@ export function addEvaluationCommands(
   });
   evaluation.option(
     "--backend-url <url>",
-    "the Tinker server that samples the model, instead of this machine; also for tinker:// paths",
+    "the Tinker server that samples the model instead of this machine; needed for tinker:// paths",
   );
   addSamplingOptions(evaluation);
   addEnvironmentAlias(evaluation);

@@ -27,17 +27,25 @@ export interface ModelServerOptions {
 /** A running server of the Tinker API and of completions. Disposal ends it and its connections. */
 export interface ModelServer extends AsyncDisposable {
   readonly url: string;
-  /** Refuses new work, and waits until the accepted work has ended and its results are received, or the signal aborts. */
+  /**
+   * Refuses new work. Waits until the accepted work has ended and its results are received, or until the signal aborts.
+   */
   drain(options: { readonly signal: AbortSignal }): Promise<void>;
 }
 
 /** The maximum size of a request in bytes. */
 const maxBodyBytes = 64 * 2 ** 20;
 
-/** The time in milliseconds in which a client must read bytes that wait for it, and send the headers of a request. */
+/**
+ * The time in milliseconds in which a client must read waiting bytes, and in which it must send the headers of a
+ * request.
+ */
 const slowMs = 60_000;
 
-/** Starts a server. On an address that other machines reach it needs a token. Throws `config.invalid` if the port is in use. */
+/**
+ * Starts a server. An address that other machines can reach needs a token. Throws `config.invalid` if the port is in
+ * use.
+ */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { service, hostname, port = 0, token, tls } = options;
   const local = isLoopback(hostname);
@@ -75,7 +83,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
       if (isCompletion) running -= 1;
       const { statusCode } = response;
       const kind = isCompletion ? "completion" : "tinker";
-      // 408 answers a request for a result that is not there yet.
+      // 408 is the answer to a request for a result that is not complete yet.
       metrics.answered({ kind, ms: performance.now() - started, failed: statusCode >= 400 && statusCode !== 408 });
     });
     void (isCompletion ? completions : tinker)(request, response);

@@ -34,9 +34,9 @@ export interface PlannedRun {
 }
 
 /**
- * Runs `lyceum plan`: estimates a training, or each of its stages, and prints it. Opens the environment to measure
- * prompts unless the arguments give all lengths. Throws `model.missing` or `model.unsupported` for a model whose shape is
- * not known, and `config.invalid` if the hardware is not named.
+ * Runs `lyceum plan`: estimates a training, or each of its stages, and prints the plans. Opens the environment to
+ * measure prompts, unless arguments and config have all lengths and the steps. Throws `model.missing` or
+ * `model.unsupported` for a model whose shape is not known, and `config.invalid` if the hardware is not named.
  */
 export async function planCommand(args: PlanArguments, options: CommandContext): Promise<void> {
   const { catalog, output } = options;
@@ -77,7 +77,7 @@ async function planOn(
   const sizes = { size, adapted: modelSize(shape, { type: "lora" }) };
   const { maxTokensPerMicroBatch = 2048, threads } = engineOptions(config);
   if (device === "cpu") {
-    if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of the GPUs.`, hardwareHint());
+    if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     const rates = await measureMachine(threads);
     return planEngine({ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price });
   }
@@ -89,7 +89,7 @@ async function planOn(
   return planCluster({ ...sizes, ...cluster, workload, steps, price });
 }
 
-/** Returns the device of a config that the arguments do not name: this machine, if it trains on its processor. */
+/** Returns the default device: this machine, if the config trains on its processor. Throws `config.invalid` if not. */
 function defaultDevice({ backend, model }: RunConfig): "cpu" {
   if (backend.type !== "onnx") {
     throw invalidConfig("The config trains on a server, whose hardware is not known.", hardwareHint());
@@ -100,10 +100,12 @@ function defaultDevice({ backend, model }: RunConfig): "cpu" {
 
 function hardwareHint(): string {
   const known = devices.list().map(({ id }) => id);
-  return `Name a GPU: --device ${known.join(", ")}. Or --device cpu for this machine's processor.`;
+  return `Name a GPU, --device ${known.join(", ")}, or this machine's processor, --device cpu.`;
 }
 
-/** Returns what depends on the environment. Opens it only if the arguments leave something open. */
+/**
+ * Returns the number of agents, the lengths and the steps. Opens the environment only if arguments and config lack one.
+ */
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;
   const { promptTokens, completionTokens } = args;

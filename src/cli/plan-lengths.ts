@@ -14,16 +14,16 @@ const measuredTasks = 16;
 /** The lengths of a task's texts, in tokens. */
 export interface MeasuredLengths {
   readonly prompt: Interval;
-  /** Of an answer of demonstrations. Undefined if there are none. */
+  /** The length of a demonstrated answer. Undefined without demonstrations. */
   readonly demonstration: Interval | undefined;
-  /** The mean number of turns of demonstrations, of an agent. 1 if there are none. */
+  /** The mean number of turns of an agent in demonstrations. 1 without demonstrations. */
   readonly turns: number;
 }
 
 /**
- * Measures the tokens of the first prompts, and of demonstrated answers, on the first tasks of a split. With a chat
- * template in the config, prompts are measured with the tokenizer alone. Throws `model.missing` if the model has no
- * tokenizer on this machine or on the hub.
+ * Measures the tokens of the first prompts and of demonstrated answers on the first tasks of a split. If the config has
+ * a chat template, prompts are counted without it. Throws `model.missing` if the model has no tokenizer on this machine
+ * or on the hub.
  */
 export async function measureLengths(options: {
   readonly environment: EnvironmentDefinition;
@@ -49,7 +49,7 @@ export async function measureLengths(options: {
       const steps = environment.demonstrate?.(task, { seed: 0 }) ?? [];
       actors += new Set(steps.flatMap((step) => Object.keys(step))).size;
       for (const answer of steps.flatMap((step) => Object.values(step))) {
-        // The end of the turn is a token too.
+        // Adds the token that ends the turn.
         answers.push(count.text(typeof answer === "string" ? answer : textOf(answer)) + 1);
       }
     }

@@ -8,7 +8,7 @@ export interface PlanArguments {
   readonly config: string;
   /** The overrides as `key=value`, in order. */
   readonly set: readonly string[];
-  /** `cpu` for this machine, or the id of a GPU. By the config's backend by default. */
+  /** `cpu` for this machine, or the id of a GPU. This machine by default, if the config trains on its processor. */
   readonly device?: string;
   readonly gpus: number;
   /** The price of a GPU, or of this machine, for an hour. */
@@ -23,7 +23,7 @@ export interface PlanArguments {
   readonly turns?: number;
   /** The number of trained agents. Those of the environment by default. */
   readonly agents?: number;
-  /** Of GPUs. */
+  /** The precision on GPUs. */
   readonly precision: "bfloat16" | "float16" | "float32";
   /** Sequences of a micro-batch on one GPU. */
   readonly microBatch: number;
@@ -41,8 +41,8 @@ export function addPlanCommand(program: Command, commands: Pick<Commands, "plan"
     .command("plan")
     .summary("estimate the memory, speed, time and cost of a training")
     .description(
-      "estimate the memory, speed, time and cost of a training from its config, as intervals: on this machine, whose " +
-        "rates it measures, or on GPUs, which were not tested",
+      "estimate the memory, speed, time and cost of a training from its config, as intervals: on this machine, which " +
+        "the command measures, or on GPUs (no plan was tested on GPUs)",
     )
     .argument("[config]", "the config file of the run, in YAML", "train.yaml")
     .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
@@ -53,7 +53,7 @@ export function addPlanCommand(program: Command, commands: Pick<Commands, "plan"
     .option("--prompt-tokens <n>", "the tokens of a prompt (default: measured on the first tasks)", positive)
     .option(
       "--completion-tokens <n>",
-      "the tokens of a completion (default: up to sampling.maxTokens; measured for demonstrations)",
+      "the tokens of a completion (default: up to sampling.maxTokens; for SFT, measured on demonstrations)",
       positive,
     )
     .option("--turns <n>", "the turns of an episode (default: those of demonstrations, or 1)", positive)
@@ -66,7 +66,7 @@ export function addPlanCommand(program: Command, commands: Pick<Commands, "plan"
     .option("--micro-batch <n>", "the sequences of a micro-batch on one GPU", positive, 4)
     .option("--decode-batch <n>", "the sequences that one sampler decodes at a time", positive, 256)
     .option("--keep-activations", "on GPUs, keep activations instead of computing them again", false)
-    .option("--json", "as JSON", false)
+    .option("--json", "print JSON", false)
     .action((config: string, args: Omit<PlanArguments, "config">) => commands.plan({ config, ...args }));
 }
 

@@ -26,9 +26,9 @@ export interface NamedPolicy {
 /**
  * Finds the definition of a policy by its name: `ID`, `ID:ADDRESS`, `http://HOST/v1#MODEL`, `PROVIDER:MODEL` for any
  * package `@ai-sdk/PROVIDER`, or a module that exports a policy (`./my-policy.ts`). Any other name is the folder or hub
- * id of a local model, or a path on a Tinker server (`tinker://MODEL/weights/NAME`). With a `baseUrl`, the name is that of a model on this server. Throws `config.invalid` for a
- * prefix without an address, and if the module cannot be imported or exports no policy. Throws `data.not-found` if there
- * is no such module.
+ * id of a local model, or a path on a Tinker server (`tinker://MODEL/weights/NAME`). With a `baseUrl`, the name is that
+ * of a model on this server. Throws `config.invalid` for a prefix without an address, and if the module cannot be
+ * imported or exports no policy. Throws `data.not-found` if there is no such module.
  */
 export async function findPolicy({
   model: name,

@@ -44,7 +44,7 @@ export function addServeModelCommand(program: Command, commands: Pick<Commands, 
     )
     .option(
       "--name <name>",
-      "a name by which clients call the model (default: the model as given); repeatable",
+      "the name by which clients call the model, instead of the model as given; repeatable",
       append,
       [],
     )
@@ -53,13 +53,13 @@ export function addServeModelCommand(program: Command, commands: Pick<Commands, 
     )
     .addOption(deviceOption())
     .option("--port <n>", "the port (default: a free one)", port)
-    .option("--host <address>", "the address to listen on; others than loopback need a token", "127.0.0.1")
+    .option("--host <address>", "the address to listen on; an address other than loopback needs a token", "127.0.0.1")
     .option("--token <token>", "the API key that clients must send (default: $LYCEUM_SERVER_TOKEN)")
     .option("--tls-cert <file>", "the certificate, in PEM")
     .option("--tls-key <file>", "the key of the certificate, in PEM")
     .option("--checkpoints <folder>", "the folder of saved weights (default: a temporary one)")
     .option("--max-models <n>", "the maximum number of models in training at a time", positive, 16)
     .option("--session-timeout <seconds>", "the time without a request after which a session ends", positive, 600)
-    .option("--drain-timeout <seconds>", "the time at the end for which running requests are waited for", positive, 30)
+    .option("--drain-timeout <seconds>", "the maximum time for running requests to end after Ctrl-C or SIGTERM", positive, 30)
     .action((model: string, args: Omit<ServeModelArguments, "model">) => commands.serveModel({ ...args, model }));
 }

@@ -83,7 +83,7 @@ export interface SampleOptions {
 /** A sequence to score. */
 export interface ScoreRequest {
   readonly ids: readonly number[];
-  /** The number of the last ids that are scored. By default all but the first, which no token precedes. */
+  /** How many of the last ids are scored. By default all but the first, which has no token before it. */
   readonly last?: number;
   /** The number of most likely tokens to return for each scored id. 0 by default. */
   readonly topK?: number;
@@ -93,7 +93,7 @@ export interface ScoreRequest {
 export interface TokenScores {
   /** The logprob of each id at temperature 1, given the ids before it. */
   readonly logprobs: Float32Array;
-  /** The most likely ids at the place of each scored id, likeliest first: `topK` for each. Ties go to the lower id. */
+  /** The `topK` most likely ids at the position of each scored id, likeliest first. Ties go to the lower id. */
   readonly topIds: Int32Array;
   /** The logprobs of `topIds`. */
   readonly topLogprobs: Float32Array;

@@ -229,7 +229,7 @@ test("bodies of 1 GB, and small ones that become as large, are refused early", a
   await expectHealthy(served);
 });
 
-test("ids that are unknown, of another session or of one that has ended are refused", async () => {
+test("ids that are unknown, of another session or of an ended session are refused", async () => {
   await using served = await serve();
   const client = clientOf(served);
   const [one, two] = [await client.open(), await client.open()];

@@ -5,9 +5,10 @@ import type { ClusterOptions } from "./cluster-options.ts";
 const mostGpus = 1024;
 
 /**
- * Returns changes, each of which alone makes the high end of a training's memory fit on its GPUs: a smaller micro-batch,
- * recomputation, fewer sequences at a time in sampling, an adapter, more GPUs. If none does alone, returns the two that
- * save the most together.
+ * Returns the single changes that make a training fit, so that the high end of its memory fits into a GPU: a smaller
+ * micro-batch, recomputation, fewer sequences at a time in sampling, an adapter, more GPUs. If no single change is
+ * enough, returns one entry: all changes together, with more GPUs if needed, or the advice that only another model
+ * helps.
  */
 export function clusterChanges(options: ClusterOptions): string[] {
   const { size, gpus, microBatch, recompute, decodeBatch } = options;

@@ -31,7 +31,7 @@ export function clusterMemory(options: ClusterOptions): PlanFigure[] {
   const training = sum(exactly(state.weights + state.gradients + state.optimizer + reference + gathered), kept, logits);
   const sampling = workload.samples ? sum(exactly(samplerWeights), cache) : exactly(0);
   const apart = greatest(training, sampling);
-  // At best the sampler leaves the GPU while the trainer works, and the other way round. At worst both stay.
+  // At best only the trainer or the sampler is in memory at a time. At worst the weights of both stay.
   const together = { low: apart.low, middle: apart.middle, high: training.high + samplerWeights };
   const both = { ...together, high: Math.max(together.high, apart.high) };
   const peak = sum(product(both, memoryOverhead.fragments), memoryOverhead.fixed);
@@ -39,7 +39,7 @@ export function clusterMemory(options: ClusterOptions): PlanFigure[] {
     ...{ name, unit: "bytes", assumption },
     ...(typeof value === "number" ? exactly(value) : value),
   });
-  const shard = gpus === 1 ? "" : `, an Nth on each of ${gpus} GPUs`;
+  const shard = gpus === 1 ? "" : `, divided over ${gpus} GPUs`;
   return [
     part("weights", state.weights, `${precision}${shard}`),
     part("gradients", state.gradients, `${precision}, of trained weights${shard}`),
@@ -53,7 +53,7 @@ export function clusterMemory(options: ClusterOptions): PlanFigure[] {
       kept,
       `${recompute ? "with" : "without"} recomputation, ${microBatch} sequences (Korthikanti et al. 2022); high: attention scores kept`,
     ),
-    part("logits", logits, "1 to 14 bytes for each token of the vocabulary: chunked to plain loss"),
+    part("logits", logits, "1 (loss in chunks) to 14 bytes for each token of the vocabulary"),
     ...(workload.samples
       ? [
           part(
@@ -71,7 +71,7 @@ export function clusterMemory(options: ClusterOptions): PlanFigure[] {
     part(
       "peak",
       peak,
-      "the greater of training and sampling (high: both), 8 to 25 % fragments, 0.5 to 3 GB for the driver",
+      "the greater of training and sampling (high: with the weights of both), 0 to 25 % fragments, 0.5 to 3 GB for the driver",
     ),
   ];
 }

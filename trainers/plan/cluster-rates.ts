@@ -23,7 +23,7 @@ export const decodingOverhead: Interval = interval(0.001, 0.004, 0.015);
 
 /**
  * Seconds of a layer in a micro-batch of training besides computing: the launches of some hundred kernels, forward and
- * backward. An assumption, which only small models feel.
+ * backward. An assumption. It matters only for small models.
  */
 export const layerOverhead: Interval = interval(0.3e-3, 1e-3, 5e-3);
 
@@ -39,7 +39,7 @@ export const linkUtilisation = 0.7;
 /** Seconds of a step besides sampling and training: environments, rewards, and moving weights to the sampler. */
 export const stepOverhead: Interval = interval(1, 6, 30);
 
-/** Bytes of a GPU that its driver, its libraries and the allocator's fragments take, as a share of the rest and alone. */
+/** `fixed`: the bytes of driver and libraries on a GPU. `fragments`: the allocator's factor on all other memory. */
 export const memoryOverhead = { fixed: interval(0.5e9, 1e9, 3e9), fragments: interval(1, 1.08, 1.25) } as const;
 
 /** Returns the peak rate of matrix products in a precision. */
@@ -47,7 +47,7 @@ export function peakFlops(spec: DeviceSpec, precision: "bfloat16" | "float16" | 
   return precision === "float32" ? spec.singleFlops : spec.halfFlops;
 }
 
-/** Returns what of a peak is used. */
+/** Returns the rate that a share of a peak is. */
 export function utilised(peak: number, share: Interval): Interval {
   return product(exactly(peak), share);
 }

@@ -2,11 +2,12 @@ import type { Interval } from "./interval.ts";
 import { interval } from "./interval.ts";
 
 /**
- * Returns the seconds that FSDP exchanges weights and gradients in one micro-batch, as far as the exchange is not hidden
- * behind computing: none of it at best, half in the middle, all of it at worst.
+ * Returns the seconds by which FSDP's exchange of weights and gradients lengthens one micro-batch. At best it
+ * runs entirely during computation and adds no time. In the middle, half of it adds time. At worst, all of it does.
  *
- * Source: Rajbhandari et al. 2020, "ZeRO" (https://arxiv.org/abs/1910.02054), section 7.2.2: stage 3 moves 3 parameters'
- * volume, two all-gathers of the weights and one reduce-scatter of the gradients. Frozen weights have no gradient.
+ * Source: Rajbhandari et al. 2020, "ZeRO" (https://arxiv.org/abs/1910.02054), section 7.2.2: stage 3 moves three times
+ * the parameters, in two all-gathers of the weights and one reduce-scatter of the gradients. Frozen weights have no
+ * gradient.
  */
 export function exchangeSeconds(options: {
   readonly weightBytes: number;

@@ -1,7 +1,7 @@
 import type { Interval } from "./interval.ts";
 import { interval } from "./interval.ts";
 
-/** What one decoding step of a batch does on one device. */
+/** The work of one decoding step of a batch on one device. */
 export interface DecodingWork {
   /** The bytes of weights, which a step reads once. */
   readonly weightBytes: number;
@@ -11,7 +11,7 @@ export interface DecodingWork {
   readonly flops: number;
 }
 
-/** What a device does per second, and the time that a step needs besides. */
+/** The rates of a device, and the additional time of a decoding step. */
 export interface DecodingRates {
   /** Bytes per second from memory. */
   readonly bandwidth: Interval;
@@ -22,8 +22,8 @@ export interface DecodingRates {
 }
 
 /**
- * Returns the seconds of one decoding step. A step reads all weights and the cache, and computes. The longer of the two
- * decides, because devices overlap them. Source: the roofline model (Williams et al. 2009,
+ * Returns the seconds of one decoding step. A step reads all weights and the cache, and computes. Devices overlap the
+ * two, so the step takes the longer time. Source: the roofline model (Williams et al. 2009,
  * https://doi.org/10.1145/1498765.1498785), applied to decoding by Pope et al. 2022 (https://arxiv.org/abs/2211.05102),
  * section 2.
  */

@@ -1,6 +1,6 @@
 import { createRegistry } from "../../src/core/registry.ts";
 
-/** What the maker of a GPU says about it. Peaks are dense (without sparsity), in units of one per second. */
+/** The specification of a GPU by its maker. Peak rates are those without sparsity. */
 export interface DeviceSpec {
   readonly id: string;
   readonly name: string;

@@ -2,8 +2,9 @@ import { engineMemory } from "./engine-memory.ts";
 import type { EngineOptions } from "./engine-plan.ts";
 
 /**
- * Returns changes, each of which alone makes the high end of the memory of a training fit into this machine: a smaller
- * micro-batch or an adapter. If none does, names what is left.
+ * Returns the single changes that make a training fit, so that the high end of its memory fits into this machine: a
+ * smaller micro-batch or an adapter. If no single change is enough, returns one entry: both together, or the advice
+ * that only another model or machine helps.
  */
 export function engineChanges(options: EngineOptions): string[] {
   const { size, adapted, maxTokensPerMicroBatch, rates } = options;

@@ -17,9 +17,9 @@ export interface EngineRun {
 }
 
 /**
- * Estimates the peak memory of a training on the embedded engine, in parts. The parts follow from what the engine
- * allocates: weights once, three more arrays of the size of what is trained, the base once more in the layout for
- * decoding, and what a training graph keeps for its backward pass.
+ * Estimates the memory of a training on the embedded engine: the parts, then the peak. The parts are the engine's
+ * allocations: the weights, three more arrays of the size of the trained weights, copies of an adapter's base for
+ * training and decoding, and the values that a training graph keeps for its backward pass.
  */
 export function engineMemory(run: EngineRun): PlanFigure[] {
   const { size, workload } = run;
@@ -29,7 +29,7 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const trained = size.trained * (learners + critics);
   const weights = bytes * (size.parameters * bases + size.adapter * (learners + critics));
   const microBatches = workload.passed.middle > run.maxTokensPerMicroBatch;
-  // While a micro-batch ends, its gradient is in the runtime, in its copy, and in the sum of those before it.
+  // When a micro-batch ends, there are its gradient in the runtime, a copy of it, and the sum of earlier gradients.
   const gradients = product(interval(1, microBatches ? 2 : 1.5, microBatches ? 3 : 2), bytes * trained);
   const moments = 2 * bytes * trained;
   const copies = product(stateCopies, bytes * trained);
@@ -46,28 +46,28 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   return [
     part("process", processBytes, "Node and ONNX Runtime without a model"),
     part("weights", weights, full ? "float32" : "float32: the base once, and an adapter for each learner"),
-    part("gradients", gradients, "the sum, the copy of a micro-batch and the runtime's own"),
+    part("gradients", gradients, "the sum, and two copies for the current micro-batch"),
     part("optimizer", moments, "Adam's two moments in float32"),
-    part("copied state", copies, "weights and moments that the preflight and checkpoints copy"),
+    part("copied state", copies, "copies of weights and moments, from the preflight and checkpoints"),
     ...(full ? [] : [part("merged weights", merged, "the base with the adapter added, kept for the backward pass")]),
-    part("activations", activations, "what a micro-batch keeps for the backward pass"),
+    part("activations", activations, "the values of a micro-batch that the backward pass needs"),
     part("logits", logits, "up to 33.5 million logits at a time, with probabilities and gradient"),
     part("decoding", decoding, "weights in the layout for decoding, keys, values and logits"),
-    part("peak", peak, "the greatest sum of what exists at once"),
+    part("peak", peak, "the largest sum of parts that exist at the same time"),
   ];
 }
 
-/** Returns what decoding leaves in memory while the model trains. */
+/** Returns the memory of decoding that stays allocated while the model trains. */
 function kept(decoding: Interval): Interval {
   return interval(0, decoding.middle, decoding.high);
 }
 
-/** Returns the bytes that a training graph keeps for its backward pass, for the largest micro-batch. */
+/** Returns the bytes of the values that a training graph keeps for its backward pass, for the largest micro-batch. */
 function engineActivations({ size, workload, maxTokensPerMicroBatch }: EngineRun): Interval {
   const { hiddenSize, queryWidth, keyValueWidth, unitWidth, heads, layers, gated } = size;
   const of = (length: number): number => {
     const tokens = microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
-    // Long sequences are attended to in four blocks, which leave out three eighths of the square.
+    // The attention of long sequences is computed in four blocks, which skip three eighths of the scores.
     const scores = heads * length * (length < 128 ? 1 : 0.625);
     const values = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth + scores;
     return bytes * layers * tokens * values;
@@ -102,8 +102,8 @@ function decodingBytes({ size, workload }: EngineRun): Interval {
   const cache = product(workload.sequenceLength, rows * cacheBytesPerToken(size, bytes));
   const logits = 2 * rows * size.vocabularySize * bytes;
   const layouts = bytes * (size.blockWeights + size.headWeights);
-  // An adapter's base is compiled into the graph of few rows, once as it is and once as the runtime lays it out. Full
-  // weights change, so that they are read in place.
+  // The decoding graph for few rows contains an adapter's base as constants, and again in the runtime's layout. In full
+  // training the weights change, and the graph reads them in place.
   const copies = size.adapter === 0 ? exactly(0) : interval(0, 1.3 * layouts, 2.2 * layouts);
   return sum(copies, product(cache, interval(0.6, 1.2, 2.2)), exactly(logits));
 }

@@ -42,7 +42,7 @@ export function planEngine(options: EngineOptions): Plan {
               "sampling",
               "tokens/s",
               ratio(workload.sampled, sampling),
-              "roofline of decoding, with the measured rates; time of environments not included",
+              "roofline of decoding, with the measured rates; without the time of environments",
             ),
           ]
         : []),

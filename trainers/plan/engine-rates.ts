@@ -2,7 +2,7 @@ import { type Interval, interval } from "./interval.ts";
 
 /*
  * How the embedded engine uses a processor. The ranges were chosen on the trainings of the set `calibration` of
- * bench/plan-cases.ts; those of the set `check` show how far they hold (docs/planning.md).
+ * bench/plan-cases.ts, and tested on those of the set `check` (docs/planning.md).
  */
 
 /** The share of the rate of square products that the products of a training step reach. */
@@ -21,25 +21,27 @@ export const activationPasses: Interval = interval(1, 2.5, 5);
 export const trainingOperatorsPerLayer = 176;
 export const decodingOperatorsPerLayer = 40;
 
-/** What an operator of a graph takes, in operators as they are measured. */
+/** The time of an operator of a graph, in units of the measured operator (see `MachineRates.operators`). */
 export const graphOperators: Interval = interval(0.5, 1, 2.5);
 
 /*
- * Work of one thread is counted in operators, whose rate is measured: other programs slow both down alike. An operator
- * takes some 1.6 microseconds on an idle machine.
+ * The unit for work of one thread is the measured operator, because other programs on the machine slow down both
+ * equally. An operator takes about 1.6 microseconds on an idle machine.
  */
 
-/** A logit of a decoding step: its probability, the copy of it, and the choice of a token. */
+/** The operators of a logit in a decoding step: its probability, a copy of it, and the choice of a token. */
 export const operatorsPerLogit: Interval = interval(0.25e-3, 0.75e-3, 2.5e-3);
 
-/** A decoding step besides its graph, and each of its rows. */
+/** The operators of a decoding step without its graph, and of each of its sequences. */
 export const operatorsPerDecodingStep: Interval = interval(150, 600, 1500);
 export const operatorsPerRow: Interval = interval(5, 20, 60);
 
-/** An episode in the rollout loop: the environment, the template, the record. */
+/** The operators of an episode in the rollout loop: the environment, the template, the record. */
 export const operatorsPerEpisode: Interval = interval(30, 200, 1000);
 
-/** A trained parameter in an optimizer step (AdamW, its norm), and in the gradient of a micro-batch. */
+/**
+ * The operators of a trained parameter in an optimizer step (AdamW, its norm), and in the gradient of a micro-batch.
+ */
 export const operatorsPerUpdatedParameter: Interval = interval(0.6e-3, 1.2e-3, 3e-3);
 export const operatorsPerGradient: Interval = interval(0.3e-3, 0.9e-3, 2.5e-3);
 
@@ -47,12 +49,14 @@ export const operatorsPerGradient: Interval = interval(0.3e-3, 0.9e-3, 2.5e-3);
 export const processBytes: Interval = interval(0.2e9, 0.28e9, 0.38e9);
 
 /**
- * Arrays of the size of what is trained that are left in memory after the preflight or a checkpoint has copied weights
- * and moments.
+ * The number of arrays, each of the size of the trained weights, that stay in memory after the preflight or a
+ * checkpoint has copied weights and moments.
  */
 export const stateCopies: Interval = interval(0.3, 2, 4);
 
-/** The most sequences that the engine decodes at a time, those of a preflight, and the most logits at a time. */
+/**
+ * The maximum number of sequences that the engine decodes at a time, those of a preflight, and the maximum of logits.
+ */
 export const decodeBatch = 32;
 export const preflightRows = 2;
 export const logitsPerChunk = 33_554_432;

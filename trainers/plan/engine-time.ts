@@ -50,7 +50,7 @@ function samplingSeconds({ size, workload }: EngineRun, rates: MachineRates): In
   const step = decodingStepSeconds(
     {
       weightBytes: 4 * (size.blockWeights + size.headWeights + size.adapter),
-      // The cache grows during decoding; prompts of a group are read once.
+      // The cache grows during decoding. The prompt of a group is read once.
       cacheBytes: cacheBytesPerToken(size, 4) * (rows * (completion.middle / 2) + (rows / groupSize) * prompt.middle),
       flops: rows * (blockForwardFlops(size, 2 * sequenceLength.middle) + headForwardFlops(size)),
     },

@@ -41,8 +41,8 @@ export function quotient(a: Interval, b: Interval | number): Interval {
 }
 
 /**
- * Returns the rate of an amount in a time that follows from it: the low time is that of the low amount. Its range covers
- * each end's own rate, and the middle amount at both ends of the time.
+ * Returns amount / time for a time that depends on the amount: the low time belongs to the low amount, and the high
+ * time to the high one. The range covers these two rates, and the middle amount at the low and at the high time.
  */
 export function ratio(amount: Interval, time: Interval): Interval {
   const middle = amount.middle / time.middle;

@@ -17,7 +17,7 @@ const hint =
  * or a list `key=value,...` of its keys, with `model_type=llama` by default.
  *
  * Throws `model.missing` or `model.unsupported` for a model that is not found or not known, and `config.invalid` for a
- * wrong `shape`. Each says how to give the shape.
+ * wrong `shape`. The hint of each error describes `--shape`.
  */
 export async function loadShape(
   model: ModelConfig,

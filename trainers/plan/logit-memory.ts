@@ -4,7 +4,7 @@ import type { ModelSize } from "./model-size.ts";
 /**
  * Returns the bytes of logits of a micro-batch on a GPU, for tokens x vocabulary values.
  *
- * Low: the loss is computed in chunks, so that an eighth of the logits exists at a time (Hsu et al. 2024, "Liger Kernel",
+ * Low: the loss is computed in chunks, and an eighth of the logits exists at a time (Hsu et al. 2024, "Liger Kernel",
  * https://arxiv.org/abs/2410.10989, describes such a loss). Middle: 16-bit logits, a float32 copy for the softmax, and a
  * 16-bit gradient (8 bytes). High: a float32 gradient and one more float32 copy (14 bytes).
  */

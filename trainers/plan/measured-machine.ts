@@ -8,9 +8,9 @@ import { reduceMax } from "../backends/onnx/graph/reduction.ts";
 import { type Interval, interval } from "./interval.ts";
 
 /**
- * The speed of this machine's processor in the embedded engine, measured. The middle of a rate is the mean over all runs,
- * and its ends are as far from it as the quartiles of the runs, in both directions and at most by a factor of 2: other
- * programs on the machine spread the runs, and a training, which takes longer, averages over them.
+ * The measured speed of this machine's processor in the embedded engine. The middle of a rate is the mean over all
+ * runs. Its ends are the middle divided and multiplied by one factor: that of the farther quartile, at most 2. Other
+ * programs on the machine spread the runs. A training takes longer and averages over this spread.
  */
 export interface MachineRates {
   /** Floating-point operations per second of square matrix products of 1,024. */
@@ -35,7 +35,7 @@ export async function measureMachine(threads: number = availableParallelism()): 
   };
 }
 
-/** Returns the mean rates of measurements at several times: those of equal work at each. */
+/** Combines measurements at several times into mean rates, for equal work at each time (the harmonic mean). */
 export function combineRates(measured: readonly MachineRates[]): MachineRates {
   const over = (rate: "flops" | "bandwidth" | "operators"): Interval => {
     const mean = (end: keyof Interval): number =>
@@ -63,8 +63,8 @@ export async function productRate(size: number, { seconds, threads }: Repetition
 }
 
 /**
- * Returns the bytes per second that all threads together read from memory: the maxima of rows of 2 MB, over more memory
- * than any cache has if there are enough rows.
+ * Returns the bytes per second that all threads together read from memory. The graph computes the maxima of rows of 2
+ * MB. With enough rows, they do not fit into a cache.
  */
 export async function readRate(rows: number, { seconds, threads }: Repetition): Promise<Interval> {
   const columns = 524_288;
@@ -88,7 +88,9 @@ async function operatorRate({ seconds, threads }: Repetition): Promise<Interval>
   return rateOf(operators, await timed(seconds, () => session.run({ x: feed })));
 }
 
-/** Returns the seconds of runs, ascending: at least five, and as many as fit into a time, after one uncounted run. */
+/**
+ * Returns the seconds of each run, ascending. Runs for the given seconds, at least five times, after one uncounted run.
+ */
 async function timed(seconds: number, run: () => Promise<unknown>): Promise<number[]> {
   await run();
   const each: number[] = [];
@@ -101,7 +103,7 @@ async function timed(seconds: number, run: () => Promise<unknown>): Promise<numb
   return each.sort((a, b) => a - b);
 }
 
-/** Returns the rate of runs with equal work, from their seconds, ascending: see {@link MachineRates}. */
+/** Returns the rate of runs with equal work from their seconds, in ascending order. See {@link MachineRates}. */
 export function rateOf(work: number, seconds: readonly number[]): Interval {
   const mean = seconds.reduce((sum, one) => sum + one, 0) / seconds.length;
   const quartile = (share: number): number => seconds[Math.floor(share * (seconds.length - 1))]!;

@@ -28,13 +28,13 @@ export interface Plan {
   readonly fit: Fit;
 }
 
-/** Whether the peak of memory fits into what there is. */
+/** Whether the memory peak fits into the available memory. */
 export interface Fit {
-  /** `yes`: also the high end fits. `perhaps`: the low end fits. */
+  /** `yes`: the high end fits. `perhaps`: only the low end fits. `no`: neither fits. */
   readonly fits: "yes" | "perhaps" | "no";
-  /** Bytes that can be used: of one GPU, or of the machine. */
+  /** The available bytes of one GPU, or of the machine. */
   readonly available: number;
-  /** Changes that make it fit, the first the smallest. Empty if it fits. */
+  /** Changes that make it fit. Empty if it fits. */
   readonly changes: readonly string[];
 }
 

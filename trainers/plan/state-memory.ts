@@ -1,6 +1,6 @@
 import type { ModelSize } from "./model-size.ts";
 
-/** The bytes of weights and of what an optimizer keeps for them. */
+/** The bytes of weights, gradients and optimizer state. */
 export interface StateMemory {
   readonly weights: number;
   readonly gradients: number;
@@ -11,10 +11,10 @@ export interface StateMemory {
 /**
  * Returns the bytes of weights, gradients and Adam's state on one of `gpus` devices.
  *
- * Source: Rajbhandari et al. 2020, "ZeRO" (https://arxiv.org/abs/1910.02054), section 3.1: in 16-bit precision with Adam,
- * a parameter needs 2 bytes, its gradient 2, and the float32 copy, momentum and variance 12 (16 in total). In float32
- * there is no copy: 4, 4 and 8. With FSDP, which is ZeRO's stage 3 (section 5), each device has an Nth of all three. With
- * an adapter, the base has weights only. Several learners with adapters share one base.
+ * Source: Rajbhandari et al. 2020, "ZeRO" (https://arxiv.org/abs/1910.02054), section 3.1: in 16-bit precision with
+ * Adam, a parameter needs 2 bytes, its gradient 2, and the float32 copy, momentum and variance 12 (16 in total). In
+ * float32 there is no copy: 4, 4 and 8. With FSDP, which is ZeRO's stage 3 (section 5), each of N devices has 1/N of
+ * all three. With an adapter, the base has only weights. Several learners with adapters share one base.
  */
 export function stateMemory(
   size: ModelSize,

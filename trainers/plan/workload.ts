@@ -13,7 +13,7 @@ export interface Lengths {
   readonly turns: number;
 }
 
-/** What one training step does, in tokens. */
+/** The work of one training step, in tokens. */
 export interface Workload {
   /** True if the model samples. False if it learns from demonstrations. */
   readonly samples: boolean;
@@ -44,8 +44,8 @@ export interface Workload {
 }
 
 /**
- * Returns the work of one step of a config. Counts every episode, also those of groups that an algorithm leaves out
- * because they have no signal, and one round of dynamic sampling.
+ * Returns the work of one step of a config. Counts every episode, also those of groups without a signal, which an
+ * algorithm skips. Counts one round of dynamic sampling.
  */
 export function planWorkload(options: {
   readonly config: TrainingConfig;
@@ -83,8 +83,9 @@ export function planWorkload(options: {
 }
 
 /**
- * Returns the expected tokens of a completion if only its limit is known: between an eighth of the limit and the limit.
- * The middle is half. An untrained model reaches the limit, a trained one ends earlier.
+ * Returns the expected tokens of a completion if only its limit is known: an eighth of the limit to the limit, with
+ * half of it as the middle. It is an assumption: an untrained model often reaches the limit, and a trained one ends
+ * earlier.
  */
 export function completionUpTo(limit: number): Interval {
   return interval(Math.ceil(limit / 8), Math.ceil(limit / 2), limit);

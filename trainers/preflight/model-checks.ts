@@ -74,8 +74,9 @@ interface SavedState {
 }
 
 /**
- * Saves the updated model, if that is cheap or if the backend is a server. A server loads into a new model, whose
- * weights are those before the first step already, so that only another state shows whether it loads at all.
+ * Saves the updated model if it is an adapter or if the backend is a server. A server loads a state into a new model,
+ * which has the weights before the first step even if loading does nothing. Only the updated state shows that the
+ * server loads.
  */
 async function saveUpdated(options: {
   readonly model: Model;
@@ -90,7 +91,7 @@ async function saveUpdated(options: {
   return [{ folder, logprobs: await logprobsOf(model, data, signal) }];
 }
 
-/** Loads each state and compares its log-probabilities. The model has the last one when the function returns. */
+/** Loads each state and compares the log-probabilities with those that were saved. The model keeps the last state. */
 async function checkRestore(options: {
   readonly model: Model;
   readonly data: readonly Datum[];

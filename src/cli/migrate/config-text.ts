@@ -47,7 +47,7 @@ export function configText(
     `  ${trainCommandLine(options.to)}`,
     ...serverLines(converted).flatMap((line, place) => (place === 0 ? ["", line, ""] : [`  ${line}`])),
     ...(lost.length === 0 ? [] : ["", "Without a counterpart:", ...lostLines(lost)]),
-    ...(served.length === 0 ? [] : ["", `In the commands of the server: ${served.join(", ")}.`]),
+    ...(served.length === 0 ? [] : ["", `These keys are in the commands of the server: ${served.join(", ")}.`]),
     ...(idle.length === 0 ? [] : ["", `Without effect: ${idle.join(", ")}.`]),
   ]);
   const body = document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: "null" });

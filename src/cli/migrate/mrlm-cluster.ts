@@ -44,7 +44,7 @@ export function serverCluster(config: OldConfig): MrlmCluster | undefined {
   return algorithmOf(config) === "ppo" ? undefined : clusterOf(config);
 }
 
-/** Converts a key that matters on several GPUs only. Elsewhere it has no effect. */
+/** Converts a key that has an effect only on several GPUs. */
 export const onCluster =
   (convert: (value: Json, cluster: MrlmCluster, config: OldConfig) => Converted) =>
   (value: Json, config: OldConfig): Converted => {

@@ -13,11 +13,11 @@ export const mrlmDistributedKeys: readonly OldKey[] = [
   {
     old: "distributed.enabled",
     now: "backend.type, backend.url",
-    note: "tinker, if there are several GPUs: migrate prints the command of a SkyRL server",
+    note: "with several GPUs, backend.type is tinker, and migrate prints the command of a SkyRL server",
     convert: onCluster((_, cluster, config) =>
       algorithmOf(config) === "ppo"
         ? {
-            lost: "PPO has a critic, which servers of the Tinker API lack, so that the config trains on this machine: change algorithm.id to grpo or rloo, and add backend (docs/clusters.md)",
+            lost: "PPO needs a critic, which servers of the Tinker API do not have, so the config trains on this machine: for a server, change algorithm.id to grpo or rloo, and add backend (docs/clusters.md)",
           }
         : { set: { "backend.type": "tinker", "backend.url": serverUrl(cluster, serverPort) } },
     ),
@@ -31,7 +31,7 @@ export const mrlmDistributedKeys: readonly OldKey[] = [
   {
     old: "distributed.num_gpus",
     server: "trainer.placement.policy_num_gpus_per_node, generator.inference_engine.num_engines",
-    note: "on each node; each GPU also samples",
+    note: "the GPUs of each node; each GPU trains and samples",
     missing: (config) => clusterOf(config)?.gpusPerNode,
     convert: onCluster((_, { nodes, gpusPerNode }) => ({
       server: {
@@ -64,11 +64,11 @@ export const mrlmDistributedKeys: readonly OldKey[] = [
     server: "trainer.placement.policy_num_nodes",
     convert: onCluster((_, { nodes }) => ({ server: { "trainer.placement.policy_num_nodes": nodes } })),
   },
-  { old: "distributed.node_rank", noEffect: true, note: "ray start --head runs on the first node" },
+  { old: "distributed.node_rank", noEffect: true, note: "the command ray start --head is for the first node" },
   {
     old: "distributed.master_addr",
     now: "backend.url",
-    note: "the address of the server, and of the head node of Ray",
+    note: "the address of the server and of Ray's head node",
     convert: onCluster((value, cluster) =>
       isHost(String(value)) ? { server: { "ray start --address": cluster.address } } : { lost: "it is not a host" },
     ),
@@ -81,7 +81,7 @@ export const mrlmDistributedKeys: readonly OldKey[] = [
   {
     old: "distributed.strategy",
     server: ["--backend", ...sharding].join(", "),
-    note: "ddp is fsdp without sharding; deepspeed is the sharding of its stage; fsdp2 and megatron are known, too",
+    note: "ddp becomes fsdp without sharding; deepspeed becomes fsdp with the sharding of its stage; fsdp2 and megatron are supported",
     missing: (config) => (clusterOf(config) === undefined ? undefined : "ddp"),
     convert: (value, config) => {
       const cluster = clusterOf(config);
@@ -107,7 +107,7 @@ export const mrlmDistributedKeys: readonly OldKey[] = [
     convert: onCluster((value, { engine }) =>
       engine === "fsdp" && typeof value === "boolean"
         ? { server: { "trainer.policy.fsdp_config.cpu_offload": value } }
-        : { lost: "it needs the strategy fsdp, and is true or false" },
+        : { lost: "it needs the strategy fsdp, and must be true or false" },
     ),
   },
   {
@@ -131,7 +131,7 @@ export const mrlmDistributedKeys: readonly OldKey[] = [
   },
 ];
 
-/** Converts the strategy. The rows of sharding and of ZeRO stages change it afterwards. */
+/** Converts the strategy. The rows of sharding and of ZeRO stages come later and replace its sharding. */
 function strategy(name: string, cluster: MrlmCluster): Converted {
   switch (name) {
     case "ddp":
@@ -158,7 +158,7 @@ function shards(name: string, { gpusPerNode }: MrlmCluster): Converted {
     hybrid_shard: [gpusPerNode, true],
   };
   const found = sizes[name];
-  if (found === undefined) return { lost: `the ways to shard are ${Object.keys(sizes).join(", ")}` };
+  if (found === undefined) return { lost: `the sharding strategies are ${Object.keys(sizes).join(", ")}` };
   const [size, reshard] = found;
   return { server: { "--backend": "fsdp", [sharding[0]!]: size, [sharding[1]!]: reshard } };
 }

@@ -116,7 +116,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "training.batch_size",
     now: "algorithm.minibatches; training.batchSize with DPO and SFT",
     server: microBatches.join(", "),
-    note: "an optimizer step there uses a part of an iteration's episodes, which is a minibatch here; on several GPUs, the part of each GPU",
+    note: "an optimizer step of MRLM uses a part of an iteration's episodes, which is a minibatch here; on several GPUs, it is the part of each GPU",
     missing: 32,
     convert: (value, config) => {
       if (config.number("training.mini_batch_size") !== undefined && online.includes(algorithmOf(config))) return {};
@@ -201,7 +201,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "training.use_fp16",
     now: "model.precision",
     idle: [false],
-    note: "on SkyRL, bfloat16",
+    note: "SkyRL trains in bfloat16",
     convert: (value, config) =>
       serverCluster(config) === undefined
         ? { set: { "model.precision": value === true ? "float16" : value } }
@@ -212,7 +212,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "training.gradient_accumulation_steps",
     now: "algorithm.minibatches, or training.batchSize",
     idle: [1],
-    note: "an optimizer step uses that many batches, in parts that fit training.maxTokensPerMicroBatch",
+    note: "an optimizer step uses that many batches; training.maxTokensPerMicroBatch splits them",
     convert: (value, config) => {
       const size = config.number("training.mini_batch_size") ?? config.number("training.batch_size") ?? 32;
       return Number(value) >= 1 ? { set: optimizerStep(size, config) } : { lost: "it must be at least 1" };

@@ -2,7 +2,7 @@ import type { Json } from "../../contract/json.ts";
 import type { ConvertedKeys } from "./convert-keys.ts";
 import type { RemovedKey } from "./old-key.ts";
 
-/** Why servers of the Tinker API refuse some keys. The third item is a value that they accept. */
+/** The keys that servers of the Tinker API refuse, with the reason and a value that they accept. */
 const refused: readonly (readonly [key: string, reason: string, accepted?: Json])[] = [
   ["sampling.temperature", "a server computes log-probabilities at temperature 1 only", 1],
   ["sampling.topP", "a server computes log-probabilities of the whole distribution only", 1],

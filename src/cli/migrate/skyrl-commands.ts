@@ -7,7 +7,7 @@ export const serverPort = 8000;
 
 /**
  * Returns the commands that start SkyRL 0.3.0 on a cluster, in their order. On several nodes, the first two start Ray.
- * `settings` are SkyRL's dotted keys, and a few options of the commands, which have no dot in front of a letter.
+ * `settings` are SkyRL's dotted keys, and a few options of the commands, which have other names.
  */
 export function skyrlCommands(options: {
   readonly model: string;

@@ -13,10 +13,10 @@ interface Call {
 const waitMs = 2;
 
 /**
- * Wraps a sampler so that calls which arrive together are sampled in one batch. Calls that arrive during a batch are the
- * next batch. Use it in servers, whose clients send one prompt per request. A batch ends early only if all of its calls
- * are aborted. Scores are not batched. `close` waits for the running calls. A batch changes the log-probabilities of a call by
- * rounding only.
+ * Wraps a sampler so that calls that arrive together are sampled in one batch. Calls that arrive during a batch are the
+ * next batch. Use it in servers whose clients send one prompt per request. A batch ends early only if all of its calls
+ * are aborted. Scores are not batched. `close` waits for the running calls. The other calls of a batch change the
+ * log-probabilities of a call by rounding only.
  */
 export function batchedSampler(sampler: Sampler): Sampler {
   let waiting: Call[] = [];

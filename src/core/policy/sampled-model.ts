@@ -2,7 +2,7 @@ import type { Sampler } from "../../contract/sampler.ts";
 import type { Renderer } from "../tokens/renderer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
-/** Weights that complete prompts, and what is needed to write the prompts and to read the completions. */
+/** A model that completes prompts: its sampler, and the tokenizer and the renderer of its prompts and completions. */
 export interface SampledModel {
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;

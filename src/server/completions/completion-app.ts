@@ -12,13 +12,13 @@ import { type Choice, sampleChoices } from "./sample-choices.ts";
 import type { ServedModels } from "./served-models.ts";
 import { textCall } from "./text-call.ts";
 
-/** The time in milliseconds between signs of life of a stream without events. */
+/** The time in milliseconds between comments that keep a stream without events open. */
 const streamPauseMs = 10_000;
 
 /**
- * Returns the routes `/v1/chat/completions`, `/v1/completions` and `/v1/models` for models whose weights are on this
- * machine. With `return_token_ids`, answers have the token ids of prompts and completions, as in vLLM. A stream sends
- * each choice when it is complete. `maxBodyBytes` limits the size of a request.
+ * Returns the routes `/v1/chat/completions`, `/v1/completions` and `/v1/models` for models that this machine samples.
+ * With `return_token_ids`, answers have the token ids of prompts and completions, as in vLLM. A stream sends each
+ * choice when it is complete. `maxBodyBytes` limits the size of a request.
  */
 export function completionApp(options: { readonly models: ServedModels; readonly maxBodyBytes: number }): Hono {
   const { models, maxBodyBytes } = options;

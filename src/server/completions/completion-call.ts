@@ -6,12 +6,12 @@ import type { Choice, ChoiceRequest } from "./sample-choices.ts";
 /** At least one choice. */
 export type Choices = readonly [Choice, ...Choice[]];
 
-/** A call of an endpoint: what to sample, and how to write it in the endpoint's form. */
+/** A call of an endpoint: the request to sample, and the form of the endpoint's answers. */
 export interface CompletionCall {
   /** The name of the model. */
   readonly model: string;
   readonly stream: boolean;
-  /** Returns what to sample. Throws the errors of rendering the prompt. */
+  /** Returns the request to sample. Throws the errors of rendering the prompt. */
   request(model: SampledModel): ChoiceRequest;
   /** Returns the body of the answer with all choices in order. */
   answer(choices: Choices): unknown;
@@ -21,7 +21,7 @@ export interface CompletionCall {
   endEvents(choices: Choices): readonly StreamEvent[];
 }
 
-/** The fields that both endpoints have besides those of a single choice. `stop_token_ids` is vLLM's. */
+/** The fields of both endpoints besides those of the dialects. `stop_token_ids` is vLLM's. */
 export const choiceShape: {
   readonly n: z.ZodType<number | null | undefined>;
   readonly stop_token_ids: z.ZodType<readonly number[] | null | undefined>;

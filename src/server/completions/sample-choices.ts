@@ -8,14 +8,14 @@ import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.
 import type { Renderer } from "../../core/tokens/renderer.ts";
 import type { Tokenizer } from "../../core/tokens/tokenizer.ts";
 
-/** What to sample: prompts of token ids, and the settings that all choices share. */
+/** A request to sample: prompts of token ids, and settings for all choices. */
 export interface ChoiceRequest {
   readonly prompts: readonly (readonly number[])[];
   /** The number of choices of each prompt. */
   readonly count: number;
-  /** Temperature 1 by default, and as many tokens as the model has room for. */
+  /** The default temperature is 1. By default a completion may fill the model's maximum length. */
   readonly sampling: Partial<SamplingSettings>;
-  /** The seed of the first choice. Each further one adds 1. A random seed by default. */
+  /** The seed of the first choice. Each further choice adds 1. A random seed by default. */
   readonly seed?: number | undefined;
   /** Token ids that end a completion, in addition to those of the renderer. */
   readonly stopTokenIds: readonly number[];
@@ -60,7 +60,7 @@ export async function* sampleChoices(
       index: sample.request,
       promptIds: requests[sample.request]!.promptIds,
       action: renderer.parse({
-        // The renderer knows its own stop ids only.
+        // The renderer removes only its own stop ids.
         ids: stopTokenIds.includes(ids.at(-1)!) ? ids.slice(0, -1) : ids,
         finish,
         ...(stopString === undefined ? {} : { stopString }),

@@ -4,8 +4,8 @@ import type { SampledModel } from "../../core/policy/sampled-model.ts";
 export interface ServedModels {
   /** The names that `/v1/models` lists. */
   modelNames(): readonly string[];
-  /** True if the server is about to end, and refuses new requests. */
+  /** True if the server is shutting down and refuses new requests. */
   readonly isDraining?: boolean;
-  /** Returns the weights of a name. Undefined for an unknown name. */
+  /** Returns the model with a name. Undefined for an unknown name. */
   sampledModel(name: string): Promise<SampledModel | undefined>;
 }

@@ -35,7 +35,7 @@ const defaultMaxTokens = 16;
 
 /**
  * Reads the body of `/v1/completions`. The model continues texts or token ids. Control tokens in a text are ordinary
- * text. Of `logprobs`, only those of the sampled tokens are returned. Throws `server.invalid-request`.
+ * text. With any `logprobs`, the answer has only those of the sampled tokens. Throws `server.invalid-request`.
  */
 export function textCall(body: unknown): CompletionCall {
   const given = parseBody(body, schema);
@@ -98,7 +98,7 @@ export function textCall(body: unknown): CompletionCall {
   };
 }
 
-/** Returns the place of each token's text in the completion. */
+/** Returns the position of each token's text in the completion, in UTF-16 code units. */
 function textOffsets(tokens: Choice["tokens"]): number[] {
   let end = 0;
   return tokens.map(({ text }) => {

@@ -42,7 +42,7 @@ export function endSlowReaders(server: HttpServer | HttpsServer, ms: number): vo
     response.once("close", () => busy.delete(socket));
   });
   server.setTimeout(ms);
-  // This listener takes the place of Node's own, which ends every connection.
+  // Without this listener, Node ends every connection at the timeout.
   server.on("timeout", (socket) => {
     if (socket.writableLength > 0 || !busy.has(socket)) socket.destroy();
   });

@@ -36,7 +36,7 @@ export function serverMetrics(host: SessionHost): ServerMetrics {
   ]);
 }
 
-/** Creates the metrics of requests, and gauges of some figures. */
+/** Creates the metrics of requests, and a gauge for each figure. */
 export function requestMetrics(figures: readonly Figure[]): ServerMetrics {
   const registry = new Registry();
   const registers = [registry];

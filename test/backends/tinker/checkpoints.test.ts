@@ -93,7 +93,7 @@ test("a new model from saved weights continues the training, with or without the
   const continued = await pass(model_id, "forward");
   expect(await pass(whole, "forward")).toEqual(continued);
   expect(await pass(weights, "forward")).not.toEqual(continued);
-  // A step after steps without a change is the first one of a new optimizer, if the moments of the others are forgotten.
+  // If the moments of earlier steps are dropped, the next step is the first one of a new optimizer.
   const [fresh, still] = [(await create()).model_id, (await create()).model_id];
   for (let i = 0; i < 3; i++) await step(still, 0);
   const { path: unchanged } = await run("save_weights", { model_id: still, path: "b" });
@@ -154,7 +154,7 @@ test("training runs and checkpoints are listed, described and deleted, also by a
   expect((await later.request(`${route}/publish`, { method: "POST" })).status).toBe(400);
 });
 
-test("an archive opens as an adapter in the engine, by bytes or by a link that expires", async () => {
+test("an archive is an adapter for the engine, by bytes or by a link that expires", async () => {
   const { run, create, pass, step, request, get } = await connect("archive");
   const { model_id } = await create({ rank: 2, seed: 3, train_attn: false });
   for (let i = 0; i < 3; i++) await step(model_id);
@@ -194,7 +194,7 @@ test("an archive opens as an adapter in the engine, by bytes or by a link that e
   expect((await request(link)).status).toBe(404);
 });
 
-test("a later server samples saved weights, as long as they exist", async () => {
+test("a later server samples saved weights while they exist", async () => {
   const first = await connect("sampled");
   const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 5] }] };
   const sampling_params = { max_tokens: 6, seed: 1, stop: [] };

@@ -53,7 +53,7 @@ interface Outcome {
 
 /** Samples from a trained model, and exports it after the end of all faults. */
 async function outcomeOf(model: Model, to: TinkerServer): Promise<Outcome> {
-  // Completions of equal lengths, of which a mixed-up one would not show by its shape.
+  // Completions of equal lengths: their shape does not show a swap.
   const requests = [1, 2, 3, 4].map((seed) => {
     return { ...request(model, { seed, temperature: 1, length: 4 }), stopTokenIds: [] };
   });
@@ -71,7 +71,7 @@ async function trained(model: Model, to: TinkerServer): Promise<Outcome> {
   return outcomeOf(model, to);
 }
 
-/** Trains on a server, saves each step, and resumes as often as the backend says that the server lost something. */
+/** Trains on a server, saves each step, and resumes each time the backend reports that the server lost something. */
 async function resumed(to: TinkerServer): Promise<Outcome> {
   await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-tinker-states-"));
   let last: { readonly step: number; readonly state: string } | undefined;
@@ -108,7 +108,7 @@ function expectSame(found: Outcome, expected: Outcome): void {
 const finite = mishaps.filter((mishap) => mishap !== "gone");
 
 describe("a server with sequence ids", () => {
-  it.each(finite)("applies each step once if every other request meets: %s", async (mishap) => {
+  it.each(finite)("applies each step once if every other request has this fault: %s", async (mishap) => {
     const model = await openModel(server.url);
     server.fault = misfortune(Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? mishap : "none")));
     expectSame(await trained(model, server), undisturbed);
@@ -121,14 +121,14 @@ describe.each([
   ["with sequence ids", {}, mishaps],
   ["with sequence ids, in protobuf", { binary: true }, mishaps],
   ["without sequence ids", { numbered: false }, mishaps],
-  // Nothing tells apart answers of one shape there.
+  // The client cannot distinguish answers of the same shape there.
   [
     "without sequence ids that does not copy the ids of requests",
     { numbered: false, copiesIds: false },
     mishaps.filter((mishap) => mishap !== "swapped" && mishap !== "earlier-answer"),
   ],
 ] as const)("a server %s", (_, options, possible) => {
-  it("has the weights of an undisturbed run after any sequence of mishaps", async () => {
+  it("has the weights of a run without faults after any sequence of faults", async () => {
     const hostile = await served.serve({ ...options, pollMs: 5 });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...possible), { maxLength: 60 }), async (list) => {
@@ -182,7 +182,7 @@ it.each([
   "dropped-after",
   "dropped-before",
   "truncated",
-] as const)("loads a state again into a new model if nobody knows whether it was loaded: %s", async (mishap) => {
+] as const)("loads a state again into a new model if the outcome of loading is unknown: %s", async (mishap) => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-tinker-state-"));
   const model = await openModel(server.url);
   await trained(model, server);

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { protobufType } from "../../../trainers/tinker/protocol/pass-request.ts";
 import type { Answer, Fault } from "./tinker-server.ts";
 
-/** What can happen to one request, and its answer. */
+/** The faults of one request and its answer. */
 export const mishaps = [
   "none",
   "refused-for-now",
@@ -22,7 +22,7 @@ export const mishaps = [
 
 export type Mishap = (typeof mishaps)[number];
 
-/** How long an answer waits for another one to be swapped with, and how late a slow one comes, in milliseconds. */
+/** The time that an answer waits for another one to swap with, and the delay of a slow answer, in milliseconds. */
 const swapMs = 3;
 const slowMs = 8;
 

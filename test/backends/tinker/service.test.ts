@@ -363,7 +363,7 @@ test("the log-probabilities of a prompt are those of forward, in both encodings"
   expect(topPromptTokens!.logprobs.slice(0, 16).every((value) => value === noLogprob)).toBe(true);
 });
 
-test("the requests of a sampler that have ended are read by a cursor, and those of its copies apart", async () => {
+test("a client reads the ended requests of a sampler by a cursor, separately for each copy", async () => {
   const client = await connect({ app: { pollMs: 5 } });
   const saved = await client.json(await client.post("save_weights_for_sampler", { model_id: client.model, seq_id: 1 }));
   const sampling_session_id = saved.sampling_session_id;
@@ -397,7 +397,7 @@ test("the requests of a sampler that have ended are read by a cursor, and those 
   expect((await client.post("retrieve_futures", unknown)).status).toBe(404);
 });
 
-test("inflight samplers have the weights of the last inflight save, and snapshots keep theirs", async () => {
+test("inflight samplers have the weights of the last inflight save, and snapshots do not change", async () => {
   const client = await connect();
   const save = async (seq_id: number, kind?: string): Promise<string> => {
     const number = { sampling_session_seq_id: seq_id, ...(kind === undefined ? {} : { kind }) };
@@ -424,7 +424,7 @@ test("inflight samplers have the weights of the last inflight save, and snapshot
   expect(await sample(snapshot)).toEqual(before);
 });
 
-test("copies of a sampling client get numbers of their own", async () => {
+test("each copy of a sampling client gets a different number", async () => {
   const client = await connect();
   const body = { model_id: client.model, seq_id: 1 };
   const { sampling_session_id } = await client.json(await client.post("save_weights_for_sampler", body));

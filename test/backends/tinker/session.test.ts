@@ -104,7 +104,7 @@ it("sends a pass and its step before it waits for either", async () => {
   ]);
 });
 
-it("waits for a pass before its step on SkyRL, which may run the step first", async () => {
+it("waits for the result of a pass before its step on SkyRL, which may run the step first", async () => {
   const skyrl = await served.serve();
   skyrl.fault = {
     after: (route, response, { status, headers, body }) => {
@@ -208,7 +208,7 @@ it("waits for all samples of a sampler by one request at a time", async () => {
   const found = await sampleAll(await model.snapshot(), requests);
   expect(found.map(({ ids }) => ids)).toEqual((await sampleAll(sampler, requests)).map(({ ids }) => ids));
   const polls = server.requests.filter(({ route }) => route === "retrieve_futures").map(({ body }) => body);
-  // A result that is asked for has ended, so that nobody asks twice.
+  // The client asks for a result only after it has ended, so it asks once.
   expect(server.requests.filter(({ route }) => route === "retrieve_future")).toHaveLength(12 + 1);
   expect(polls.length).toBeLessThanOrEqual(12);
   expect(polls.map(({ prev_cursor }) => prev_cursor)).toEqual(

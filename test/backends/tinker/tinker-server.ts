@@ -28,7 +28,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** What a fault does to one request: it may answer itself (true), before or after the server has run the request. */
+/** A fault of one request. Returns true if it answers itself, before or after the server has run the request. */
 export interface Fault {
   before?(route: string, request: IncomingMessage, response: ServerResponse, body: Body): boolean;
   after?(route: string, response: ServerResponse, answer: Answer, body: Body): boolean;
@@ -37,7 +37,7 @@ export interface Fault {
 // biome-ignore lint/suspicious/noExplicitAny: the bodies of requests are what the client under test sends.
 type Body = any;
 
-/** The service of `lyceum serve-model` behind a proxy that records, injects faults and takes features away. */
+/** The service of `lyceum serve-model` behind a proxy that records requests, injects faults and disables features. */
 export interface TinkerServer extends AsyncDisposable {
   readonly url: string;
   /** The number of optimizer steps applied to each model that can be trained, in the order of their creation. */
@@ -70,9 +70,9 @@ export interface TinkerServerOptions {
   /** A change of the models that are trained, such as a fault. */
   readonly change?: (model: Model) => Partial<Model>;
   readonly service?: Partial<TinkerServiceOptions>;
-  /** How long the server waits for a result before it answers that there is none yet. */
+  /** The time in milliseconds that the server waits for a result before it answers that there is none yet. */
   readonly pollMs?: number;
-  /** False if the server does not copy the ids of HTTP requests, as other servers. Default: true. */
+  /** False if the server does not copy the ids of HTTP requests, like other servers. Default: true. */
   readonly copiesIds?: boolean;
   /** False if each sample polls for its result. Default: true if the server is numbered. */
   readonly batchesPolls?: boolean;

@@ -71,7 +71,7 @@ describe("each algorithm of the catalogue", () => {
   });
 });
 
-/** Enough steps that a gradient which is wrong or counts twice would show. */
+/** Enough steps to show a gradient that is wrong or counts twice. */
 const equal: Readonly<Record<string, Partial<TrainingConfigInput>>> = {
   sft: { algorithm: { id: "sft" } },
   grpo: { algorithm: { id: "grpo", groupSize: 4 } },

@@ -88,7 +88,7 @@ describe("the distributed keys of MRLM", () => {
     ["deepspeed", { zero_stage: 0 }, sharding(1, false)],
     // The key of another strategy has no effect.
     ["ddp", { fsdp_sharding_strategy: "full_shard", zero_stage: 3 }, sharding(1, false)],
-  ])("%s with %j shards as there", async (strategy, more, expected) => {
+  ])("%s with %j becomes the same sharding", async (strategy, more, expected) => {
     const { server, commands, lost } = await migrated({ distributed: { num_gpus: 4, strategy, ...more } });
     expect(server).toMatchObject(expected);
     expect(lost).toEqual({});

@@ -92,12 +92,12 @@ describe("command lines of MRLM, with lyceum instead of mrlm", () => {
     [
       "torchrun --nproc_per_node=4 --nnodes=2 --node_rank=0 --master_addr=<node0_ip> --master_port=12355 train.py",
       2,
-      "several GPUs train as a server (docs/clusters.md)",
+      "for several GPUs, start a training server (docs/clusters.md)",
     ],
     [
       "torchrun --nproc_per_node=4 --nnodes=2 --node_rank=1 --master_addr=<node0_ip> --master_port=12355 train.py",
       2,
-      "several GPUs train as a server (docs/clusters.md)",
+      "for several GPUs, start a training server (docs/clusters.md)",
     ],
     // The lines of its reference, with and without the optional parts in brackets.
     ["mrlm serve --environments math,debate --port 50051 --host 0.0.0.0", 2, "the server needs a token"],

@@ -1,4 +1,4 @@
-"""Takes the same steps on any Tinker server: supervised ones, then two of each policy loss on the same completions.
+"""Takes the same steps on any Tinker server: supervised ones, then three of each policy loss on the same completions.
 
 Completions are sampled here, or given by the request, so that two servers train on equal tokens.
 """

@@ -1,7 +1,7 @@
 """`tuft launch` on a machine without a GPU: `python tuft_server.py launch ...`.
 
-TuFT asks Ray for a GPU and clears the memory of torch's. Ray is told of a GPU that is not there, and the calls of torch
-that fail without one do nothing. The model then runs on the CPU. Everything else is TuFT as it is.
+TuFT asks Ray for a GPU and clears the GPU's memory by torch. Here Ray is started with one GPU that does not exist, and the
+calls of torch that fail without a GPU do nothing. The model then runs on the CPU. Everything else of TuFT is unchanged.
 """
 
 import os

@@ -161,7 +161,7 @@ describe("decodingStepSeconds", () => {
 });
 
 describe("exchangeSeconds", () => {
-  it("moves three times the parameters, and hides all to nothing of it", () => {
+  it("moves three times the parameters, and hides all, half or none of the time", () => {
     const options = { weightBytes: 100, gradientBytes: 100, bandwidth: 10 };
     expect(exchangeSeconds({ ...options, gpus: 1 })).toEqual(exactly(0));
     expect(exchangeSeconds({ ...options, gpus: 4 })).toEqual(interval(0, 11.25, 22.5));

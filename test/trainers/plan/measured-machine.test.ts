@@ -19,7 +19,7 @@ describe("measureMachine", () => {
 });
 
 describe("rateOf", () => {
-  it("is the mean rate, and as far to both sides as the quartiles", () => {
+  it("is the mean rate, with the factor of the farther quartile on both sides", () => {
     const { low, middle, high } = rateOf(30, [2, 2, 3, 3, 5]);
     expect([low, middle, high].map((rate) => rate.toFixed(3))).toEqual(["6.667", "10.000", "15.000"]);
     expect(rateOf(10, [1, 1, 1, 17])).toEqual(interval(1, 2, 4));
@@ -28,7 +28,7 @@ describe("rateOf", () => {
 });
 
 describe("combineRates", () => {
-  it("is the rate of equal work at each time", () => {
+  it("is the rate for equal work at each time", () => {
     const rates = { flops: interval(1, 2, 4), bandwidth: exactly(1), operators: exactly(1), threads: 2, memory: 1 };
     const faster = { ...rates, flops: interval(3, 6, 12) };
     expect(combineRates([rates, faster])).toEqual({ ...rates, flops: interval(1.5, 3, 6) });

@@ -111,7 +111,7 @@ describe("planCluster", () => {
     }
   });
 
-  it("does not promise more than the launches of a small model's kernels allow", () => {
+  it("limits the speed of a small model by its kernel launches", () => {
     const tiny = modelSize(readDecoderConfig({ ...shapes["SmolLM2-135M"].config, hidden_size: 72, vocab_size: 100 }));
     const { middle } = figure(planCluster(cluster({ gpus: 1, size: tiny })), "training");
     // 32 micro-batches of 4 sequences with 300 tokens each, at 1 ms for each of 30 layers.
@@ -159,7 +159,7 @@ describe("planCluster", () => {
     expect(rate(20e9) / rate(80e9)).toBeLessThan(2);
   });
 
-  it("says so if nothing is enough", () => {
+  it("says if no change is enough", () => {
     const device = { ...devices.get("t4"), memory: 1e9 };
     expect(planCluster(cluster({ device, gpus: 1 })).fit.changes).toEqual([expect.stringMatching(/smaller model/)]);
   });

@@ -17,11 +17,13 @@ export interface TinkerBackendOptions {
   /** The server's name of the base model, if it differs from the model's path or hub id. */
   readonly model?: string | undefined;
   /**
-   * The saved weights that frozen models have, instead of those of the base model: `tinker://MODEL/weights/NAME` or
-   * `tinker://MODEL/sampler_weights/NAME`. Log-probabilities need the former.
+   * The saved weights of frozen models, instead of the base model's: `tinker://MODEL/weights/NAME` or
+   * `tinker://MODEL/sampler_weights/NAME`. With the latter, a model can only be sampled.
    */
   readonly weights?: string | undefined;
-  /** How the server makes a gradient of token losses. `auto`, the default, finds out with a small adapter. */
+  /**
+   * How the server combines token losses into a gradient. `auto`, the default, measures it with an adapter of rank 1.
+   */
   readonly gradients?: GradientRule | "auto" | undefined;
   /** The encoding of large messages. `auto`, the default, takes the one that the server prefers. */
   readonly encoding?: Encoding | "auto" | undefined;
@@ -32,7 +34,7 @@ export interface TinkerBackendOptions {
 
 /**
  * Opens a session on a server of the Tinker API, on which models are trained and sampled. The key of the server comes
- * from the environment variable `TINKER_API_KEY`, and from nowhere else, so that no config, log or export can contain it.
+ * only from the environment variable `TINKER_API_KEY`, so that no config, log or export contains it.
  * Throws `config.invalid` for an address with a password, `server.unauthorized` if the server wants another key, and
  * `backend.unavailable` if it does not answer.
  *
@@ -49,14 +51,14 @@ export async function createTinkerBackend(options: TinkerBackendOptions): Promis
       hint: "Set the environment variable TINKER_API_KEY to the key of the server.",
     });
   }
-  // Servers without keys take any.
+  // A server without keys accepts any key.
   const apiKey = process.env.TINKER_API_KEY ?? "tml-dummy";
   const session = await TinkerSession.open({ ...options, apiKey });
   session.checkLosses();
   return new TinkerBackend(session, options);
 }
 
-/** True if an address contains a user or a password, which would be written wherever the address is. */
+/** True if an address contains a user or a password. Files and logs with the address would contain them. */
 function hasPassword(url: string): boolean {
   const { username, password } = URL.parse(url) ?? { username: "", password: "" };
   return username !== "" || password !== "";
@@ -70,7 +72,7 @@ class TinkerBackend implements TrainingBackend {
     losses: ["crossEntropy", "policyGradient", "importanceSampling", "ppo", "cispo", "kl"],
     trainableSampling: [],
     adapters: true,
-    // Only create_model tells whether the server can.
+    // Only `create_model` shows whether the server can.
     fullParameter: true,
     valueHead: false,
     microBatches: false,

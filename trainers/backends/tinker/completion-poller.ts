@@ -3,17 +3,17 @@ import { untilAborted } from "../../../src/core/concurrency/until-aborted.ts";
 import { completionsSchema } from "../../tinker/protocol/answers.ts";
 import type { TinkerConnection } from "./tinker-connection.ts";
 
-/** The longest wait for a report in milliseconds, after which the result is asked for directly. */
+/** The longest wait for a report in milliseconds. After it, the client asks for the result itself. */
 const mostWaitMs = 60_000;
 
 /**
- * Learns by one request at a time which samples of a sampling session have ended, so that not each of them polls for its
- * own result. Reports are hints: a result is always asked for by the id of its request.
+ * Waits for all samples of a sampling session by one request at a time, instead of one poll for each sample. Reports
+ * are only hints: the client gets each result by the id of its request.
  */
 export class CompletionPoller {
   readonly #connection: TinkerConnection;
   readonly #samplingSession: string;
-  /** What each waiting request calls when it has ended. */
+  /** The function that resolves each waiting request. */
   readonly #waiting = new Map<string, () => void>();
   /** The requests that have ended before anyone waited for them. */
   readonly #ended = new Set<string>();
@@ -29,7 +29,7 @@ export class CompletionPoller {
     this.#samplingSession = samplingSession;
   }
 
-  /** Resolves when a request has ended, when the server cannot tell, or after a minute. */
+  /** Resolves when a request has ended, if polls fail, or after a minute. */
   async ended(requestId: string, signal: AbortSignal): Promise<void> {
     if (this.#failed || this.#ended.delete(requestId)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -63,7 +63,7 @@ export class CompletionPoller {
       while (this.#waiting.size > 0 && !stop.signal.aborted) await this.#pollOnce(stop.signal);
     } catch {
       if (stop.signal.aborted) return;
-      // The server has no such route, or is gone. Each request finds out which.
+      // The server has no such route, or does not answer. From now on, each request polls for its own result.
       this.#failed = true;
       for (const release of this.#waiting.values()) release();
     } finally {

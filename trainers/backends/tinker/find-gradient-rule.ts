@@ -6,10 +6,10 @@ import { unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
 
 /**
- * Finds out how a server makes a gradient, with an adapter of its own that is freed afterwards. A pass with the weights 1, and a
- * pass with the same sequence twice and the weights 2, have gradients whose norms differ by a factor of 4 under the rule
- * `sum` and are equal under `mean`. The steps have a learning rate of 0. A server that does not report the norm is
- * taken to follow the API, `sum`. Throws `backend.unsupported` for any other factor.
+ * Measures how a server combines losses into a gradient, with an adapter that is deleted afterwards. One pass has a
+ * sequence with the weights 1, the other has it twice with the weights 2. The norms of their gradients differ by a
+ * factor of 4 under the rule `sum`, and are equal under `mean`. The steps have a learning rate of 0. If the server
+ * reports no norm, returns `sum`, the rule of the API. Throws `backend.unsupported` for any other factor.
  */
 export async function findGradientRule(
   session: TinkerSession,
@@ -33,7 +33,7 @@ export async function findGradientRule(
 }
 
 async function gradientNorm(model: RemoteModel, data: readonly TinkerDatum[]): Promise<number | undefined> {
-  // Not together: see `runsInOrder`.
+  // The step waits for the pass: see `runsInOrder`.
   await (await model.forwardBackward(data, { name: "cross_entropy" })).result();
   const adam = { learningRate: 0, beta1: 0, beta2: 0, epsilon: 1e-8, weightDecay: 0 };
   return (await model.optimStep(adam)).result();

@@ -8,8 +8,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /**
-   * True for a connection of its own. A reused connection may be closed by the server while the request is under way,
-   * so that nobody knows whether the server has read it.
+   * True for a connection of its own. The server can close a reused connection during the request. It is then unknown
+   * whether the server has read the request.
    */
   readonly ownConnection: boolean;
   readonly timeoutMs: number;

@@ -29,7 +29,7 @@ export async function openTokens(source: ModelSource, signal: AbortSignal | unde
   if (opened.source.type !== "folder" || opened.source.adapter !== undefined) {
     throw unsupported(
       `${source.path} is an adapter, which cannot be sent to the server.`,
-      "Start from its base model, continue a run on the server with --resume, or name what the server has: a checkpoint folder of such a run, or a tinker:// path. An adapter on this machine works without --backend-url.",
+      "To train, start from its base model, or continue a run on the server with --resume. To evaluate, name a checkpoint folder of such a run or a tinker:// path, or omit --backend-url.",
     );
   }
   const config = (await readModelJson(opened.source.folder, "config.json")) ?? {};

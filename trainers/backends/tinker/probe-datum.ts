@@ -3,7 +3,7 @@ import { vector } from "../../tinker/protocol/tensor.ts";
 
 const length = 8;
 
-/** A short sequence whose targets all have one weight. It shows how a server behaves. */
+/** Returns a short sequence whose targets all have the same weight, for measurements of a server. */
 export function probeDatum(weight: number): TinkerDatum {
   const ids = Int32Array.from({ length: length + 1 }, (_, i) => i + 1);
   return {

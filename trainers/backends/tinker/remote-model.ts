@@ -97,7 +97,7 @@ export class RemoteModel {
     return this.#pass("forward_backward", data, loss, {});
   }
 
-  /** Applies the gradient. Returns the gradient's norm, if the server tells. */
+  /** Applies the gradient. Returns the gradient's norm, if the server reports it. */
   async optimStep(params: AdamParams): Promise<{ result(): Promise<number | undefined> }> {
     const { learningRate, beta1, beta2, epsilon, weightDecay, clipNorm = Infinity } = params;
     const adam_params: z.input<typeof requests.optimStepBody>["adam_params"] = {
@@ -152,8 +152,8 @@ export class RemoteModel {
   }
 
   /**
-   * Finds out whether the server recognizes a repeated operation by its number, unless the session knows. Sends the same
-   * forward pass twice under one number: a server with sequence ids answers with the same request.
+   * Measures once per session whether the server recognizes a repeated operation by its number. Sends the same forward
+   * pass twice under one number. A server with sequence ids answers with the same request id.
    */
   async #findNumbered(): Promise<void> {
     const session = this.#session;
@@ -167,7 +167,7 @@ export class RemoteModel {
       await this.#passResult(second, data, { what: "forward" });
       session.numbered = first.request_id === second.request_id;
     } catch (error) {
-      // TuFT refuses a number that it has seen. It runs nothing twice, but it does not answer twice either.
+      // TuFT refuses a repeated number. It does not run the request again, and does not return its result again.
       if (!LyceumError.isInstance(error) || error.code !== "backend.failed") throw error;
       session.numbered = false;
     }
@@ -184,7 +184,7 @@ export class RemoteModel {
     const promises: Promised[] = [];
     for (const { data: part } of parts) {
       signal?.throwIfAborted();
-      // An abort does not stop the request itself: the server would wait for its number.
+      // An abort does not stop the request itself, because the server would wait for its number.
       const sent = this.#postPass(route, this.#passBody(route, part, loss));
       promises.push(await (signal === undefined ? sent : untilAborted(sent, signal)));
     }
@@ -235,7 +235,7 @@ export class RemoteModel {
   }
 
   async #send(route: string, body: object): Promise<Promised> {
-    // A model loads only as its first request, so that a second load is refused.
+    // The API allows loading only as a model's first request. Nothing may come before it, and it is not repeated.
     const isLoad = route === "load_weights";
     if (!isLoad) await this.#findNumbered();
     const numbered = { model_id: this.id, seq_id: ++this.#sequence, ...body };

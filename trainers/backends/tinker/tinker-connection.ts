@@ -175,8 +175,8 @@ export class TinkerConnection {
   }
 
   /**
-   * Sends one request with an id. Rejects with `ERR_FOREIGN_ANSWER` if the answer has another id, or none although the
-   * server copies ids. A failure without an id may come from a proxy.
+   * Sends one request with an id. Rejects with `ERR_FOREIGN_ANSWER` if the answer has another id, or has none although
+   * the server copies ids. An error without an id is accepted, because it can come from a proxy.
    */
   async #exchange(request: HttpRequest): Promise<HttpAnswer> {
     const id = `${this.#name}-${++this.#requests}`;

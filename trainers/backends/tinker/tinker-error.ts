@@ -22,8 +22,8 @@ export function isUnknownOutcome(error: unknown): boolean {
 export function unknownOutcome(route: string, why: string, cause?: unknown): LyceumError {
   return new LyceumError({
     code: "backend.unavailable",
-    message: `Nobody knows whether the server applied ${route}: ${why}. It has no sequence ids, so that sending it again could apply it twice.`,
-    hint: "Nothing was sent again. Continue from the last checkpoint with --resume.",
+    message: `It is unknown whether the server applied ${route}: ${why}. The server has no sequence ids, so a repeated request could apply it twice.`,
+    hint: "The request was not repeated. Continue from the last checkpoint with --resume.",
     data: { route, reason: unknownReason },
     cause,
   });

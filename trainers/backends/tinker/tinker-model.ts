@@ -37,17 +37,17 @@ export interface TinkerModelOptions {
   /** The rank of the adapter. 0 trains every weight. Undefined for a frozen model, which needs no adapter. */
   readonly rank: number | undefined;
   readonly seed: number;
-  /** Saved weights: of a state that is loaded if there is a rank, else of a sampler. */
+  /** The path of saved weights: a state to load if there is a rank, otherwise sampler weights. */
   readonly saved?: string | undefined;
   readonly limits: { readonly maxLength: number; readonly vocabularySize: number };
   /** The number of values of an adapter of rank 1. */
   readonly adapterSize: number;
-  /** How the server makes a gradient of token losses. */
+  /** How the server combines token losses into a gradient. */
   readonly rule: GradientRule;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How often something is done again on a model of its own if nobody knows whether the server has done it. */
+/** The maximum number of tries on new models if the outcome of an operation is unknown. */
 const mostTries = 3;
 
 /** A model on a server of the Tinker API. */
@@ -68,7 +68,7 @@ export class TinkerModel implements Model {
   #accumulated = 0;
   /** True if the server may have a gradient of a pass that failed or was aborted. */
   #stale = false;
-  /** True if nobody knows whether the server has applied a step. */
+  /** True if it is unknown whether the server has applied a step. */
   #broken = false;
   #applied: { readonly stepId: number; readonly metrics: StepMetrics } | undefined;
   #closed = false;
@@ -241,7 +241,7 @@ export class TinkerModel implements Model {
   }
 
   /**
-   * Sends the data of a pass. If nobody knows whether the server has taken a part of them, drops the gradient and sends
+   * Sends the data of a pass. If it is unknown whether the server has a part of them, drops the gradient and sends
    * them again.
    */
   async #sendPass(data: readonly TinkerDatum[], loss: ServerLoss): Promise<PassPromise> {

@@ -42,12 +42,12 @@ export class TinkerSession implements AsyncDisposable {
   /** Limits the requests for samples that are under way. */
   readonly sampling: Semaphore = new Semaphore(maxSampleRequests);
   /**
-   * True if the server runs an optimizer step after the pass that was sent just before it. False until a step's answer
-   * shows that it is not SkyRL, which looks for new passes first and for new steps a moment later, so that it runs the step
-   * alone if both arrive in between.
+   * True if the server runs an optimizer step after a pass that was sent just before it. False until the answer to a
+   * step shows that the server is not SkyRL. SkyRL looks for new passes first and for new steps a moment later. If both
+   * arrive in between, it runs the step without the pass.
    */
   runsInOrder = false;
-  /** True if the server recognizes a repeated operation by its sequence id. Undefined until a model finds out. */
+  /** True if the server recognizes a repeated operation by its sequence id. Undefined until it is measured. */
   numbered: boolean | undefined;
   readonly #heartbeat: NodeJS.Timeout;
   #models = 0;
@@ -156,7 +156,7 @@ export class TinkerSession implements AsyncDisposable {
   }
 }
 
-/** Returns what the server asks of clients. Older servers have no such route, or do not say, and want JSON. */
+/** Returns the server's flags for clients. Older servers have no such route or no such flags, and read JSON. */
 async function serverFlags(connection: TinkerConnection, signal: AbortSignal | undefined): Promise<ClientConfig> {
   const asked = connection.post("client/config", { sdk_version: sdkVersion }, clientConfigSchema, { signal });
   return asked.catch((error: unknown) => {

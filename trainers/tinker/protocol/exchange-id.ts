@@ -1,7 +1,7 @@
 /**
- * The header with the id of one HTTP request, which a server copies into its answer. A client discards an answer with
- * another id: it belongs to another request, because a proxy has repeated or mixed up answers. It is not a part of the
- * Tinker API. Servers without it ignore it.
+ * The header with the id of one HTTP request. The server copies it into its answer. A client discards an answer with
+ * another id, because a proxy has repeated or swapped answers. The header is not part of the Tinker API. Other servers
+ * ignore it.
  */
 export const exchangeIdHeader = "x-lyceum-exchange-id";
 

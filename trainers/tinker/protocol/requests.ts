@@ -34,7 +34,7 @@ export const optimStepBody = modelBody.extend({
   }),
 });
 
-/** A name of a checkpoint. It becomes a part of a path. */
+/** The name of a checkpoint. It is a part of a path. */
 const checkpointName = z
   .string()
   .regex(/^(?!\.)[\w.-]{1,128}$/, "A name has letters, digits, dots, hyphens and underscores.");

@@ -15,7 +15,7 @@ export interface TrainingRuns {
   openModels(): readonly { readonly id: string; readonly rank: number; readonly used: Date }[];
 }
 
-/** The prefix of addresses that need no key: their last part cannot be guessed. */
+/** The prefix of download links. They need no key, because their last part cannot be guessed. */
 export const downloadPrefix = "/api/v1/downloads/";
 
 const pageSchema = z.object({
@@ -82,7 +82,7 @@ export function addCheckpointRoutes(app: Hono, service: TrainingRuns): void {
     return context.json({ base_model: baseName, is_lora: rank > 0, ...(rank > 0 ? lora : {}) });
   });
 
-  /** An archive's bytes, or its address for clients that ask for JSON. */
+  /** Returns the bytes of an archive, or a link to it for clients that ask for JSON. */
   const archive = async (context: Context): Promise<Response> => {
     const { path, folder } = await checkpoints.find(pathIn(context));
     if (!context.req.header("accept")?.includes("application/json")) return tarResponse(folder);
@@ -114,7 +114,7 @@ function describe({ kind, name, path, time, bytes }: Checkpoint) {
   };
 }
 
-/** The path that the parameters of a route name. Without a kind, it is that of sampler weights. */
+/** Returns the checkpoint path for the parameters of a route. Without a kind, it is that of sampler weights. */
 function pathIn(context: Context): string {
   const { run, kind = "sampler_weights", name } = context.req.param() as Record<string, string>;
   return `tinker://${run}/${kind}/${name}`;

@@ -5,7 +5,9 @@ import { z } from "zod";
 import type { ModelShape } from "./model-shape.ts";
 import { RequestError } from "./request-error.ts";
 
-/** `weights` have the state of the optimizer. `sampler_weights` are an adapter or a model that other programs load. */
+/**
+ * `weights`: with the state of the optimizer. `sampler_weights`: an adapter or a model that other programs can load.
+ */
 export type CheckpointKind = "weights" | "sampler_weights";
 
 /** A checkpoint: its path in the API, and its folder on this machine. */
@@ -15,7 +17,7 @@ export interface CheckpointPlace {
   readonly folder: string;
 }
 
-/** What is known of a checkpoint. */
+/** A saved checkpoint. */
 export interface Checkpoint extends CheckpointPlace {
   readonly modelId: string;
   readonly kind: CheckpointKind;
@@ -42,7 +44,7 @@ export class CheckpointStore {
 
   /**
    * Saves a checkpoint: `write` creates its folder. Without a name, it gets a unique one. Throws `RequestError` 409 if it
-   * exists and is not to be overwritten.
+   * exists and `overwrite` is false.
    */
   async save(
     options: {
@@ -68,12 +70,15 @@ export class CheckpointStore {
     return path;
   }
 
-  /** Throws `RequestError` 400 for a text that is no path of this kind. */
+  /** Throws `RequestError` 400 for a text that is not a path of this kind. */
   checkPath(path: string, kind: CheckpointKind): void {
     if (this.#partsOf(path).kind !== kind) throw new RequestError(400, `${path} is not a path of ${kind}.`);
   }
 
-  /** Returns a checkpoint. Throws `RequestError` 400 for texts that are no path, and 404 if there is none. */
+  /**
+   * Returns a checkpoint. Throws `RequestError` 400 for a text that is not a path, and 404 if there is no such
+   * checkpoint.
+   */
   async find(path: string): Promise<Checkpoint> {
     const checkpoint = await this.#read(this.#partsOf(path).folder);
     if (checkpoint === undefined) throw new RequestError(404, `There is no checkpoint ${path}.`);

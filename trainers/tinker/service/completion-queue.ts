@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A request that has ended. Its result is asked for by its id. */
+/** A request that has ended. Clients get its result by its id. */
 export interface Completion {
   readonly state: "finished" | "failed";
   readonly request_id: string;
 }
 
-/** The most completions that are kept for a client that does not ask for them. The oldest is dropped. */
+/** The maximum number of completions in a queue. If a client does not read them, the oldest is dropped. */
 const mostKept = 65_536;
 
 /**
- * The ended requests of one sampler, in the order of their ends. A client reads them by a cursor: the number of
- * completions that it has seen. An answer that is lost is read again with the same cursor.
+ * The ended requests of one sampler, in the order in which they ended. A client reads them by a cursor: the number of
+ * completions that it has read. If an answer is lost, the client sends the same cursor again.
  */
 export class CompletionQueue {
   readonly #entries: Completion[] = [];
@@ -28,7 +28,7 @@ export class CompletionQueue {
 
   /**
    * Returns the completions after a cursor, and the cursor after them. Waits for at most `waitMs` milliseconds if there
-   * is none. Drops those that the client has seen.
+   * is none. Drops those before the cursor.
    */
   async after(
     cursor: number,

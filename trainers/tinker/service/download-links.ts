@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** Addresses from which a folder's archive or one file can be loaded without a key, until they expire. */
+/** Links for downloads of checkpoints without a key. They expire. */
 export class DownloadLinks {
   readonly #keepMs: number;
   readonly #links = new Map<string, { readonly path: string; readonly expires: number }>();
@@ -19,7 +19,7 @@ export class DownloadLinks {
     return { token, expires: new Date(expires) };
   }
 
-  /** Returns the path of a link. Undefined for an unknown one and for one that has expired. */
+  /** Returns the path of a link. Undefined if it is unknown or has expired. */
   path(token: string): string | undefined {
     this.#expire();
     return this.#links.get(token)?.path;

@@ -12,16 +12,18 @@ interface Future {
   completed?: number;
 }
 
-/** What became of a request. */
+/** The result or the error of a request. */
 export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
 /** The identity of a request that runs once. */
 export interface Once {
-  /** Groups keys, to forget them together. */
+  /** The group of the key. {@link FutureTable.forget} forgets all keys of an owner. */
   readonly owner: string;
   readonly key: string | number;
   readonly digest: string;
-  /** The queue of the owner that gets the request's id when it ends, if a client waits for many requests at once. */
+  /**
+   * The owner's queue that gets the id of the request when it ends. For clients that wait for many requests at once.
+   */
   readonly queue?: number;
 }
 

@@ -14,7 +14,7 @@ export interface ModelShape {
 const attentionLayers = ["q_proj", "k_proj", "v_proj", "o_proj"];
 const mlpLayers = ["gate_proj", "up_proj", "down_proj"];
 
-/** Returns what a model trains. Throws `RequestError` 400 for an adapter without layers. */
+/** Returns the trainable part of a model. Throws `RequestError` 400 for an adapter without layers. */
 export function trainableOf({ rank, attention, mlp }: ModelShape, seed: number | undefined): TrainableSpec {
   if (rank === 0) return { type: "full" };
   if (!attention && !mlp) {

@@ -9,14 +9,14 @@ import type { RecordedSequence } from "./recorded-sequences.ts";
 import { recordedTargets } from "./recorded-targets.ts";
 import { RequestError } from "./request-error.ts";
 
-/** A loss of the Tinker API: the tensors that it reads, the settings that it has, and the engine's term. */
+/** A loss of the Tinker API: its input tensors, its settings, and the engine's term. */
 interface ServedLoss {
   readonly inputs: readonly string[];
   /** The defaults. Undefined for a setting that the client must send. */
   readonly settings: Readonly<Record<string, number | undefined>>;
   /** The engine's terms, or the loss's own derivative by the log-probabilities. */
   readonly term: ((settings: Readonly<Record<string, number>>) => readonly LossTerm[]) | LinearizedLoss;
-  /** True if the log-probabilities are those that the server recorded, by the provenance of the targets. */
+  /** True if the loss uses the log-probabilities that the server recorded for its samples. */
   readonly recorded?: boolean;
 }
 
@@ -30,19 +30,19 @@ const clip = (settings: Readonly<Record<string, number>>) => ({
 
 /**
  * The losses by name, with the API's formulas (https://tinker-docs.thinkingmachines.ai/tinker/losses). Each is summed
- * over tokens. Weights and advantages may have any sign, so that cross-entropy is the engine's `policyGradient` with
- * the weights as advantages.
+ * over tokens. Cross-entropy is the engine's `policyGradient` with the weights as advantages, because weights may have
+ * any sign.
  *
- * The API does not publish the formula of `stable_reinforce`. Its documentation says that it is a form of REINFORCE that
- * stays stable if the policy that sampled differs from the one in training, that it uses what the server records with
- * `record_stability_info`, and that it has a setting `kl_coeff`. The formula here is this server's own: with l the
- * log-probability in training, q the recorded one and r = exp(l - q), the sum over the sampled tokens of
+ * The API does not publish the formula of `stable_reinforce`. Its documentation describes a form of REINFORCE that
+ * stays stable if the sampling policy differs from the trained policy. The loss uses the records of
+ * `record_stability_info` and has a setting `kl_coeff`. The formula here is this server's own. With the trained
+ * log-probability l, the recorded one q and r = exp(l - q), the loss is the sum over the sampled tokens of
  *
  *     -stop(clip(r, clip_low_threshold, clip_high_threshold)) A l + kl_coeff (l - q)^2 / 2
  *
  * The first part is REINFORCE with truncated importance weights (Yao et al. 2025,
- * https://fengyao.notion.site/off-policy-rl, which uses the bound 2). The second is an estimate of the divergence from
- * the policy that sampled (k2 of http://joschu.net/blog/kl-approx.html).
+ * https://fengyao.notion.site/off-policy-rl, which uses the bound 2). The second is an estimate of the KL divergence
+ * from the sampling policy (k2 of http://joschu.net/blog/kl-approx.html).
  */
 const losses: Readonly<Record<string, ServedLoss>> = {
   cross_entropy: {
@@ -107,7 +107,7 @@ export function checkPass(
   const settings: Record<string, number | undefined> = { ...loss.settings };
   for (const [name, value] of Object.entries(lossConfig)) {
     if (!Object.hasOwn(loss.settings, name) || typeof value !== "number") {
-      throw new RequestError(400, `The loss ${lossName} has no number ${name} in its loss_fn_config.`);
+      throw new RequestError(400, `The loss ${lossName} has no numeric setting ${name} in loss_fn_config.`);
     }
     settings[name] = value;
   }
@@ -140,7 +140,7 @@ export async function runPass(
   const results = await model.forward(data, { outputs: ["logprobs"] });
   const outputs = results.map(({ logprobs }) => ({ logprobs: vector(logprobs!) }));
   if (forwardOnly || !("evaluate" in term)) return { outputs, metrics: {} };
-  // A loss of -A l has the derivative -A, so that it has the same gradient with A = -derivative.
+  // The loss -A l has the derivative -A. With A = -derivative, it has the gradient of the other loss.
   let loss = 0;
   const linear = data.map((datum, i) => {
     const { value, derivative } = term.evaluate({
@@ -173,7 +173,10 @@ function inputsOf(
   return Object.fromEntries(entries);
 }
 
-/** Adds what was recorded of the targets. Throws `RequestError` 400 for an advantage of a target that was not sampled. */
+/**
+ * Adds the recorded log-probabilities of the targets. Throws `RequestError` 400 for an advantage of a target that was
+ * not sampled.
+ */
 function withRecorded(
   given: Record<string, ArrayLike<number>>,
   {
@@ -203,7 +206,7 @@ function engineDatum({ tokens }: TinkerDatum, inputs: Readonly<Record<string, Ar
     lossMask: sampled === undefined ? new Float32Array(tokens.length).fill(1) : Float32Array.from(sampled),
     advantages: Float32Array.from((inputs.weights ?? inputs.advantages)!),
     ...(behaviourLogprobs === undefined ? {} : { behaviourLogprobs }),
-    // The divergence of a loss with recorded log-probabilities is that from the policy that sampled.
+    // A loss with recorded log-probabilities measures the divergence from the sampling policy.
     ...(sampled === undefined ? {} : { referenceLogprobs: behaviourLogprobs! }),
   };
 }

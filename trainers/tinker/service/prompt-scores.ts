@@ -5,7 +5,7 @@ import type { sampleBody } from "../protocol/requests.ts";
 import { noLogprob, type SampleResult } from "../protocol/sample-result.ts";
 import { RequestError } from "./request-error.ts";
 
-/** What a request wants to know of its prompt. */
+/** The scores that a request asks for its prompt. */
 interface PromptScoreRequest extends ScoreRequest {
   readonly last: number;
   readonly topK: number;
@@ -17,7 +17,7 @@ interface PromptScoreRequest extends ScoreRequest {
 const unsupported = ["topk_sample_logprobs", "target_prompt_logprobs", "prompt_alt_tokens_k"] as const;
 
 /**
- * Returns what a request wants to know of its prompt. Undefined if it asks for nothing. Throws `RequestError` 400 for
+ * Returns the scores that a request asks for its prompt. Undefined if it asks for none. Throws `RequestError` 400 for
  * fields that the server does not answer, and for more tokens than the prompt has.
  */
 export function promptScoreRequest(body: z.output<typeof sampleBody>): PromptScoreRequest | undefined {

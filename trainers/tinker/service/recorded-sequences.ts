@@ -1,4 +1,4 @@
-/** What the server knows of a completion that it sampled with `record_stability_info`. */
+/** The record of a completion that was sampled with `record_stability_info`. */
 export interface RecordedSequence {
   readonly tokens: Int32Array;
   /** One per token, under the policy that sampled. */
@@ -11,7 +11,7 @@ interface Entry {
   used: number;
 }
 
-/** The recorded completions of each session, by sequence id. They are kept for a time after they were last used. */
+/** The recorded completions of each session, by sequence id. They expire some time after their last use. */
 export class RecordedSequences {
   readonly #keepMs: number;
   readonly #sessions = new Map<string, Map<string, Entry>>();
@@ -35,7 +35,7 @@ export class RecordedSequences {
     const entry = entries.get(sequenceId);
     if (entry === undefined) return undefined;
     entry.used = Date.now();
-    // Keeps the order of the last use, so that those to expire come first.
+    // The entries are in the order of their last use.
     entries.delete(sequenceId);
     entries.set(sequenceId, entry);
     return entry.sequence;

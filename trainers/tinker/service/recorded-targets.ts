@@ -2,7 +2,7 @@ import type { TinkerDatum } from "../protocol/pass-request.ts";
 import type { RecordedSequence } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
 
-/** What the recorded completions say of each target of a datum. */
+/** The records of the targets of a datum. */
 export interface RecordedTargets {
   /** The log-probability under the policy that sampled the target. 0 for a target that was not sampled. */
   readonly logprobs: Float32Array;
@@ -12,7 +12,7 @@ export interface RecordedTargets {
 
 /**
  * Finds the sampled targets of a datum by its provenance spans. Throws `RequestError` 400 if the spans do not cover the
- * targets, name an unknown sequence, or claim a target that the sequence does not have.
+ * targets, name an unknown sequence, or have a target that differs from the recorded token.
  */
 export function recordedTargets(
   { targetSpans, lossInputs }: TinkerDatum,

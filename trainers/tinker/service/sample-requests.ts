@@ -5,9 +5,9 @@ import { promptTokens } from "../protocol/pass-request.ts";
 import type * as bodies from "../protocol/requests.ts";
 
 /**
- * Returns the sampler's requests for a request of `asample`. They differ only in their seeds. `stopTokenIds` is undefined
- * if the request has no `stop`: then the model's own end ends a completion. An empty list ends none. Throws
- * `server.invalid-request` for prompts with images.
+ * Returns the sampler's requests for a request of `asample`. They differ only in their seeds. If the request has no
+ * `stop`, `stopTokenIds` is undefined, and the model's own end tokens end a completion. With an empty list, no token
+ * does. Throws `server.invalid-request` for prompts with images.
  */
 export function sampleRequests({
   prompt,

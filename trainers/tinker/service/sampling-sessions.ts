@@ -33,7 +33,7 @@ interface SamplingSession {
   copies: number;
 }
 
-/** A copy of a client's sampler numbers its requests from its own multiple of this. */
+/** The first request number of each copy of a client's sampler is a multiple of this. */
 const samplerBlock = 1e9;
 
 /** The sampling sessions of clients: each samples the base model or saved weights. */
@@ -59,7 +59,10 @@ export class SamplingSessions {
     this.#sessions.set(id, { sessionId, path, copies: 0 });
   }
 
-  /** Numbers a copy of the session's client, such as one in another process, so that their request ids differ. */
+  /**
+   * Returns a number for a copy of the session's client, such as one in another process. Copies need different request
+   * ids.
+   */
   join({ body }: Sent<z.output<typeof bodies.joinSamplingSessionBody>>): unknown {
     const session = this.#sessionOf(body.sampling_session_id);
     this.#weights.touch(session.sessionId);
@@ -109,7 +112,7 @@ export class SamplingSessions {
       const base = await this.#weights.base();
       const { stopTokenIds } = base.model.renderer;
       const requests = wanted.map((request): SampleRequest => ({ stopTokenIds, ...request }));
-      // Inflight weights may have been replaced since the request, and again since its prompt was scored.
+      // Inflight weights can be replaced after the request arrives, and again after its prompt is scored.
       const current = async (): Promise<Sampler> =>
         path === undefined ? base.sampler : await this.#weights.samplerOf(path);
       const scored = promptScore === undefined ? {} : await scorePrompt(await current(), promptScore, signal);

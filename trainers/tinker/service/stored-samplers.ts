@@ -11,7 +11,7 @@ interface Opened {
 /** The maximum number of open samplers. */
 const maxOpen = 8;
 
-/** Samplers of saved weights whose model has been closed, or which an earlier server saved. The oldest ones are closed. */
+/** Samplers of saved weights whose model is closed, or which an earlier server saved. At most 8 are open. */
 export class StoredSamplers implements AsyncDisposable {
   readonly #backend: TrainingBackend;
   readonly #source: ModelSource & { readonly type: "pretrained" };

@@ -15,7 +15,7 @@ import { RequestError } from "./request-error.ts";
 import type { Sent } from "./sent.ts";
 import type { TinkerService } from "./tinker-service.ts";
 
-/** The routes that a server answers until it ends: they start no work. */
+/** The routes that start no work. A server answers them until it ends. */
 const whileDraining = ["/retrieve_future", "/retrieve_futures", "/session_heartbeat", "/cancel_future", "/telemetry"];
 
 /** The options of {@link tinkerApp}. */

@@ -71,8 +71,8 @@ export class TinkerService implements AsyncDisposable {
   }
 
   /**
-   * Refuses new work, and waits until the accepted work has ended and its results are received. Results that no client
-   * asks for are waited for briefly. An abort of the signal ends the wait.
+   * Refuses new work. Waits until the accepted work has ended, and then at most two seconds until clients have received
+   * the results. An abort of the signal ends the wait.
    */
   async drain({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     this.#draining = true;
@@ -188,7 +188,7 @@ export class TinkerService implements AsyncDisposable {
     const { maxModels, source, backend, gapMs, maxSamplers } = this.#options;
     this.touch(sessionId);
     if (this.#models.size >= maxModels) {
-      throw new RequestError(429, `The server has ${maxModels} models already. Unload one, or end its session.`);
+      throw new RequestError(429, `The server already has ${maxModels} models, its maximum. Unload one, or end its session.`);
     }
     const opened = backend.openModel({ source, trainable: trainableOf(shape, seed) });
     const served = new ServedModel({ id, sessionId, shape, opened, gapMs, maxSamplers });
@@ -334,7 +334,7 @@ export class TinkerService implements AsyncDisposable {
     const sequence = seq_id ?? undefined;
     if (sequence === undefined) return { request_id: this.futures.start(() => served.queue.add(() => work(served))) };
     if (!this.futures.has(model_id, sequence) && !served.queue.accepts(sequence)) {
-      throw new RequestError(409, `Request ${sequence} of ${model_id} came after a later one had run.`);
+      throw new RequestError(409, `Request ${sequence} of ${model_id} is too late: a later request has already run.`);
     }
     const once = { owner: model_id, key: sequence, digest };
     return { request_id: this.futures.start(() => served.queue.add(() => work(served), sequence), once) };
@@ -361,7 +361,7 @@ export class TinkerService implements AsyncDisposable {
     });
   }
 
-  /** Returns the sampler of saved weights: that of a model in training, or one that is read from its checkpoint. */
+  /** Returns the sampler of saved weights: that of an open model, or one that is opened from its checkpoint. */
   async #samplerOf(path: string): Promise<Sampler> {
     const served = this.#models.get(modelIdOf(path) ?? "");
     if (served !== undefined) this.touch(served.sessionId);
