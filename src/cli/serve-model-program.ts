@@ -60,6 +60,11 @@ export function addServeModelCommand(program: Command, commands: Pick<Commands, 
     .option("--checkpoints <folder>", "the folder of saved weights (default: a temporary one)")
     .option("--max-models <n>", "the maximum number of models in training at a time", positive, 16)
     .option("--session-timeout <seconds>", "the time without a request after which a session ends", positive, 600)
-    .option("--drain-timeout <seconds>", "the maximum time for running requests to end after Ctrl-C or SIGTERM", positive, 30)
+    .option(
+      "--drain-timeout <seconds>",
+      "the maximum time for running requests to end after Ctrl-C or SIGTERM",
+      positive,
+      30,
+    )
     .action((model: string, args: Omit<ServeModelArguments, "model">) => commands.serveModel({ ...args, model }));
 }

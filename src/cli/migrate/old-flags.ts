@@ -9,7 +9,8 @@ export interface OldFlag {
   readonly bare?: boolean;
 }
 
-const oneProcess = "lyceum train runs in one process, without torchrun; for several GPUs, start a training server (docs/clusters.md)";
+const oneProcess =
+  "lyceum train runs in one process, without torchrun; for several GPUs, start a training server (docs/clusters.md)";
 
 /** The flags of `mrlm`, of LLM_Collab's training scripts, and of torchrun, which starts MRLM's scripts. */
 export const oldFlags: readonly OldFlag[] = [

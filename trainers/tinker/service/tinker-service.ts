@@ -188,7 +188,10 @@ export class TinkerService implements AsyncDisposable {
     const { maxModels, source, backend, gapMs, maxSamplers } = this.#options;
     this.touch(sessionId);
     if (this.#models.size >= maxModels) {
-      throw new RequestError(429, `The server already has ${maxModels} models, its maximum. Unload one, or end its session.`);
+      throw new RequestError(
+        429,
+        `The server already has ${maxModels} models, its maximum. Unload one, or end its session.`,
+      );
     }
     const opened = backend.openModel({ source, trainable: trainableOf(shape, seed) });
     const served = new ServedModel({ id, sessionId, shape, opened, gapMs, maxSamplers });
