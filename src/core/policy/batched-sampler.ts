@@ -69,8 +69,8 @@ export function batchedSampler(sampler: Sampler): Sampler {
 }
 
 /**
- * Samples the requests of all calls as one batch. Never rejects: an error goes to each call. If the sampler refuses the
- * batch, each call is sampled alone, so that an invalid one does not fail the others.
+ * Samples the requests of all calls as one batch. Never rejects: an error goes to each call that has a sample already. The
+ * others are then sampled alone, so that an invalid one does not fail them.
  */
 async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise<void> {
   if (calls.length === 0) return;
@@ -80,25 +80,24 @@ async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise
     if (calls.every(({ signal }) => signal.aborted)) abandoned.abort();
   };
   for (const { signal } of calls) signal.addEventListener("abort", onAbort, { once: true });
+  // A call that is sampled alone may have been aborted before.
+  onAbort();
   const left = new Map(calls.map((call) => [call, call.requests.length]));
-  let began = false;
-  const end = (error?: unknown): void => {
-    for (const { samples } of calls) samples.end(error);
-  };
   try {
     const requests = calls.flatMap((call) => call.requests);
     for await (const sample of sampler.sample(requests, { signal: abandoned.signal })) {
-      began = true;
       const { call, request } = places[sample.request]!;
       call.samples.push({ ...sample, request });
       const rest = left.get(call)! - 1;
       left.set(call, rest);
       if (rest === 0) call.samples.end();
     }
-    end();
+    for (const { samples } of calls) samples.end();
   } catch (error) {
-    if (began || calls.length === 1 || abandoned.signal.aborted) end(error);
-    else for (const call of calls) await sampleTogether(sampler, [call]);
+    const isFinal = calls.length === 1 || abandoned.signal.aborted;
+    const again = isFinal ? [] : calls.filter((call) => left.get(call) === call.requests.length);
+    for (const call of calls) if (!again.includes(call)) call.samples.end(error);
+    for (const call of again) await sampleTogether(sampler, [call]);
   } finally {
     for (const { signal } of calls) signal.removeEventListener("abort", onAbort);
   }

@@ -34,15 +34,19 @@ export interface Choice {
   readonly tokens: readonly TokenLogprob[];
 }
 
+/** The maximum number of choices of one request. */
+const maxChoices = 4096;
+
 /**
  * Samples the choices of a request. Yields them in the order in which they finish. Throws `policy.prompt-too-long`, and
- * `server.invalid-request` for an empty prompt.
+ * `server.invalid-request` for an empty prompt and for more than 4,096 choices.
  */
 export async function* sampleChoices(
   { sampler, tokenizer, maxLength }: SampledModel,
   { prompts, count, sampling, seed = randomInt(2 ** 31), stopTokenIds, renderer }: ChoiceRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Choice> {
+  if (prompts.length * count > maxChoices) throw tooManyChoices(prompts.length * count);
   const stops = [...renderer.stopTokenIds, ...stopTokenIds];
   const requests = prompts.flatMap((promptIds, prompt) => {
     const room = maxLength - promptIds.length;
@@ -77,6 +81,14 @@ function textsOf(tokenizer: Tokenizer, ids: readonly number[]): string[] {
   const texts = ids.map((id) => decoder.push(id));
   if (texts.length > 0) texts[texts.length - 1] += decoder.flush();
   return texts;
+}
+
+function tooManyChoices(count: number): LyceumError {
+  return new LyceumError({
+    code: "server.invalid-request",
+    message: `The request asks for ${count} choices, but one request has at most ${maxChoices}.`,
+    hint: "Send fewer prompts in a request, or lower n.",
+  });
 }
 
 function emptyPrompt(): LyceumError {

@@ -7,6 +7,7 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readTar } from "../../../trainers/backends/tinker/read-tar.ts";
 import { passRequestToJson } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
+import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
@@ -28,8 +29,8 @@ afterAll(async () => {
 type Body = any;
 
 /** A client of the raw routes, with one session. */
-async function connect(saved: string) {
-  const service = new TinkerService({ backend, source, names: ["tiny"], folder: join(folder, saved) });
+async function connect(saved: string, options: Partial<TinkerServiceOptions> = {}) {
+  const service = new TinkerService({ backend, source, names: ["tiny"], folder: join(folder, saved), ...options });
   onTestFinished(() => service[Symbol.asyncDispose]());
   const app = tinkerApp({ service });
   const request = (path: string, init?: RequestInit) => app.request(`/api/v1/${path}`, init);
@@ -221,6 +222,22 @@ test("a later server samples saved weights while they exist", async () => {
   await later.request(`training_runs/${model}/checkpoints/${kind}/${name}`, { method: "DELETE" });
   expect((await later.post("asample", { model_path: paths[0], prompt, sampling_params })).status).toBe(404);
   expect(await later.service.sampledModel(paths[0]!)).toBeUndefined();
+});
+
+test("weights that are saved again under their name replace those in memory", async () => {
+  // Without samplers in memory, each sample reads the checkpoint.
+  const { create, step, run } = await connect("again", { maxSamplers: 0 });
+  const { model_id } = await create();
+  const sample = async (): Promise<number[]> => {
+    const { path } = await run("save_weights_for_sampler", { model_id, path: "s" });
+    const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 5] }] };
+    const sampling_params = { max_tokens: 6, seed: 1, stop: [] };
+    return (await run("asample", { model_path: path, prompt, sampling_params })).sequences[0].logprobs;
+  };
+  const before = await sample();
+  expect(await sample()).toEqual(before);
+  await step(model_id);
+  expect(await sample()).not.toEqual(before);
 });
 
 test("an adapter without layers, other optimizers and incomplete loads are refused", async () => {

@@ -91,11 +91,32 @@ test.each([
     { data: [1], dtype: "float32", shape: [1, 2], sparse_crow_indices: [0, 1], sparse_col_indices: [2] },
   ],
   [
+    "fewer than no columns",
+    { data: [], dtype: "float32", shape: [1, -1], sparse_crow_indices: [0, 0], sparse_col_indices: [] },
+  ],
+  [
+    "a negative column",
+    {
+      ...{ data: [1], dtype: "float32", shape: [2, 2] },
+      ...{ sparse_crow_indices: [0, 0, 1], sparse_col_indices: [-1] },
+    },
+  ],
+  [
     "a sparse tensor that is huge when dense",
     { data: [], dtype: "float32", shape: [1, 2 ** 40], sparse_crow_indices: [0, 0], sparse_col_indices: [] },
   ],
 ] as const)("a tensor with %s is refused", (_, tensor) => {
   expect(() => tensorFromJson(tensor)).toThrow(expect.objectContaining({ code: "server.invalid-request" }));
+});
+
+test("a provenance span with a negative length is refused", () => {
+  const span = { source: "sampled", sequenceId: "s", offset: 0 } as const;
+  const targetSpans = [
+    { ...span, length: 5 },
+    { ...span, length: -2 },
+  ];
+  const bytes = passRequestToBytes({ ...request, data: [{ ...request.data[0]!, targetSpans }] });
+  expect(() => passRequestFromBytes(bytes)).toThrow(expect.objectContaining({ code: "server.invalid-request" }));
 });
 
 test("bytes that are no message are refused", () => {

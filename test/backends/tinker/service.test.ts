@@ -555,6 +555,16 @@ test("requests that can never succeed are refused with a status below 500", asyn
   for (const [route, body, status] of refused) {
     expect({ route, status: (await client.post(route, body)).status }).toEqual({ route, status });
   }
+  const damaged: [string, PassRequest["lossConfig"], PassRequest["data"][number]["lossInputs"]][] = [
+    ["cross_entropy", {}, { target_tokens: vector(targets), weights: vector(Float32Array.of(0, Number.NaN, 1, 1, 1)) }],
+    ["cross_entropy", {}, { target_tokens: vector(targets), weights: vector(Float32Array.of(0, Infinity, 1, 1, 1)) }],
+    ["cross_entropy", {}, { target_tokens: vector(Float32Array.of(5, 9.5, 2, 7, 3)), weights: ratioInputs.advantages }],
+    ["dro", { beta: Number.NaN }, ratioInputs],
+  ];
+  for (const [lossName, lossConfig, lossInputs] of damaged) {
+    const request = { ...crossEntropy(client.model), lossName, lossConfig, data: [{ tokens, lossInputs }] };
+    expect(await client.postBytes(passRequestToBytes(request))).toMatchObject({ status: 400 });
+  }
   const failed = await client.json(
     await client.post("asample", { ...sample, prompt: { chunks: [{ tokens: [1_000_000] }] } }),
   );

@@ -7,6 +7,7 @@ import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts"
 import { readTar } from "../../../trainers/backends/tinker/read-tar.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { adam, exampleData, request, sampleAll } from "../../../trainers/testing/model-subject.ts";
+import { exchangeIdHeader } from "../../../trainers/tinker/protocol/exchange-id.ts";
 import type { TinkerDatum } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import { runTraining, temporaryFolder } from "../../trainers/run-training.ts";
@@ -226,6 +227,24 @@ it("asks for each result if the server does not say which requests have ended", 
   const model = await backend.openModel({ source: served.source, trainable });
   const requests = [1, 2].map((seed) => request(model, { seed, temperature: 1, length: 4 }));
   expect(await sampleAll(await model.snapshot(), requests)).toHaveLength(2);
+});
+
+it("pauses between polls if the server does not wait for a sample", async () => {
+  const hasty = await served.serve();
+  await using backend = await connect({ url: hasty.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  const sampler = await model.snapshot();
+  const times: number[] = [];
+  hasty.fault = {
+    before: (route, { headers }, response) => {
+      if (route !== "retrieve_futures" || times.push(performance.now()) > 3) return false;
+      const copied = { "content-type": "application/json", [exchangeIdHeader]: String(headers[exchangeIdHeader]) };
+      response.writeHead(200, copied).end(JSON.stringify({ completions: [], cursor: 0 }));
+      return true;
+    },
+  };
+  expect(await sampleAll(sampler, [request(model, { seed: 1, temperature: 1, length: 4 })])).toHaveLength(1);
+  for (const [i, time] of times.slice(1).entries()) expect(time - times[i]!).toBeGreaterThan(90);
 });
 
 it("ends its poll when the samples are aborted", async () => {

@@ -6,7 +6,7 @@ const request = (id: number): SampleRequest => {
   return { promptIds: [id], settings: { temperature: 1, maxTokens: 1 }, seed: 0, stopTokenIds: [] };
 };
 
-/** A sampler that repeats the prompt, last request first. It refuses the id 13. */
+/** A sampler that repeats the prompt, last request first. It refuses the id 13, and fails when it comes to the id 14. */
 function echo(): { readonly sampler: Sampler; readonly batches: number[]; release: () => void; closed: boolean } {
   let gate = Promise.resolve();
   const state = {
@@ -23,11 +23,13 @@ function echo(): { readonly sampler: Sampler; readonly batches: number[]; releas
       specificationVersion: "v1",
       version: 3,
       sample: async function* (requests, { signal } = {}) {
+        signal?.throwIfAborted();
         if (requests.some(({ promptIds }) => promptIds[0] === 13)) throw new Error("refused");
         state.batches.push(requests.length);
         await gate;
         for (let i = requests.length - 1; i >= 0; i--) {
           signal?.throwIfAborted();
+          if (requests[i]!.promptIds[0] === 14) throw new Error("failed");
           yield { request: i, ids: requests[i]!.promptIds, logprobs: [0], finish: "stop" };
         }
       },
@@ -61,6 +63,31 @@ test("a call that is refused fails alone", async () => {
   const calls = [1, 13, 2].map((id) => Array.fromAsync(sampler.sample([request(id)])));
   const results = await Promise.allSettled(calls);
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+});
+
+test("a call that fails a running batch fails alone", async () => {
+  const state = echo();
+  state.release();
+  const sampler = batchedSampler(state.sampler);
+  const calls = [[1], [14], [2, 14], [3]].map((ids) => Array.fromAsync(sampler.sample(ids.map(request))));
+  const results = await Promise.allSettled(calls);
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+  expect(state.batches[0]).toBe(5);
+});
+
+test("a call that is aborted before it is sampled alone is not sampled", async () => {
+  const state = echo();
+  const sampler = batchedSampler(state.sampler);
+  const stop = new AbortController();
+  const [first, refused] = [1, 13].map((id) => Array.fromAsync(sampler.sample([request(id)])));
+  const aborted = Array.fromAsync(sampler.sample([request(2)], { signal: stop.signal }));
+  const settled = Promise.allSettled([first, refused, aborted]);
+  await expect.poll(() => state.batches).toEqual([1]);
+  stop.abort(new Error("gone"));
+  state.release();
+  expect((await settled).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+  await sampler.close();
+  expect(state.batches).toEqual([1]);
 });
 
 test("an aborted call ends at once, and the others of its batch continue", async () => {

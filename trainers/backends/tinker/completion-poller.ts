@@ -6,6 +6,9 @@ import type { TinkerConnection } from "./tinker-connection.ts";
 /** The longest wait for a report in milliseconds. After it, the client asks for the result itself. */
 const mostWaitMs = 60_000;
 
+/** The pause in milliseconds after a report without an ended request, for servers that do not wait for one. */
+const pauseMs = 100;
+
 /**
  * Waits for all samples of a sampling session by one request at a time, instead of one poll for each sample. Reports
  * are only hints: the client gets each result by the id of its request.
@@ -83,6 +86,7 @@ export class CompletionPoller {
     });
     for (const id of received) this.#received.delete(id);
     this.#cursor = cursor;
+    if (completions.length === 0) await delay(pauseMs, undefined, { signal });
     for (const { request_id: id } of completions) {
       const release = this.#waiting.get(id);
       if (release === undefined) this.#ended.add(id);

@@ -202,6 +202,7 @@ function tokensOf(chunks: DatumMessage["modelInput"]): Int32Array {
 function spanFromMessage({ span }: ProvenanceSpan): TargetSpan {
   if (span.case === undefined) throw invalidBody("A provenance span has no origin.");
   const { sequenceId, offset, length } = span.value;
+  if (offset < 0n || length < 0n) throw invalidBody("A provenance span has a negative offset or length.");
   const source = span.case === "sampledTokens" ? "sampled" : "prompt";
   return { source, sequenceId, offset: Number(offset), length: Number(length) };
 }

@@ -34,10 +34,14 @@ export const optimStepBody = modelBody.extend({
   }),
 });
 
-/** The name of a checkpoint. It is a part of a path. */
+/** True for a name of a checkpoint. It becomes the name of a folder, next to which is a file NAME.json. */
+export function isCheckpointName(text: string): boolean {
+  return /^(?!\.)[\w.-]{1,128}$/.test(text) && !text.endsWith(".json");
+}
+
 const checkpointName = z
   .string()
-  .regex(/^(?!\.)[\w.-]{1,128}$/, "A name has letters, digits, dots, hyphens and underscores.");
+  .refine(isCheckpointName, "A name has letters, digits, dots, hyphens and underscores, and does not end in .json.");
 
 export const saveBody = modelBody.extend({ path: checkpointName.nullish(), overwrite: z.boolean().nullish() });
 

@@ -118,13 +118,14 @@ function denseTensor({ dtype, data, shape, rows, columns }: GivenTensor): Tinker
   const [height, width] = shape;
   const fits =
     shape.length === 2 &&
+    count >= 0 &&
     count <= maxValues &&
     rows?.length === height! + 1 &&
     columns?.length === data.length &&
     rows[0] === 0 &&
     rows.at(-1) === data.length &&
     rows.every((row, i) => i === 0 || row >= rows[i - 1]!) &&
-    columns.every((column) => column < width!);
+    columns.every((column) => column >= 0 && column < width!);
   if (!fits) throw invalidBody(`The indices of a sparse tensor of shape [${shape}] do not fit.`);
   const dense = dtype === "float32" ? new Float32Array(count) : new Int32Array(count);
   for (let row = 0; row < height!; row++) {

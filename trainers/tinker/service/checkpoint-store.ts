@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { access, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { tryParseJson } from "../../../src/contract/json.ts";
+import { isCheckpointName } from "../protocol/requests.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { RequestError } from "./request-error.ts";
 
@@ -59,10 +61,10 @@ export class CheckpointStore {
     const { modelId, kind, shape, overwrite } = options;
     const path = `tinker://${modelId}/${kind}/${options.name ?? randomUUID()}`;
     const folder = this.#partsOf(path).folder;
-    if (await exists(folder)) {
-      if (!overwrite) throw new RequestError(409, `The checkpoint ${path} exists.`);
-      await removeFolder(folder);
+    if (!overwrite && (await exists(`${folder}.json`))) {
+      throw new RequestError(409, `The checkpoint ${path} exists.`);
     }
+    await removeFolder(folder);
     await mkdir(join(folder, ".."), { recursive: true });
     await write(folder);
     // A checkpoint without this file is incomplete.
@@ -110,15 +112,17 @@ export class CheckpointStore {
   async #read(folder: string): Promise<Checkpoint | undefined> {
     const text = await readFile(`${folder}.json`, "utf8").catch(() => undefined);
     if (text === undefined || !(await exists(folder))) return undefined;
-    const info = infoSchema.parse(JSON.parse(text));
-    const sizes = await Promise.all((await namesIn(folder)).map(async (name) => (await stat(join(folder, name))).size));
+    // A file that was cut off belongs to an incomplete checkpoint.
+    const { data: info } = infoSchema.safeParse(tryParseJson(text));
+    if (info === undefined) return undefined;
+    const sizes = await Promise.all((await namesIn(folder)).map((name) => sizeOf(join(folder, name))));
     return { ...info, ...this.#partsOf(info.path), bytes: sizes.reduce((sum, size) => sum + size, 0) };
   }
 
   #partsOf(path: string): Pick<Checkpoint, "path" | "folder" | "modelId" | "kind" | "name"> {
     const [, modelId, kind, name] =
-      /^tinker:\/\/([\w:-]{1,256})\/(weights|sampler_weights)\/(?!\.)([\w.-]{1,128})$/.exec(path) ?? [];
-    if (modelId === undefined) throw new RequestError(400, `${path} is not a path of saved weights.`);
+      /^tinker:\/\/([\w:-]{1,256})\/(weights|sampler_weights)\/([^/]+)$/.exec(path) ?? [];
+    if (modelId === undefined || !isCheckpointName(name!)) throw new RequestError(400, `${path} is not a path of saved weights.`);
     const folder = join(this.#folder, folderName(modelId), kind!, name!);
     return { path, folder, modelId, kind: kind as CheckpointKind, name: name! };
   }
@@ -138,6 +142,14 @@ function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,
+  );
+}
+
+/** Returns the size of a file in bytes. 0 if it does not exist. */
+function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
   );
 }
 

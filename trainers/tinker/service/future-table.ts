@@ -1,15 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { type Completion, CompletionQueue } from "./completion-queue.ts";
+import { memorySize } from "./memory-size.ts";
 import { RequestError } from "./request-error.ts";
 
 /** The state of a request whose result is computed later. */
 interface Future {
+  readonly owner: string | undefined;
   readonly result: Promise<unknown>;
   readonly stop: AbortController;
   /** True after a client has received the result. */
   delivered: boolean;
   /** The time in milliseconds at which the result was complete. Undefined before. */
   completed?: number;
+  /** The bytes of the result. 0 before it is complete. */
+  bytes: number;
 }
 
 /** The result or the error of a request. */
@@ -34,21 +38,29 @@ interface Accepted {
 }
 
 /**
- * The results of requests, by request id. A request with a key runs once: the same key returns the same request id, also
- * after its result has expired.
+ * The results of requests, by request id. An id cannot be guessed. A request with a key runs once: the same key returns
+ * the same request id, also after its result has expired. Results expire after a time, and the oldest ones earlier if all
+ * of them exceed a size.
  */
 export class FutureTable {
   readonly #resultMs: number;
+  readonly #maxResultBytes: number;
   /** Begins the ids of this server's requests, so that ids of an earlier one are unknown. */
   readonly #server = randomUUID().slice(0, 8);
   readonly #futures = new Map<string, Future>();
   readonly #accepted = new Map<string, Map<string, Accepted>>();
   readonly #queues = new Map<string, Map<number, CompletionQueue>>();
   #count = 0;
+  /** The bytes of all results. */
+  #bytes = 0;
 
-  /** Results are kept for `resultMs` milliseconds after they are complete. */
-  constructor(options: { readonly resultMs: number }) {
+  /**
+   * Results are kept for `resultMs` milliseconds after they are complete, and all of them have at most `maxResultBytes`
+   * bytes. The newest result is always kept.
+   */
+  constructor(options: { readonly resultMs: number; readonly maxResultBytes: number }) {
     this.#resultMs = options.resultMs;
+    this.#maxResultBytes = options.maxResultBytes;
   }
 
   /**
@@ -62,19 +74,22 @@ export class FutureTable {
       if (earlier.digest === once!.digest) return earlier.requestId;
       throw new RequestError(409, `Request ${once!.key} of ${once!.owner} was sent before with another body.`);
     }
-    this.#expire();
+    this.expire();
     this.#count += 1;
-    const requestId = `${this.#server}:${this.#count}`;
+    const requestId = `${this.#server}:${this.#count}:${randomUUID()}`;
     const stop = new AbortController();
     const result = work(stop.signal);
-    const future: Future = { result, stop, delivered: false };
+    const future: Future = { owner: once?.owner, result, stop, delivered: false, bytes: 0 };
     this.#futures.set(requestId, future);
-    const complete = (state: Completion["state"]): void => {
+    const complete = (state: Completion["state"], value?: unknown): void => {
       future.completed = Date.now();
+      future.bytes = memorySize(value);
+      this.#bytes += future.bytes;
+      this.#limitSize(requestId);
       if (once?.queue !== undefined) this.#queueOf(once.owner, once.queue).add({ state, request_id: requestId });
     };
     result.then(
-      () => complete("finished"),
+      (value) => complete("finished", value),
       () => complete("failed"),
     );
     if (once !== undefined) keys!.set(String(once.key), { requestId, digest: once.digest });
@@ -111,7 +126,7 @@ export class FutureTable {
 
   /**
    * Returns the requests of a queue that have ended since a cursor, and the next cursor. Waits for at most `waitMs`
-   * milliseconds for one. Drops the results that the client has received.
+   * milliseconds for one. Drops the results of the owner that the client has received.
    */
   completions(options: {
     readonly owner: string;
@@ -122,15 +137,28 @@ export class FutureTable {
   }): ReturnType<CompletionQueue["after"]> {
     const { owner, queue, cursor, received, waitMs } = options;
     for (const id of received) {
-      if (this.#futures.get(id)?.completed !== undefined) this.#futures.delete(id);
+      const future = this.#futures.get(id);
+      if (future?.owner === owner && future.completed !== undefined) this.#drop(id);
     }
     return this.#queueOf(owner, queue).after(cursor, waitMs);
   }
 
-  /** Forgets the keys and queues of an owner. */
+  /** Forgets the keys and queues of an owner, and aborts its running work. Its results stay until they expire. */
   forget(owner: string): void {
     this.#accepted.delete(owner);
     this.#queues.delete(owner);
+    for (const [id, future] of this.#futures) {
+      if (future.owner !== owner || future.completed !== undefined) continue;
+      future.stop.abort(new RequestError(410, `The session or model of request ${id} has ended.`));
+    }
+  }
+
+  /** Drops the results that have expired. */
+  expire(): void {
+    const oldest = Date.now() - this.#resultMs;
+    for (const [id, { completed }] of this.#futures) {
+      if (completed !== undefined && completed <= oldest) this.#drop(id);
+    }
   }
 
   /** The number of requests whose work is running or waits for its turn. */
@@ -154,7 +182,7 @@ export class FutureTable {
   }
 
   #futureOf(requestId: string): Future {
-    this.#expire();
+    this.expire();
     const future = this.#futures.get(requestId);
     if (future !== undefined) return future;
     const [server, number] = requestId.split(":");
@@ -177,10 +205,16 @@ export class FutureTable {
     return queue;
   }
 
-  #expire(): void {
-    const oldest = Date.now() - this.#resultMs;
+  /** Drops the oldest results while all of them are too large. Keeps that of the request `newest`. */
+  #limitSize(newest: string): void {
     for (const [id, { completed }] of this.#futures) {
-      if (completed !== undefined && completed <= oldest) this.#futures.delete(id);
+      if (this.#bytes <= this.#maxResultBytes) return;
+      if (completed !== undefined && id !== newest) this.#drop(id);
     }
+  }
+
+  #drop(requestId: string): void {
+    this.#bytes -= this.#futures.get(requestId)?.bytes ?? 0;
+    this.#futures.delete(requestId);
   }
 }

@@ -106,10 +106,10 @@ export function checkPass(
   if (data.length === 0) throw new RequestError(400, "The request has no data.");
   const settings: Record<string, number | undefined> = { ...loss.settings };
   for (const [name, value] of Object.entries(lossConfig)) {
-    if (!Object.hasOwn(loss.settings, name) || typeof value !== "number") {
+    if (!Object.hasOwn(loss.settings, name) || !Number.isFinite(value)) {
       throw new RequestError(400, `The loss ${lossName} has no numeric setting ${name} in loss_fn_config.`);
     }
-    settings[name] = value;
+    settings[name] = value as number;
   }
   const missing = Object.keys(settings).find((name) => settings[name] === undefined);
   if (missing !== undefined)
@@ -156,7 +156,10 @@ export async function runPass(
   return { outputs, metrics: { "loss:sum": loss } };
 }
 
-/** Returns the tensors that a loss reads. Throws `RequestError` 400 for a missing one and for a wrong length. */
+/**
+ * Returns the tensors that a loss reads. Throws `RequestError` 400 for a missing one, a wrong length, NaN, infinity and a
+ * target that is not an integer.
+ */
 function inputsOf(
   { tokens, lossInputs }: TinkerDatum,
   { index, loss }: { readonly index: number; readonly loss: ServedLoss },
@@ -168,6 +171,9 @@ function inputsOf(
       const counts = `${tensor.data.length} ${name} and ${tokens.length} tokens`;
       throw new RequestError(400, `Datum ${index} has ${counts}. Each needs one value per token.`);
     }
+    const isRight = name === "target_tokens" ? Number.isInteger : Number.isFinite;
+    const wrong = tensor.data.findIndex((value) => !isRight(value));
+    if (wrong >= 0) throw new RequestError(400, `Datum ${index} has ${name} of ${tensor.data[wrong]} at ${wrong}.`);
     return [name, tensor.data] as const;
   });
   return Object.fromEntries(entries);

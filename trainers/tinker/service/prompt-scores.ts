@@ -46,16 +46,16 @@ export async function scorePrompt(
   { ids, last, topK, withLogprobs }: PromptScoreRequest,
   signal: AbortSignal,
 ): Promise<Pick<SampleResult, "promptLogprobs" | "topPromptTokens">> {
+  if (last > 0 && sampler.score === undefined) throw new RequestError(400, "The backend does not score prompts.");
+  // A prompt of one token has nothing to score. The sampler refuses a prompt that is too long, before memory is allocated.
+  const scores = last > 0 ? await sampler.score!({ ids, last, topK }, { signal }) : undefined;
   const promptLogprobs = new Float32Array(ids.length).fill(Number.NaN);
   const top = {
     k: topK,
     ids: new Int32Array(ids.length * topK),
     logprobs: new Float32Array(ids.length * topK).fill(noLogprob),
   };
-  // A prompt of one token has nothing to score.
-  if (last > 0) {
-    if (sampler.score === undefined) throw new RequestError(400, "The backend does not score prompts.");
-    const scores = await sampler.score({ ids, last, topK }, { signal });
+  if (scores !== undefined) {
     promptLogprobs.set(scores.logprobs, ids.length - last);
     top.ids.set(scores.topIds, (ids.length - last) * topK);
     top.logprobs.set(scores.topLogprobs, (ids.length - last) * topK);

@@ -1,3 +1,5 @@
+import { memorySize } from "./memory-size.ts";
+
 /** The record of a completion that was sampled with `record_stability_info`. */
 export interface RecordedSequence {
   readonly tokens: Int32Array;
@@ -6,51 +8,63 @@ export interface RecordedSequence {
 }
 
 interface Entry {
+  readonly sessionId: string;
   readonly sequence: RecordedSequence;
+  readonly bytes: number;
   /** The time in milliseconds at which it was sampled or last trained on. */
   used: number;
 }
 
-/** The recorded completions of each session, by sequence id. They expire some time after their last use. */
+/**
+ * The recorded completions of sessions, by sequence id. They expire some time after their last use. If all of them exceed
+ * a size, those used longest ago are dropped.
+ */
 export class RecordedSequences {
   readonly #keepMs: number;
-  readonly #sessions = new Map<string, Map<string, Entry>>();
+  readonly #maxBytes: number;
+  /** In the order of the last use. */
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
 
-  constructor(options: { readonly keepMs: number }) {
+  constructor(options: { readonly keepMs: number; readonly maxBytes: number }) {
     this.#keepMs = options.keepMs;
+    this.#maxBytes = options.maxBytes;
   }
 
   add(sessionId: string, sequenceId: string, sequence: RecordedSequence): void {
-    const entries = this.#sessions.get(sessionId) ?? new Map<string, Entry>();
-    this.#sessions.set(sessionId, entries);
-    this.#expire(entries);
-    entries.set(sequenceId, { sequence, used: Date.now() });
+    const bytes = memorySize(sequence);
+    this.#entries.set(sequenceId, { sessionId, sequence, bytes, used: Date.now() });
+    this.#bytes += bytes;
+    this.expire();
   }
 
-  /** Returns a completion and marks it as used. Undefined if it is unknown in this session, or has expired. */
+  /** Returns a completion and marks it as used. Undefined if it is unknown in this session, or was dropped. */
   use(sessionId: string, sequenceId: string): RecordedSequence | undefined {
-    const entries = this.#sessions.get(sessionId);
-    if (entries === undefined) return undefined;
-    this.#expire(entries);
-    const entry = entries.get(sequenceId);
-    if (entry === undefined) return undefined;
+    this.expire();
+    const entry = this.#entries.get(sequenceId);
+    if (entry?.sessionId !== sessionId) return undefined;
     entry.used = Date.now();
-    // The entries are in the order of their last use.
-    entries.delete(sequenceId);
-    entries.set(sequenceId, entry);
+    this.#entries.delete(sequenceId);
+    this.#entries.set(sequenceId, entry);
     return entry.sequence;
   }
 
   /** Forgets the completions of a session. */
   forget(sessionId: string): void {
-    this.#sessions.delete(sessionId);
+    for (const [id, entry] of this.#entries) if (entry.sessionId === sessionId) this.#drop(id, entry);
   }
 
-  #expire(entries: Map<string, Entry>): void {
+  /** Drops the completions that have expired or are too many. */
+  expire(): void {
     const oldest = Date.now() - this.#keepMs;
-    for (const [id, { used }] of entries) {
-      if (used > oldest) break;
-      entries.delete(id);
+    for (const [id, entry] of this.#entries) {
+      if (entry.used > oldest && this.#bytes <= this.#maxBytes) break;
+      this.#drop(id, entry);
     }
+  }
+
+  #drop(id: string, { bytes }: Entry): void {
+    this.#entries.delete(id);
+    this.#bytes -= bytes;
   }
 }

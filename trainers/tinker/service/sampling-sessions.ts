@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
-import type { Model } from "../../backend/training-backend.ts";
 import type * as bodies from "../protocol/requests.ts";
 import type { SampleResult } from "../protocol/sample-result.ts";
+import type { FrozenModel } from "./frozen-model.ts";
 import type { FutureTable } from "./future-table.ts";
 import { promptScoreRequest, scorePrompt } from "./prompt-scores.ts";
 import type { RecordedSequences } from "./recorded-sequences.ts";
@@ -20,7 +20,7 @@ interface Weights {
   touch(sessionId: string): void;
   /** Throws `RequestError` 400 for a name that is not the base model's. */
   checkBase(name: string): void;
-  base(): Promise<{ readonly model: Model; readonly sampler: Sampler }>;
+  base(): Promise<FrozenModel>;
   /** Returns the sampler of saved weights. Rejects with a `RequestError` 404 if there is none. */
   samplerOf(path: string): Promise<Sampler>;
 }
@@ -45,17 +45,22 @@ export class SamplingSessions {
     this.#weights = weights;
   }
 
+  /** Creates a session. The same number returns the same session. Throws `RequestError` 409 if it has other weights. */
   async create({ body }: Sent<z.output<typeof bodies.samplingSessionBody>>): Promise<unknown> {
     this.#weights.touch(body.session_id);
     const path = body.model_path ?? undefined;
     if (path === undefined) this.#weights.checkBase(body.base_model ?? "");
     else await this.#weights.samplerOf(path);
     const id = `${body.session_id}:sample:${body.sampling_session_seq_id}`;
-    this.add(id, body.session_id, path);
+    const earlier = this.#sessions.get(id);
+    if (earlier === undefined) this.add(id, body.session_id, path);
+    else if (earlier.path !== path) throw new RequestError(409, `Sampling session ${id} has other weights.`);
     return { type: "create_sampling_session", sampling_session_id: id };
   }
 
+  /** Adds a sampling session. Throws `RequestError` 404 if its session has ended. */
   add(id: string, sessionId: string, path: string | undefined): void {
+    this.#weights.touch(sessionId);
     this.#sessions.set(id, { sessionId, path, copies: 0 });
   }
 
@@ -80,7 +85,7 @@ export class SamplingSessions {
     return [...this.#sessions].filter(([, session]) => session.sessionId === sessionId).map(([id]) => id);
   }
 
-  /** Forgets the sampling sessions of a session. */
+  /** Forgets the sampling sessions of a session, and aborts their requests. */
   end(sessionId: string): void {
     for (const id of this.idsOf(sessionId)) {
       this.#sessions.delete(id);
@@ -101,6 +106,8 @@ export class SamplingSessions {
       throw new RequestError(400, "record_stability_info needs a sampling session.");
     }
     if (path !== undefined) await this.#weights.samplerOf(path);
+    // The session may have ended while the weights were read.
+    if (id !== undefined) this.#sessionOf(id);
     const wanted = sampleRequests(body);
     const key = body.seq_id ?? undefined;
     const once =
@@ -124,7 +131,7 @@ export class SamplingSessions {
           logprobs: Float32Array.from(logprobs),
           stopReason: finish,
         }));
-      if (isRecorded) {
+      if (isRecorded && this.#sessions.has(id!)) {
         for (const [i, sequence] of sequences.entries()) recorded.add(session!.sessionId, idOf(i), sequence);
       }
       return { sequences, ...scored };

@@ -4,6 +4,7 @@ import type { Model } from "../../backend/training-backend.ts";
 import type { CheckpointKind } from "./checkpoint-store.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { OrderedQueue } from "./ordered-queue.ts";
+import { RequestError } from "./request-error.ts";
 
 /** A model of a session, with the requests that wait for it. */
 export class ServedModel implements AsyncDisposable {
@@ -17,6 +18,7 @@ export class ServedModel implements AsyncDisposable {
   readonly #maxSamplers: number;
   /** The sampler of the current weights, if one was asked for. */
   #current: { readonly version: number; readonly sampler: Promise<Sampler> } | undefined;
+  #closed = false;
 
   constructor(options: {
     readonly id: string;
@@ -54,9 +56,10 @@ export class ServedModel implements AsyncDisposable {
     return [...this.#samplers.keys()];
   }
 
-  /** Returns a sampler of the current weights. */
+  /** Returns a sampler of the current weights. Throws `RequestError` 404 if the model was closed. */
   async current(): Promise<Sampler> {
     const model = await this.#opened;
+    if (this.#closed) throw this.#hasEnded();
     const last = this.#current;
     if (last?.version === model.version) return last.sampler;
     const sampler = model.snapshot().then(batchedSampler);
@@ -71,9 +74,16 @@ export class ServedModel implements AsyncDisposable {
     this.#current = undefined;
   }
 
-  /** Adds a sampler of the current weights. The oldest one is closed if there are too many. */
+  /**
+   * Adds a sampler of the current weights. The oldest one is closed if there are too many. Throws `RequestError` 404 if the
+   * model was closed.
+   */
   async addSampler(name: string): Promise<void> {
     const sampler = batchedSampler(await (await this.#opened).snapshot());
+    if (this.#closed) {
+      await sampler.close();
+      throw this.#hasEnded();
+    }
     const replaced = this.#samplers.get(name);
     this.#samplers.delete(name);
     this.#samplers.set(name, sampler);
@@ -86,10 +96,15 @@ export class ServedModel implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
     for (const sampler of this.#samplers.values()) await sampler.close();
     this.#samplers.clear();
     this.forgetCurrent();
     const model = await this.#opened.catch(() => undefined);
     await model?.close();
+  }
+
+  #hasEnded(): RequestError {
+    return new RequestError(404, `The model ${this.id} was unloaded, or its session has ended.`);
   }
 }

@@ -15,10 +15,14 @@ export interface TinkerServiceOptions {
   readonly maxSamplers?: number;
   /** The time in milliseconds for which a result is kept. One hour by default. */
   readonly resultMs?: number;
+  /** The maximum size of all results in bytes. The oldest ones expire earlier. 1 GiB by default. */
+  readonly maxResultBytes?: number;
   /** The time in milliseconds without a request after which a session ends. 10 minutes by default. */
   readonly sessionMs?: number;
   /** The time in milliseconds for which a recorded completion can be trained on after its last use. One day by default. */
   readonly recordMs?: number;
+  /** The maximum size of all recorded completions in bytes. Those used longest ago are dropped. 1 GiB by default. */
+  readonly maxRecordedBytes?: number;
   /** The time in milliseconds for which a request waits for one with a smaller sequence id. 10 seconds by default. */
   readonly gapMs?: number;
 }
@@ -28,7 +32,9 @@ export const serviceDefaults: Omit<Required<TinkerServiceOptions>, "backend" | "
   maxModels: 16,
   maxSamplers: 32,
   resultMs: 3_600_000,
+  maxResultBytes: 2 ** 30,
   sessionMs: 600_000,
   recordMs: 86_400_000,
+  maxRecordedBytes: 2 ** 30,
   gapMs: 10_000,
 };

@@ -1,12 +1,7 @@
 import type { Sampler } from "../../../src/contract/sampler.ts";
-import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
-import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
+import type { ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
-
-interface Opened {
-  readonly model: Model;
-  readonly sampler: Sampler;
-}
+import { closeFrozen, type FrozenModel, openFrozen } from "./frozen-model.ts";
 
 /** The maximum number of open samplers. */
 const maxOpen = 8;
@@ -16,7 +11,8 @@ export class StoredSamplers implements AsyncDisposable {
   readonly #backend: TrainingBackend;
   readonly #source: ModelSource & { readonly type: "pretrained" };
   readonly #checkpoints: CheckpointStore;
-  readonly #open = new Map<string, Promise<Opened>>();
+  /** By path and time of the checkpoint, because a checkpoint can be saved again. */
+  readonly #open = new Map<string, Promise<FrozenModel>>();
 
   constructor(options: {
     readonly backend: TrainingBackend;
@@ -35,33 +31,27 @@ export class StoredSamplers implements AsyncDisposable {
    */
   async get(path: string): Promise<Sampler> {
     this.#checkpoints.checkPath(path, "sampler_weights");
-    const { folder, shape } = await this.#checkpoints.find(path);
-    const opened = this.#open.get(path) ?? this.#read(folder, shape.rank > 0);
-    this.#open.delete(path);
-    this.#open.set(path, opened);
-    opened.catch(() => this.#open.delete(path));
+    const { folder, shape, time } = await this.#checkpoints.find(path);
+    const key = `${path} ${time}`;
+    const opened = this.#open.get(key) ?? this.#read(folder, shape.rank > 0);
+    this.#open.delete(key);
+    this.#open.set(key, opened);
+    opened.catch(() => this.#open.delete(key));
     for (const [oldest, old] of this.#open) {
       if (this.#open.size <= maxOpen) break;
       this.#open.delete(oldest);
-      void close(old);
+      // An engine that cannot close a model has ended, and its models with it.
+      closeFrozen(old).catch(() => undefined);
     }
     return (await opened).sampler;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#open.values()].map(close));
+    await Promise.all([...this.#open.values()].map(closeFrozen));
   }
 
-  async #read(folder: string, isAdapter: boolean): Promise<Opened> {
+  #read(folder: string, isAdapter: boolean): Promise<FrozenModel> {
     const base = isAdapter ? { base: this.#source.path } : {};
-    const source = { ...this.#source, ...base, path: folder };
-    const model = await this.#backend.openModel({ source, trainable: { type: "frozen" } });
-    return { model, sampler: batchedSampler(await model.snapshot()) };
+    return openFrozen(this.#backend, { ...this.#source, ...base, path: folder });
   }
-}
-
-async function close(opened: Promise<Opened>): Promise<void> {
-  const found = await opened.catch(() => undefined);
-  await found?.sampler.close();
-  await found?.model.close();
 }

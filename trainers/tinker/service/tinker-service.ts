@@ -2,13 +2,12 @@ import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { z } from "zod";
 import type { Sampler } from "../../../src/contract/sampler.ts";
-import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
-import type { Model } from "../../backend/training-backend.ts";
 import type { PassRequest } from "../protocol/pass-request.ts";
 import type { PassResult } from "../protocol/pass-result.ts";
 import type * as bodies from "../protocol/requests.ts";
 import { CheckpointStore, modelIdOf } from "./checkpoint-store.ts";
+import { closeFrozen, type FrozenModel, openFrozen } from "./frozen-model.ts";
 import { FutureTable } from "./future-table.ts";
 import { checkOptimizer, type ModelShape, trainableOf } from "./model-shape.ts";
 import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
@@ -41,26 +40,23 @@ export class TinkerService implements AsyncDisposable {
   readonly #stored: StoredSamplers;
   readonly #expiry: NodeJS.Timeout;
   #draining = false;
-  #base: Promise<{ readonly model: Model; readonly sampler: Sampler }> | undefined;
+  #base: Promise<FrozenModel> | undefined;
 
   constructor(options: TinkerServiceOptions) {
     this.#options = { ...serviceDefaults, ...options };
     this.checkpoints = new CheckpointStore(this.#options.folder);
     this.#stored = new StoredSamplers({ ...this.#options, checkpoints: this.checkpoints });
     this.futures = new FutureTable(this.#options);
-    this.#recorded = new RecordedSequences({ keepMs: this.#options.recordMs });
+    this.#recorded = new RecordedSequences({ keepMs: this.#options.recordMs, maxBytes: this.#options.maxRecordedBytes });
     const checkMs = Math.min(Math.max(this.#options.sessionMs / 4, 10), 30_000);
-    this.#expiry = setInterval(() => void this.#endOldSessions(), checkMs).unref();
+    this.#expiry = setInterval(() => this.#expire(), checkMs).unref();
     this.sampling = new SamplingSessions({
       futures: this.futures,
       recorded: this.#recorded,
       baseName: this.baseName,
       touch: (sessionId) => this.touch(sessionId),
       checkBase: (name) => this.#checkBase(name),
-      base: async () => {
-        const { model, sampler } = await this.#baseModel();
-        return { model, sampler };
-      },
+      base: () => this.#baseModel(),
       samplerOf: async (path) => this.#samplerOf(path),
     });
   }
@@ -196,6 +192,8 @@ export class TinkerService implements AsyncDisposable {
     const opened = backend.openModel({ source, trainable: trainableOf(shape, seed) });
     const served = new ServedModel({ id, sessionId, shape, opened, gapMs, maxSamplers });
     this.#models.set(id, served);
+    // A model that fails to open takes no place.
+    opened.catch(() => this.#models.delete(id));
     return served;
   }
 
@@ -286,7 +284,7 @@ export class TinkerService implements AsyncDisposable {
       if (saved === undefined || saved === null) {
         const id = `${served.sessionId}:sample:${number ?? randomUUID()}`;
         // No checkpoint has this name, because names of checkpoints have no @.
-        const name = body.kind === "inflight" ? "@inflight" : `session-${number ?? id}`;
+        const name = body.kind === "inflight" ? "@inflight" : `@session-${number ?? id}`;
         const path = `tinker://${served.id}/sampler_weights/${name}`;
         await served.addSampler(path);
         this.sampling.add(id, served.sessionId, path);
@@ -310,22 +308,21 @@ export class TinkerService implements AsyncDisposable {
     });
   }
 
-  /** Ends a session and closes its models. */
+  /** Ends a session, aborts its samples and closes its models. */
   async endSession(sessionId: string): Promise<void> {
     this.#sessions.delete(sessionId);
-    for (const served of this.#models.values()) if (served.sessionId === sessionId) await this.#close(served);
     this.sampling.end(sessionId);
     this.futures.forget(sessionId);
     this.#recorded.forget(sessionId);
+    const models = [...this.#models.values()].filter((served) => served.sessionId === sessionId);
+    await Promise.all(models.map((served) => this.#close(served)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#expiry);
     for (const id of this.#sessions.keys()) await this.endSession(id);
     await this.#stored[Symbol.asyncDispose]();
-    const base = await this.#base?.catch(() => undefined);
-    await base?.sampler.close();
-    await base?.model.close();
+    await closeFrozen(this.#base);
   }
 
   #operate(
@@ -368,7 +365,11 @@ export class TinkerService implements AsyncDisposable {
   async #samplerOf(path: string): Promise<Sampler> {
     const served = this.#models.get(modelIdOf(path) ?? "");
     if (served !== undefined) this.touch(served.sessionId);
-    return served?.sampler(path) ?? this.#stored.get(path);
+    const sampler = served?.sampler(path);
+    if (sampler === undefined && path.includes("/@")) {
+      throw new RequestError(404, `The weights ${path} are no longer in memory. Save them under a name.`);
+    }
+    return sampler ?? this.#stored.get(path);
   }
 
   #checkBase(name: string): void {
@@ -377,12 +378,9 @@ export class TinkerService implements AsyncDisposable {
       throw new RequestError(400, `The base model ${name} is not served. Served: ${names.join(", ")}.`);
   }
 
-  #baseModel(): Promise<{ readonly model: Model; readonly sampler: Sampler }> {
+  #baseModel(): Promise<FrozenModel> {
     const { backend, source } = this.#options;
-    this.#base ??= (async () => {
-      const model = await backend.openModel({ source, trainable: { type: "frozen" } });
-      return { model, sampler: batchedSampler(await model.snapshot()) };
-    })();
+    this.#base ??= openFrozen(backend, source);
     return this.#base;
   }
 
@@ -392,8 +390,14 @@ export class TinkerService implements AsyncDisposable {
     await served[Symbol.asyncDispose]();
   }
 
-  async #endOldSessions(): Promise<void> {
+  /** Ends old sessions, and drops old results and recorded completions. */
+  #expire(): void {
+    this.futures.expire();
+    this.#recorded.expire();
     const oldest = Date.now() - this.#options.sessionMs;
-    for (const [id, { used }] of this.#sessions) if (used < oldest) await this.endSession(id);
+    for (const [id, { used }] of this.#sessions) {
+      // An engine that cannot close a model has ended, and its models with it.
+      if (used < oldest) this.endSession(id).catch(() => undefined);
+    }
   }
 }
