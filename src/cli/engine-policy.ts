@@ -63,7 +63,7 @@ export const engineDefinition: PolicyDefinition<z.ZodObject, EnginePolicyContext
     const weights = path.startsWith("tinker://") ? path : undefined;
     if (weights !== undefined && (backendUrl === undefined || base === undefined)) throw incompletePath(weights);
     const remote = backendUrl === undefined ? undefined : { url: backendUrl, model: backendModel, weights };
-    const backend = await (remote === undefined ? engine.backend() : engine.remote(remote));
+    const backend = await (remote === undefined ? engine.backend() : engine.remote({ ...remote, signal }));
     await using resources = new AsyncDisposableStack();
     const models = await openModels(weights === undefined ? path : base!, {
       ...{ backend, base: weights === undefined ? base : undefined, revision, agents, signal },

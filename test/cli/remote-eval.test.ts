@@ -66,6 +66,17 @@ describe("a model on a Tinker server", () => {
     expect(server.sampled.map(({ ids }) => ids)).toEqual([local]);
   });
 
+  it("is not waited for after an abort", async () => {
+    const stop = new AbortController();
+    const opener = createPolicyOpener({ catalog: await openCatalog(), signal: stop.signal });
+    await using _ = opener;
+    const { path } = served.source;
+    // Nothing listens on this port, so that the client tries again and again.
+    const opening = opener.openSettings({ model: path, chatTemplate: "none", backendUrl: "http://127.0.0.1:9" });
+    stop.abort(new Error("ended by the user"));
+    await expect(opening).rejects.toThrow("ended by the user");
+  });
+
   it("is a saved state or saved sampler weights, with the answers of the model that was saved", async () => {
     await trained.save(join(await temporaryFolder(), "state"));
     const sampler = await trained.snapshot();
