@@ -47,5 +47,7 @@ test("work is aborted if its owner is forgotten, and other work continues", asyn
   const [ended, other] = [futures.start(untilAbort, once("a", 1)), futures.start(untilAbort, once("b", 1))];
   futures.forget("a");
   expect(await futures.result(ended, 1_000)).toMatchObject({ error: { status: 410 } });
+  const poll = { owner: "a", queue: 0, cursor: 0, received: [], waitMs: 0 };
+  expect(await futures.completions(poll)).toEqual({ completions: [], cursor: 0 });
   await expect(futures.result(other, 0)).rejects.toMatchObject({ status: 408 });
 });

@@ -74,7 +74,6 @@ export class FutureTable {
       if (earlier.digest === once!.digest) return earlier.requestId;
       throw new RequestError(409, `Request ${once!.key} of ${once!.owner} was sent before with another body.`);
     }
-    this.expire();
     this.#count += 1;
     const requestId = `${this.#server}:${this.#count}:${randomUUID()}`;
     const stop = new AbortController();
@@ -86,7 +85,8 @@ export class FutureTable {
       future.bytes = memorySize(value);
       this.#bytes += future.bytes;
       this.#limitSize(requestId);
-      if (once?.queue !== undefined) this.#queueOf(once.owner, once.queue).add({ state, request_id: requestId });
+      // An owner that was forgotten in the meantime gets no new queue.
+      if (once?.queue !== undefined && this.has(once.owner, once.key)) this.#queueOf(once.owner, once.queue).add({ state, request_id: requestId });
     };
     result.then(
       (value) => complete("finished", value),
@@ -153,12 +153,9 @@ export class FutureTable {
     }
   }
 
-  /** Drops the results that have expired. */
+  /** Frees the memory of results that have expired. Call it from time to time. */
   expire(): void {
-    const oldest = Date.now() - this.#resultMs;
-    for (const [id, { completed }] of this.#futures) {
-      if (completed !== undefined && completed <= oldest) this.#drop(id);
-    }
+    for (const [id, future] of this.#futures) if (this.#hasExpired(future)) this.#drop(id);
   }
 
   /** The number of requests whose work is running or waits for its turn. */
@@ -182,9 +179,8 @@ export class FutureTable {
   }
 
   #futureOf(requestId: string): Future {
-    this.expire();
     const future = this.#futures.get(requestId);
-    if (future !== undefined) return future;
+    if (future !== undefined && !this.#hasExpired(future)) return future;
     const [server, number] = requestId.split(":");
     const known = server === this.#server && Number(number) >= 1 && Number(number) <= this.#count;
     if (known) throw new RequestError(410, `The result of request ${requestId} has expired.`);
@@ -203,6 +199,10 @@ export class FutureTable {
     const queue = queues.get(name) ?? new CompletionQueue();
     queues.set(name, queue);
     return queue;
+  }
+
+  #hasExpired({ completed }: Future): boolean {
+    return completed !== undefined && completed <= Date.now() - this.#resultMs;
   }
 
   /** Drops the oldest results while all of them are too large. Keeps that of the request `newest`. */
