@@ -350,15 +350,15 @@ export class TinkerService implements AsyncDisposable {
   async #namedSampler(name: string): Promise<Sampler | undefined> {
     if (this.#options.names.includes(name)) return (await this.#baseModel()).sampler;
     const served = this.#models.get(name);
-    if (served !== undefined) {
+    if (served === undefined && modelIdOf(name) === undefined) return undefined;
+    try {
+      if (served === undefined) return await this.#samplerOf(name);
       this.touch(served.sessionId);
-      return served.current();
-    }
-    if (modelIdOf(name) === undefined) return undefined;
-    return this.#samplerOf(name).catch((error: unknown) => {
+      return await served.current();
+    } catch (error) {
       if (error instanceof RequestError) return undefined;
       throw error;
-    });
+    }
   }
 
   /** Returns the sampler of saved weights: that of an open model, or one that is opened from its checkpoint. */
