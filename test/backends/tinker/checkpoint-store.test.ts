@@ -5,7 +5,10 @@ import { expect, test } from "vitest";
 import { CheckpointStore } from "../../../trainers/tinker/service/checkpoint-store.ts";
 
 const own = {
-  ...{ modelId: "m", kind: "sampler_weights", name: "a", overwrite: false },
+  modelId: "m",
+  kind: "sampler_weights",
+  name: "a",
+  overwrite: false,
   shape: { rank: 2, attention: true, mlp: true },
 } as const;
 const write = async (folder: string): Promise<void> => void (await mkdir(folder));

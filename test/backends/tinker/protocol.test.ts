@@ -96,10 +96,7 @@ test.each([
   ],
   [
     "a negative column",
-    {
-      ...{ data: [1], dtype: "float32", shape: [2, 2] },
-      ...{ sparse_crow_indices: [0, 0, 1], sparse_col_indices: [-1] },
-    },
+    { data: [1], dtype: "float32", shape: [2, 2], sparse_crow_indices: [0, 0, 1], sparse_col_indices: [-1] },
   ],
   [
     "a sparse tensor that is huge when dense",

@@ -120,9 +120,9 @@ export class CheckpointStore {
   }
 
   #partsOf(path: string): Pick<Checkpoint, "path" | "folder" | "modelId" | "kind" | "name"> {
-    const [, modelId, kind, name] =
-      /^tinker:\/\/([\w:-]{1,256})\/(weights|sampler_weights)\/([^/]+)$/.exec(path) ?? [];
-    if (modelId === undefined || !isCheckpointName(name!)) throw new RequestError(400, `${path} is not a path of saved weights.`);
+    const [, modelId, kind, name] = /^tinker:\/\/([\w:-]{1,256})\/(weights|sampler_weights)\/([^/]+)$/.exec(path) ?? [];
+    if (modelId === undefined || !isCheckpointName(name!))
+      throw new RequestError(400, `${path} is not a path of saved weights.`);
     const folder = join(this.#folder, folderName(modelId), kind!, name!);
     return { path, folder, modelId, kind: kind as CheckpointKind, name: name! };
   }

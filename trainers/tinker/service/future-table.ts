@@ -86,7 +86,8 @@ export class FutureTable {
       this.#bytes += future.bytes;
       this.#limitSize(requestId);
       // An owner that was forgotten in the meantime gets no new queue.
-      if (once?.queue !== undefined && this.has(once.owner, once.key)) this.#queueOf(once.owner, once.queue).add({ state, request_id: requestId });
+      if (once?.queue !== undefined && this.has(once.owner, once.key))
+        this.#queueOf(once.owner, once.queue).add({ state, request_id: requestId });
     };
     result.then(
       (value) => complete("finished", value),

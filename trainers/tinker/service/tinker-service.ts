@@ -47,7 +47,8 @@ export class TinkerService implements AsyncDisposable {
     this.checkpoints = new CheckpointStore(this.#options.folder);
     this.#stored = new StoredSamplers({ ...this.#options, checkpoints: this.checkpoints });
     this.futures = new FutureTable(this.#options);
-    this.#recorded = new RecordedSequences({ keepMs: this.#options.recordMs, maxBytes: this.#options.maxRecordedBytes });
+    const { recordMs: keepMs, maxRecordedBytes: maxBytes } = this.#options;
+    this.#recorded = new RecordedSequences({ keepMs, maxBytes });
     const checkMs = Math.min(Math.max(this.#options.sessionMs / 4, 10), 30_000);
     this.#expiry = setInterval(() => this.#expire(), checkMs).unref();
     this.sampling = new SamplingSessions({
@@ -56,8 +57,7 @@ export class TinkerService implements AsyncDisposable {
       baseName: this.baseName,
       touch: (sessionId) => this.touch(sessionId),
       checkBase: (name) => this.#checkBase(name),
-      base: () => this.#baseModel(),
-      samplerOf: async (path) => this.#samplerOf(path),
+      ...{ base: () => this.#baseModel(), samplerOf: (path) => this.#samplerOf(path) },
     });
   }
 
@@ -199,7 +199,7 @@ export class TinkerService implements AsyncDisposable {
 
   info(modelId: string): unknown {
     const { rank } = this.#modelOf(modelId).shape;
-    const [model_name] = this.#options.names;
+    const model_name = this.baseName;
     return {
       type: "get_info",
       model_id: modelId,
