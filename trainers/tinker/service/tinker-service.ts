@@ -19,11 +19,6 @@ import { ServedModel } from "./served-model.ts";
 import { serviceDefaults, type TinkerServiceOptions } from "./service-options.ts";
 import { StoredSamplers } from "./stored-samplers.ts";
 
-interface Session {
-  /** The time in milliseconds of its last request. */
-  used: number;
-}
-
 /**
  * The Tinker API over a training backend, without HTTP. Each model belongs to a session. The requests of a model run in
  * the order of their sequence ids, each once.
@@ -32,7 +27,8 @@ export class TinkerService implements AsyncDisposable {
   readonly futures: FutureTable;
   readonly #options: Required<TinkerServiceOptions>;
   readonly checkpoints: CheckpointStore;
-  readonly #sessions = new Map<string, Session>();
+  /** The time in milliseconds of each session's last request. */
+  readonly #sessions = new Map<string, number>();
   readonly #models = new Map<string, ServedModel>();
   /** The sampling sessions of clients. */
   readonly sampling: SamplingSessions;
@@ -106,7 +102,7 @@ export class TinkerService implements AsyncDisposable {
   /** The models in training, with the time of their session's last request. */
   openModels(): { readonly id: string; readonly rank: number; readonly used: Date }[] {
     return [...this.#models.values()].map(({ id, sessionId, shape }) => {
-      return { id, rank: shape.rank, used: new Date(this.#sessions.get(sessionId)?.used ?? Date.now()) };
+      return { id, rank: shape.rank, used: new Date(this.#sessions.get(sessionId) ?? Date.now()) };
     });
   }
 
@@ -140,16 +136,14 @@ export class TinkerService implements AsyncDisposable {
 
   createSession(): unknown {
     const session_id = randomUUID();
-    this.#sessions.set(session_id, { used: Date.now() });
+    this.#sessions.set(session_id, Date.now());
     return { type: "create_session", session_id };
   }
 
   /** Marks a session as used. Throws `RequestError` 404 for one that has ended. */
-  touch(sessionId: string): Session {
-    const session = this.#sessions.get(sessionId);
-    if (session === undefined) throw new RequestError(404, `Session ${sessionId} is unknown or has ended.`);
-    session.used = Date.now();
-    return session;
+  touch(sessionId: string): void {
+    if (!this.#sessions.has(sessionId)) throw new RequestError(404, `Session ${sessionId} is unknown or has ended.`);
+    this.#sessions.set(sessionId, Date.now());
   }
 
   createModel({ body, digest }: Sent<z.output<typeof bodies.createModelBody>>): Promised {
@@ -395,7 +389,7 @@ export class TinkerService implements AsyncDisposable {
     this.futures.expire();
     this.#recorded.expire();
     const oldest = Date.now() - this.#options.sessionMs;
-    for (const [id, { used }] of this.#sessions) {
+    for (const [id, used] of this.#sessions) {
       // An engine that cannot close a model has ended, and its models with it.
       if (used < oldest) this.endSession(id).catch(() => undefined);
     }
