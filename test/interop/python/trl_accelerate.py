@@ -1,6 +1,5 @@
 """Trains a tiny model by TRL's GRPOTrainer in several processes that `accelerate launch` starts. Each writes a report."""
 
-import itertools
 import json
 import os
 import sys
@@ -11,7 +10,8 @@ import torch
 from accelerate import PartialState
 from datasets import Dataset
 from lyceum_letters.trl_environment import LettersEnvironment, task_rows
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOTrainer
+from trl_training import grpo_config, letter_examples
 
 
 class CountedEnvironment(LettersEnvironment):
@@ -33,16 +33,7 @@ class CountedEnvironment(LettersEnvironment):
 request = json.loads(Path(sys.argv[1]).read_text())
 tokens = tiny_qwen3.tokenizer(" ".join(["answer text name arguments tool call", *request["prompts"]]))
 model = tiny_qwen3.model(tokens)
-examples = []
-for text, prompt in itertools.product(["a", "b", "ab", "bb"], request["prompts"]):
-    asked = tokens.apply_chat_template(
-        [{"role": "user", "content": prompt}],
-        tools=[CountedEnvironment().answer],
-        add_generation_prompt=True,
-        tokenize=False,
-    )
-    call = json.dumps({"name": "answer", "arguments": {"text": text}})
-    examples.append((tokens(asked)["input_ids"], tokens(f"<tool_call>\n{call}\n</tool_call><|im_end|>")["input_ids"]))
+examples = letter_examples(tokens, request["prompts"], CountedEnvironment().answer)
 tiny_qwen3.learn(model, examples, request["warmUp"])
 before = {name: value.clone() for name, value in model.state_dict().items()}
 trainer = GRPOTrainer(
@@ -50,20 +41,7 @@ trainer = GRPOTrainer(
     processing_class=tokens,
     train_dataset=Dataset.from_list(task_rows(len(request["prompts"]))),
     environment_factory=CountedEnvironment,
-    args=GRPOConfig(
-        output_dir=request["folder"],
-        max_steps=request["steps"],
-        num_generations=4,
-        per_device_train_batch_size=4,
-        max_completion_length=96,
-        use_cpu=True,
-        bf16=False,
-        logging_steps=1,
-        report_to=[],
-        save_strategy="no",
-        learning_rate=1e-3,
-        seed=1,
-    ),
+    args=grpo_config(request, 96),
 )
 trainer.train()
 state = PartialState()

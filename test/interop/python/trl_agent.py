@@ -16,7 +16,8 @@ def handle(request: dict) -> dict:
     import torch
     from datasets import Dataset
     from lyceum_sheets import agent_rollouts, model_endpoint
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOTrainer
+    from trl_training import grpo_config
 
     tokens = tiny_qwen3.tokenizer(json.dumps(request["examples"]))
     model = tiny_qwen3.model(tokens)
@@ -87,20 +88,7 @@ def handle(request: dict) -> dict:
         train_dataset=Dataset.from_list(agent_rollouts.agent_rows(request["tasks"])),
         rollout_func=rollouts,
         reward_funcs=agent_rollouts.environment_reward,
-        args=GRPOConfig(
-            output_dir=request["folder"],
-            max_steps=request["steps"],
-            num_generations=4,
-            per_device_train_batch_size=4,
-            max_completion_length=64,
-            use_cpu=True,
-            bf16=False,
-            logging_steps=1,
-            report_to=[],
-            save_strategy="no",
-            learning_rate=1e-3,
-            seed=1,
-        ),
+        args=grpo_config(request, 64),
     )
     try:
         trainer.train()
