@@ -58,7 +58,7 @@ function fitLines({ memory, fit }: Plan): string[] {
   if (fit.fits === "yes") return [`It fits: ${of}.`];
   const changes = fit.changes.map((change) => `  - ${change}`);
   const verdict = fit.fits === "perhaps" ? "It may not fit" : "It does not fit";
-  return [`${verdict}: ${of}. One of these makes it fit:`, ...changes];
+  return [`${verdict}: ${of}. What makes it fit:`, ...changes];
 }
 
 function range({ low, high }: Interval, show: (value: number) => string): string {

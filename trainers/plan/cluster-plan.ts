@@ -50,7 +50,7 @@ export function planCluster(options: ClusterOptions): Plan {
       figure("all steps", "hours", hours, `${steps} steps, without evaluations and checkpoints`),
       ...(price === undefined
         ? []
-        : [figure("cost", "cost", product(hours, price * gpus), `${gpus} GPUs at ${price} an hour, as given`)]),
+        : [figure("cost", "cost", product(hours, price * gpus), `${price} an hour for each GPU, as given`)]),
     ],
     fit: clusterFit(options, peak),
   };
