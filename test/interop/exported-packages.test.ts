@@ -1,6 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { debateEnvironment } from "../../environments/index.ts";
 import type { AgentId } from "../../src/contract/action.ts";
@@ -9,12 +7,9 @@ import { textMessage, textOf } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { captureServer } from "../../src/server/capture/index.ts";
-import { type EnvironmentServer, serveEnvironments } from "../../src/server/http/serve-environments.ts";
-import { pythonPackage } from "../../src/server/python/python-package.ts";
-import { localRunner } from "../../src/server/session/local-runner.ts";
-import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
+import { type ServedPackages, servePackages } from "./served-packages.ts";
 
 const pettingZoo: WantedEnvironment = {
   name: "pettingzoo",
@@ -39,29 +34,11 @@ const letters = defineEnvironment({
 }) as EnvironmentDefinition;
 const debate = debateEnvironment({ rounds: 2 }) as EnvironmentDefinition;
 
-let folder: string;
-let host: SessionHost;
-let server: EnvironmentServer;
-
+let packages: ServedPackages;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-exported-"));
-  const served = [letters, debate].map((definition) => ({ name: definition.spec.id, definition }));
-  const runner = await localRunner(served);
-  host = createSessionHost(runner);
-  server = await serveEnvironments({ host });
-  for (const { spec, splits } of runner.environments) {
-    const files = pythonPackage({ spec, splits, serve: ["--environments", spec.id], npm: [] });
-    for (const [path, text] of Object.entries(files)) {
-      await mkdir(dirname(join(folder, spec.id, path)), { recursive: true });
-      await writeFile(join(folder, spec.id, path), text);
-    }
-  }
+  packages = await servePackages([letters, debate]);
 });
-afterAll(async () => {
-  await server.close();
-  await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => packages[Symbol.asyncDispose]());
 
 /** Plays the environment without a server. Returns the sum of the rewards of each agent. */
 async function rewardsOf(
@@ -69,7 +46,7 @@ async function rewardsOf(
   options: { readonly split: string; readonly index: number; readonly texts: Readonly<Record<AgentId, string>> },
 ): Promise<Readonly<Record<AgentId, number>>> {
   const { split, index, texts } = options;
-  await using session = await host.runner.open({ environment });
+  await using session = await packages.host.runner.open({ environment });
   let acting = Object.keys((await session.reset({ split, index, seed: 1 })).observations);
   const rewards: Record<AgentId, number> = {};
   while (acting.length > 0) {
@@ -87,7 +64,7 @@ async function rewardsOf(
 
 describe("an exported package", () => {
   test("passes PettingZoo's parallel_api_test on debate, with the rewards of the environment", async () => {
-    const [split] = host.runner.environments.find(({ name }) => name === "debate")!.splits;
+    const [split] = packages.host.runner.environments.find(({ name }) => name === "debate")!.splits;
     const texts = {
       "debater-1": "It is right, because it saves time and helps people who have little of it.",
       "debater-2": "No.",
@@ -100,8 +77,8 @@ describe("an exported package", () => {
     }>({
       environment: await providePythonEnvironment(pettingZoo),
       script: "pettingzoo_episode",
-      packages: join(folder, "debate"),
-      request: { url: server.url, split: split!.name, texts },
+      packages: join(packages.folder, "debate"),
+      request: { url: packages.server.url, split: split!.name, texts },
     });
     expect(played.warnings).toEqual([]);
     expect(played.agents).toEqual(["debater-1", "debater-2"]);
@@ -122,8 +99,8 @@ describe("an exported package", () => {
     }>({
       environment: await providePythonEnvironment(trl),
       script: "trl_grpo",
-      packages: join(folder, "letters"),
-      request: { url: server.url, prompts, steps: 4, warmUp: 100, folder: join(folder, "trl") },
+      packages: join(packages.folder, "letters"),
+      request: { url: packages.server.url, prompts, steps: 4, warmUp: 100, folder: join(packages.folder, "trl") },
       timeoutMs: 1_800_000,
     });
     expect(trained.rewards).toHaveLength(4);
@@ -147,13 +124,13 @@ describe("an exported package", () => {
     >({
       environment: await providePythonEnvironment(verifiers),
       script: "verifiers_eval",
-      packages: join(folder, "letters"),
+      packages: join(packages.folder, "letters"),
       request: {
-        url: server.url,
+        url: packages.server.url,
         model: `${capture.url}/v1`,
         key: session.id,
         count: prompts.length,
-        folder: join(folder),
+        folder: join(packages.folder),
       },
     });
     const scores = evaluated

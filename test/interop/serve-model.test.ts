@@ -7,6 +7,7 @@ import { tinyModel } from "../backends/tinker/tiny-model.ts";
 import { serveModel } from "../cli/serve-model-process.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
+import { tinkerEnvironment } from "./tinker-environment.ts";
 
 /** The answer of python/tinker_sdk.py. */
 interface Trained {
@@ -38,11 +39,7 @@ async function serveTinyModel(key: string): Promise<{ readonly url: string; read
 }
 
 test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and samples a served model", async (version) => {
-  const environment = await providePythonEnvironment({
-    name: `tinker-${version}`,
-    requirements: `tinker-${version}-requirements.txt`,
-    download: "60 MB",
-  });
+  const environment = await providePythonEnvironment(tinkerEnvironment(version));
   const key = "tml-test";
   const { url, model } = await serveTinyModel(key);
   const request = { url, key, model };
@@ -74,11 +71,7 @@ test.each([
   "0.38.0",
   "0.24.1",
 ])("the official SDK %s lists, loads, downloads and deletes checkpoints", async (version) => {
-  const environment = await providePythonEnvironment({
-    name: `tinker-${version}`,
-    requirements: `tinker-${version}-requirements.txt`,
-    download: "60 MB",
-  });
+  const environment = await providePythonEnvironment(tinkerEnvironment(version));
   const key = "tml-test";
   const { url, model } = await serveTinyModel(key);
   const request = { url, key, model };

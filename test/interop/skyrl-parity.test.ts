@@ -6,14 +6,14 @@ import { createRandom } from "../../src/core/random/random.ts";
 import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { createTinkerBackend } from "../../trainers/backends/tinker/index.ts";
-import { policySpec } from "../../trainers/config/model-config.ts";
-import { checkConfig } from "../../trainers/config/training-config.ts";
 import { scaleDatum, trainedTokens } from "../../trainers/data/sample-data.ts";
 import { exampleData } from "../../trainers/testing/model-subject.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 import { startServeModel } from "./served-tinker.ts";
 import { type SkyrlServer, startSkyrl } from "./skyrl-server.ts";
+import { tinkerEnvironment } from "./tinker-environment.ts";
+import { writeTinyCheckpoint } from "./tiny-checkpoint.ts";
 
 /**
  * One model in two programs: a tiny Llama on a SkyRL server and on the embedded engine, from the same adapter. SkyRL's
@@ -30,12 +30,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-parity-"));
   base = join(folder, "tiny-llama");
   engine = await createOnnxBackend({ device: "cpu" });
-  const scratch = { family: "llama", hiddenSize: 64, layers: 2, heads: 4, keyValueHeads: 2, maxLength: 256 } as const;
-  const random = await engine.openModel(
-    policySpec(checkConfig({ algorithm: { id: "sft" }, model: { scratch } }).model, { seed: 7 }),
-  );
-  await random.export(base, "huggingface");
-  await random.close();
+  await writeTinyCheckpoint(engine, { family: "llama", folder: base });
   skyrl = await startSkyrl({ model: base, folder: join(folder, "server") });
 });
 
@@ -133,11 +128,7 @@ const policyLosses = ["importance_sampling", "ppo", "cispo"];
 
 describe("the official SDK of JSON", () => {
   test.each(["0.24.1", "0.18.2"])("%s gets the same results of SkyRL and of serve-model", async (version) => {
-    const environment = await providePythonEnvironment({
-      name: `tinker-${version}`,
-      requirements: `tinker-${version}-requirements.txt`,
-      download: "60 MB",
-    });
+    const environment = await providePythonEnvironment(tinkerEnvironment(version));
     await using backend = await createTinkerBackend({ url: skyrl.url });
     const { path } = await newAdapter(backend, { rank: 4, seed: 21, name: `sdk-${version}` });
     const key = "tml-test";

@@ -11,13 +11,12 @@ import { readGradients, setParameters } from "../../trainers/backends/onnx/inspe
 import { ParameterBlock } from "../../trainers/backends/onnx/models/parameter-block.ts";
 import { readPeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
 import { createTinkerBackend } from "../../trainers/backends/tinker/index.ts";
-import { policySpec } from "../../trainers/config/model-config.ts";
-import { checkConfig } from "../../trainers/config/training-config.ts";
 import { scaleDatum, trainedTokens } from "../../trainers/data/sample-data.ts";
 import { exampleData } from "../../trainers/testing/model-subject.ts";
 import { lyceum } from "../cli/run-lyceum.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 import { type SkyrlServer, startSkyrl } from "./skyrl-server.ts";
+import { writeTinyCheckpoint } from "./tiny-checkpoint.ts";
 
 /** Trainings on a real server of the Tinker API: SkyRL 0.3.0 with JAX on the CPU. */
 
@@ -30,11 +29,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-skyrl-"));
   model = join(folder, "tiny-qwen3");
   engine = await createOnnxBackend({ device: "cpu" });
-  const scratch = { family: "qwen3", hiddenSize: 64, layers: 2, heads: 4, keyValueHeads: 2, maxLength: 256 } as const;
-  const config = checkConfig({ algorithm: { id: "sft" }, model: { scratch } });
-  const random = await engine.openModel(policySpec(config.model, { seed: 7 }));
-  await random.export(model, "huggingface");
-  await random.close();
+  await writeTinyCheckpoint(engine, { family: "qwen3", folder: model });
   server = await startSkyrl({ model, folder: join(folder, "server") });
 });
 

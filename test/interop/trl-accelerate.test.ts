@@ -1,15 +1,11 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import { type EnvironmentServer, serveEnvironments } from "../../src/server/http/serve-environments.ts";
-import { pythonPackage } from "../../src/server/python/python-package.ts";
-import { localRunner } from "../../src/server/session/local-runner.ts";
-import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
 import { execute } from "./execute.ts";
 import { providePythonEnvironment, pythonOf } from "./python-environment.ts";
+import { type ServedPackages, servePackages } from "./served-packages.ts";
 
 const prompts = ["Write a.", "Write it again."];
 const steps = 3;
@@ -45,29 +41,14 @@ const letters = defineEnvironment({
   },
 }) as EnvironmentDefinition;
 
-let folder: string;
-let host: SessionHost;
-let server: EnvironmentServer;
-
+let packages: ServedPackages;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-accelerate-"));
-  const runner = await localRunner([{ name: "letters", definition: letters }]);
-  host = createSessionHost(runner);
-  server = await serveEnvironments({ host });
-  const [{ spec, splits }] = runner.environments as [(typeof runner.environments)[number]];
-  const files = pythonPackage({ spec, splits, serve: ["--environments", "letters"], npm: [] });
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text);
-  }
+  packages = await servePackages([letters]);
 });
-afterAll(async () => {
-  await server.close();
-  await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => packages[Symbol.asyncDispose]());
 
 test("two processes of accelerate train one model on rollouts from one server", async () => {
+  const { folder, server } = packages;
   const environment = await providePythonEnvironment({
     ...{ name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" },
   });
@@ -83,7 +64,7 @@ test("two processes of accelerate train one model on rollouts from one server", 
     {
       timeoutMs: 900_000,
       environment: {
-        PYTHONPATH: `${folder}:${dirname(script)}`,
+        PYTHONPATH: `${join(folder, "letters")}:${dirname(script)}`,
         PYTHONDONTWRITEBYTECODE: "1",
         LYCEUM_URL: server.url,
         HF_HUB_OFFLINE: "1",

@@ -1,6 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Json } from "../../src/contract/json.ts";
@@ -9,13 +8,10 @@ import { defineEnvironment } from "../../src/core/environment/define-environment
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { agentProgram } from "../../src/server/capture/agent-program.ts";
 import { chatMessage, chatTool } from "../../src/server/capture/dialects/openai-message.ts";
-import { type EnvironmentServer, serveEnvironments } from "../../src/server/http/serve-environments.ts";
-import { pythonPackage } from "../../src/server/python/python-package.ts";
-import { localRunner } from "../../src/server/session/local-runner.ts";
-import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
 import { callsOf } from "../server/capture/scripted-bytes.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
+import { type ServedPackages, servePackages } from "./served-packages.ts";
 
 const prompts = ["Fill the sheet.", "Fill it again."];
 const trl: WantedEnvironment = { name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" };
@@ -62,31 +58,15 @@ interface Trained {
   readonly pid: number;
 }
 
-let folder: string;
-let host: SessionHost;
-let server: EnvironmentServer;
-
+let packages: ServedPackages;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-trl-agent-"));
-  const runner = await localRunner([{ name: "sheets", definition: sheets }]);
-  host = createSessionHost(runner);
-  server = await serveEnvironments({ host });
-  const [{ spec, splits }] = runner.environments as [(typeof runner.environments)[number]];
-  const files = pythonPackage({ spec, splits, serve: ["--environments", "sheets"], npm: [] });
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text);
-  }
+  packages = await servePackages([sheets]);
 });
-afterAll(async () => {
-  await server.close();
-  await host.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => packages[Symbol.asyncDispose]());
 
 /** Returns the conversations of the agent with a model that answers by a script. */
 async function conversations(prompt: string, answers: readonly (Message | string)[]) {
-  const env = { LETTER_LOG: join(folder, "script.log") };
+  const env = { LETTER_LOG: join(packages.folder, "script.log") };
   const policy = await agentProgram({ command: agent, env }).open(scriptedPolicy([...answers]));
   try {
     const messages = [textMessage("user", prompt)];
@@ -116,15 +96,15 @@ describe("TRL's GRPOTrainer", () => {
       }
     }
 
-    const log = join(folder, "agent.log");
+    const log = join(packages.folder, "agent.log");
     const played = await runPython<Trained>({
       environment: await providePythonEnvironment(trl),
       script: "trl_agent",
-      packages: folder,
+      packages: join(packages.folder, "sheets"),
       request: {
-        ...{ url: server.url, agent, env: { LETTER_LOG: log }, tasks: prompts.length, steps: 3, warmUp: 100 },
+        ...{ url: packages.server.url, agent, env: { LETTER_LOG: log }, tasks: prompts.length, steps: 3, warmUp: 100 },
         lyceum,
-        folder: join(folder, "out"),
+        folder: join(packages.folder, "out"),
         examples: examples as Json,
       },
       timeoutMs: 1_200_000,
@@ -178,7 +158,7 @@ describe("TRL's GRPOTrainer", () => {
   });
 
   test("gets the failures of programs, and leaves no process behind", async () => {
-    const log = join(folder, "failing.log");
+    const log = join(packages.folder, "failing.log");
     const texts = ["answer", "fail", "hang", "call twice"];
     const played = await runPython<{
       readonly rows: Readonly<Record<string, readonly unknown[]>>;
@@ -188,12 +168,12 @@ describe("TRL's GRPOTrainer", () => {
     }>({
       environment: await providePythonEnvironment(trl),
       script: "trl_agent_faults",
-      packages: folder,
+      packages: join(packages.folder, "sheets"),
       request: {
-        ...{ url: server.url, prompts: texts, refused: ["call nothing", "stop"], env: { AGENT_LOG: log } },
+        ...{ url: packages.server.url, prompts: texts, refused: ["call nothing", "stop"], env: { AGENT_LOG: log } },
         agent: [process.execPath, join(import.meta.dirname, "failing-agent.ts")],
         lyceum,
-        folder: join(folder, "faults"),
+        folder: join(packages.folder, "faults"),
       },
     });
     expect(played.rows.agent_answer).toEqual(["aab", null, null, "aab"]);

@@ -7,10 +7,9 @@ import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { createTinkerBackend } from "../../trainers/backends/tinker/index.ts";
-import { policySpec } from "../../trainers/config/model-config.ts";
-import { checkConfig } from "../../trainers/config/training-config.ts";
 import { exampleData } from "../../trainers/testing/model-subject.ts";
 import { lyceum } from "../cli/run-lyceum.ts";
+import { writeTinyCheckpoint } from "./tiny-checkpoint.ts";
 import { startTuft, type TuftServer } from "./tuft-server.ts";
 
 /** TuFT 0.2.2, a server that reads passes in protobuf only. Without a GPU it trains and does not sample. */
@@ -25,11 +24,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-tuft-"));
   model = join(folder, "tiny-qwen3");
   engine = await createOnnxBackend({ device: "cpu" });
-  const scratch = { family: "qwen3", hiddenSize: 64, layers: 2, heads: 4, keyValueHeads: 2, maxLength: 256 } as const;
-  const config = checkConfig({ algorithm: { id: "sft" }, model: { scratch } });
-  const random = await engine.openModel(policySpec(config.model, { seed: 7 }));
-  await random.export(model, "huggingface");
-  await random.close();
+  await writeTinyCheckpoint(engine, { family: "qwen3", folder: model });
   server = await startTuft({ model, key: apiKey, folder: join(folder, "server") });
 });
 

@@ -1,10 +1,11 @@
 import { engineChanges } from "./engine-changes.ts";
 import { type EngineRun, engineMemory } from "./engine-memory.ts";
 import { engineTime } from "./engine-time.ts";
-import { type Interval, product, quotient, ratio, sum } from "./interval.ts";
+import { ratio, sum } from "./interval.ts";
 import type { MachineRates } from "./measured-machine.ts";
 import type { ModelSize } from "./model-size.ts";
-import { fitOf, type Plan, type PlanFigure } from "./plan.ts";
+import { fitOf, type Plan } from "./plan.ts";
+import { speedFigures } from "./speed-figures.ts";
 
 /** A training on the embedded engine. */
 export interface EngineOptions extends EngineRun {
@@ -22,11 +23,6 @@ export function planEngine(options: EngineOptions): Plan {
   const memory = engineMemory(options);
   const { sampling, training } = engineTime(options, rates);
   const step = sum(sampling, training);
-  const hours = quotient(product(step, steps), 3600);
-  const figure = (name: string, unit: PlanFigure["unit"], value: Interval, assumption: string): PlanFigure => ({
-    ...{ name, unit, assumption },
-    ...value,
-  });
   const fits = fitOf(memory.at(-1)!, rates.memory);
   return {
     hardware: `this machine's processor, ${rates.threads} threads`,
@@ -35,29 +31,17 @@ export function planEngine(options: EngineOptions): Plan {
     trainedParameters: size.trained,
     steps,
     memory,
-    speed: [
-      ...(workload.samples
-        ? [
-            figure(
-              "sampling",
-              "tokens/s",
-              ratio(workload.sampled, sampling),
-              "roofline of decoding, with the measured rates; without the time of environments",
-            ),
-          ]
-        : []),
-      figure(
-        "training",
-        "tokens/s",
-        ratio(workload.trained, training),
-        "tokens with a loss; 6 N operations (LoRA: 4 N) per token of a sequence at 50 to 90 % of the measured rate",
-      ),
-      figure("one step", "seconds", step, "sampling and training, without compiling graphs in the first step"),
-      figure("all steps", "hours", hours, `${steps} steps, without evaluations and checkpoints`),
-      ...(price === undefined
-        ? []
-        : [figure("cost", "cost", product(hours, price), `this machine at ${price} an hour, as given`)]),
-    ],
+    speed: speedFigures({
+      ...{ workload, training, step, steps, price },
+      sampling: ratio(workload.sampled, sampling),
+      assumptions: {
+        sampling: "roofline of decoding, with the measured rates; without the time of environments",
+        training:
+          "tokens with a loss; 6 N operations (LoRA: 4 N) per token of a sequence at 50 to 90 % of the measured rate",
+        step: "sampling and training, without compiling graphs in the first step",
+        cost: `this machine at ${price} an hour, as given`,
+      },
+    }),
     fit: { fits, available: rates.memory, changes: fits === "yes" ? [] : engineChanges(options) },
   };
 }
