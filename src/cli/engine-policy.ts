@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Model } from "../../trainers/backend/training-backend.ts";
 import { openModels } from "../../trainers/models/open-models.ts";
 import { openModelPolicy } from "../../trainers/models/open-policy.ts";
-import { oneModelError, type TeamAgents } from "../../trainers/training/team-agents.ts";
+import { oneModelError, type TeamAgents } from "../../trainers/models/team-agents.ts";
 import { invalidConfig, type LyceumError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";
 import { definePolicy, type PolicyContext, type PolicyDefinition } from "../core/policy/define-policy.ts";

@@ -19,19 +19,10 @@ import type { CommandContext } from "./commands.ts";
 import { loadStages } from "./load-stages.ts";
 import { measureLengths } from "./plan-lengths.ts";
 import type { PlanArguments } from "./plan-program.ts";
-import { planText } from "./plan-text.ts";
+import { type PlannedRun, planText } from "./plan-text.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import type { RunConfig } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
-
-/** The plan of a run, or of one of its stages. */
-export interface PlannedRun {
-  /** The name of the stage. */
-  readonly stage?: string;
-  readonly model: string;
-  readonly workload: Workload;
-  readonly plan: Plan;
-}
 
 /**
  * Runs `lyceum plan`: estimates a training, or each of its stages, and prints the plans. Opens the environment to

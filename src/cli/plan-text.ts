@@ -1,7 +1,16 @@
 import type { Interval } from "../../trainers/plan/interval.ts";
 import type { Plan, PlanFigure } from "../../trainers/plan/plan.ts";
+import type { Workload } from "../../trainers/plan/workload.ts";
 import { formatDuration, formatNumber } from "../core/text/format.ts";
-import type { PlannedRun } from "./plan-command.ts";
+
+/** The plan of a run, or of one of its stages. */
+export interface PlannedRun {
+  /** The name of the stage. */
+  readonly stage?: string;
+  readonly model: string;
+  readonly workload: Workload;
+  readonly plan: Plan;
+}
 
 /** Returns a plan as a table: each figure with its range and its assumption. */
 export function planText({ stage, model, workload, plan }: PlannedRun): string {

@@ -1,12 +1,25 @@
 import { z } from "zod";
 import type { AgentId } from "../contract/action.ts";
 import { LyceumError } from "../contract/errors/index.ts";
+import type { SamplingSettings } from "../contract/sampler.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../core/policy/policy-specification.ts";
-import { programSpecificationSchema } from "../core/policy/program-specification.ts";
+import { type ProgramSpecification, programSpecificationSchema } from "../core/policy/program-specification.ts";
 import { servingKeys } from "../core/policy/serving/serving-keys.ts";
 import { engineDefinition } from "./engine-policy.ts";
 import { type PolicyKind, policyKinds } from "./policy-kinds.ts";
-import type { CommonSettings } from "./policy-settings.ts";
+
+/** The settings of every policy, and the options of its definition. */
+export interface CommonSettings {
+  /** The name in logs. The model by default. */
+  readonly name?: string | undefined;
+  /** Its sampling settings. They replace those of the request. */
+  readonly sampling?: Partial<SamplingSettings> | undefined;
+  /** The agent program that it answers the model calls of. */
+  readonly program?: ProgramSpecification | undefined;
+  /** The limits of an episode, for the model that eval or collect plays with. */
+  readonly limits?: { readonly turns?: number; readonly tokens?: number; readonly seconds?: number };
+  readonly [option: string]: unknown;
+}
 
 const text = z.string().min(1);
 const positive = z.number().positive();

@@ -1,6 +1,6 @@
 import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import type { OpenPolicy } from "../../trainers/models/open-policy.ts";
-import { checkTeam, oneModelError } from "../../trainers/training/team-agents.ts";
+import { checkTeam, oneModelError } from "../../trainers/models/team-agents.ts";
 import type { AgentId } from "../contract/action.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";

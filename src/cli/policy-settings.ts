@@ -1,27 +1,18 @@
 import { z } from "zod";
 import type { AgentId } from "../contract/action.ts";
 import type { Json } from "../contract/json.ts";
-import type { SamplingSettings } from "../contract/sampler.ts";
 import { loadConfig } from "../core/config/index.ts";
 import type { PolicySpecification } from "../core/policy/policy-specification.ts";
-import type { ProgramSpecification } from "../core/policy/program-specification.ts";
 import { withoutSecretValues, withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import { engineDefinition } from "./engine-policy.ts";
-import { checkPolicyOptions, type PolicyFile, policyFileSchema, unrecordedOptions } from "./policy-file-schema.ts";
+import {
+  type CommonSettings,
+  checkPolicyOptions,
+  type PolicyFile,
+  policyFileSchema,
+  unrecordedOptions,
+} from "./policy-file-schema.ts";
 import { findPolicy } from "./policy-kinds.ts";
-
-/** The settings of every policy, and the options of its definition. */
-export interface CommonSettings {
-  /** The name in logs. The model by default. */
-  readonly name?: string | undefined;
-  /** Its sampling settings. They replace those of the request. */
-  readonly sampling?: Partial<SamplingSettings> | undefined;
-  /** The agent program that it answers the model calls of. */
-  readonly program?: ProgramSpecification | undefined;
-  /** The limits of an episode, for the model that eval or collect plays with. */
-  readonly limits?: { readonly turns?: number; readonly tokens?: number; readonly seconds?: number };
-  readonly [option: string]: unknown;
-}
 
 /** A model and its options: the content of a policy file, or a name with options on the command line. */
 export interface PolicySettings extends CommonSettings {

@@ -5,9 +5,9 @@ import type { AgentId } from "../../src/contract/action.ts";
 import { invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 import { type CheckpointManifest, modelFolder, readWholeManifest } from "../checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "../config/model-config.ts";
-import { startFolder } from "../training/start-folder.ts";
-import { checkTeam } from "../training/team-agents.ts";
 import type { AgentModel, OpenModelsOptions } from "./open-models.ts";
+import { startFolder } from "./start-folder.ts";
+import { checkTeam } from "./team-agents.ts";
 import { startingModels } from "./team-models.ts";
 
 /** The model that a run trained, as recorded in its checkpoints. */

@@ -3,9 +3,9 @@ import type { AgentId } from "../../src/contract/action.ts";
 import { invalidConfig, type LyceumError } from "../../src/contract/errors/index.ts";
 import type { Model, TemplateVariables, TrainingBackend } from "../backend/training-backend.ts";
 import { referenceSpec } from "../config/model-config.ts";
-import { checkTeam, type TeamAgents } from "../training/team-agents.ts";
 import { locateModel } from "./model-location.ts";
 import { openCheckpoint } from "./open-checkpoint.ts";
+import { checkTeam, type TeamAgents } from "./team-agents.ts";
 
 /** A model and the agent that it plays. Every agent, if `agent` is undefined. */
 export interface AgentModel {

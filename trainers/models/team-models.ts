@@ -2,8 +2,8 @@ import type { AgentId } from "../../src/contract/action.ts";
 import { invalidConfig, unknownNameError } from "../../src/contract/errors/index.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
-import { oneModelError } from "../training/team-agents.ts";
 import { locateModel, type ModelLocation } from "./model-location.ts";
+import { oneModelError } from "./team-agents.ts";
 
 /** The part of a training config that names the model each agent starts from. */
 export interface StartingModels {

@@ -1,14 +1,22 @@
-import { engineMemory } from "./engine-memory.ts";
-import type { EngineOptions } from "./engine-plan.ts";
+import { type EngineRun, engineMemory } from "./engine-memory.ts";
+import type { MachineRates } from "./measured-machine.ts";
+import type { ModelSize } from "./model-size.ts";
+
+/** A training that may have to change to fit into memory. */
+export interface ChangeableRun extends EngineRun {
+  /** The size with an adapter instead, which is proposed if full training does not fit. */
+  readonly adapted: ModelSize;
+  readonly rates: MachineRates;
+}
 
 /**
  * Returns the single changes that make a training fit, so that the high end of its memory fits into this machine: a
  * smaller micro-batch or an adapter. If no single change is enough, returns one entry: both together, or the advice
  * that only another model or machine helps.
  */
-export function engineChanges(options: EngineOptions): string[] {
+export function engineChanges(options: ChangeableRun): string[] {
   const { size, adapted, maxTokensPerMicroBatch, rates } = options;
-  const fits = (changed: Partial<EngineOptions>): boolean =>
+  const fits = (changed: Partial<ChangeableRun>): boolean =>
     engineMemory({ ...options, ...changed }).at(-1)!.high <= rates.memory;
   const changes: string[] = [];
   for (let fewer = Math.floor(maxTokensPerMicroBatch / 2); fewer >= 64; fewer = Math.floor(fewer / 2)) {

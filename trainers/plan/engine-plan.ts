@@ -1,17 +1,12 @@
-import { engineChanges } from "./engine-changes.ts";
-import { type EngineRun, engineMemory } from "./engine-memory.ts";
+import { type ChangeableRun, engineChanges } from "./engine-changes.ts";
+import { engineMemory } from "./engine-memory.ts";
 import { engineTime } from "./engine-time.ts";
 import { ratio, sum } from "./interval.ts";
-import type { MachineRates } from "./measured-machine.ts";
-import type { ModelSize } from "./model-size.ts";
 import { fitOf, type Plan } from "./plan.ts";
 import { speedFigures } from "./speed-figures.ts";
 
 /** A training on the embedded engine. */
-export interface EngineOptions extends EngineRun {
-  /** The size with an adapter instead, which is proposed if full training does not fit. */
-  readonly adapted: ModelSize;
-  readonly rates: MachineRates;
+export interface EngineOptions extends ChangeableRun {
   readonly steps: number;
   /** The price of this machine for an hour, in any currency. */
   readonly price?: number | undefined;

@@ -42,9 +42,9 @@ import { checkPrograms } from "./agent-programs.ts";
 import { branching } from "./branching.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
 import { createCurriculum } from "./curriculum.ts";
+import { exportStart } from "./export-start.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
-import { exportStart } from "./start-folder.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
 import { trainingSteps } from "./training-steps.ts";
 

@@ -1,7 +1,6 @@
 import { progressText, type TrainingProgress } from "../../core/training-progress.ts";
-import { createLiveBlock } from "./live-block.ts";
+import { createLiveBlock, type TerminalStream } from "./live-block.ts";
 import { renderLine, span } from "./terminal-text.ts";
-import type { TerminalViewOptions } from "./terminal-view.ts";
 
 /**
  * The duration of an activity after which a log gets the first line about it, in milliseconds. Each next line comes
@@ -19,7 +18,7 @@ const clockMs = 1000;
  */
 export function showActivity(
   progress: TrainingProgress,
-  { stream, color }: Pick<TerminalViewOptions, "stream" | "color">,
+  { stream, color }: { readonly stream: TerminalStream; readonly color: boolean },
 ): Disposable {
   if (stream.isTTY !== true) return writeActivity(progress, stream);
   const block = createLiveBlock(stream);
@@ -41,7 +40,7 @@ export function showActivity(
 /** Writes the lines of {@link activityLines} to a log until it is disposed of. */
 export function writeActivity(
   progress: TrainingProgress | undefined,
-  stream: Pick<TerminalViewOptions["stream"], "write">,
+  stream: Pick<TerminalStream, "write">,
 ): Disposable {
   const next = activityLines(progress);
   const clock = setInterval(() => {

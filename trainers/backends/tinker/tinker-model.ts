@@ -20,9 +20,10 @@ import { checkData, checkTerms } from "../onnx/check-input.ts";
 import { checkAdamParams } from "../onnx/check-spec.ts";
 import { exportArchive } from "./export-archive.ts";
 import type { GradientRule } from "./gradient-rule.ts";
+import { lossResult } from "./loss-result.ts";
 import { openSamplingSession, type PassPromise, RemoteModel } from "./remote-model.ts";
 import { readState, writeState } from "./saved-state.ts";
-import { planLoss, type ServerLoss, termValues, trainedTargets } from "./server-loss.ts";
+import { planLoss, type ServerLoss, trainedTargets } from "./server-loss.ts";
 import { isUnknownOutcome, notFinite, unavailable, unsupported } from "./tinker-error.ts";
 import { TinkerSampler } from "./tinker-sampler.ts";
 import type { TinkerSession } from "./tinker-session.ts";
@@ -335,30 +336,6 @@ export class TinkerModel implements Model {
 async function createRemote(options: TinkerModelOptions): Promise<RemoteModel> {
   const { session, baseModel, rank = 0, seed, signal } = options;
   return RemoteModel.create({ session, baseModel, rank, seed, signal });
-}
-
-function lossResult(options: {
-  readonly data: readonly Datum[];
-  readonly terms: readonly LossTerm[];
-  /** The indices of the data that were sent. */
-  readonly trained: readonly number[];
-  /** Their log-probabilities. */
-  readonly found: readonly Float32Array[];
-}): LossResult {
-  const { data, terms, trained, found } = options;
-  const logprobs = data.map(({ targets }) => new Float32Array(targets.length));
-  for (const [i, index] of trained.entries()) {
-    const { lossMask } = data[index]!;
-    logprobs[index] = found[i]!.map((value, t) => (lossMask[t] === 0 ? 0 : value));
-  }
-  const values = termValues(terms, data, logprobs);
-  return {
-    loss: values.reduce((sum, value) => sum + value, 0),
-    terms: values,
-    logprobs,
-    tokens: data.reduce((sum, datum) => sum + trainedTargets(datum), 0),
-    metrics: {},
-  };
 }
 
 function isRepresentable({ lossInputs }: TinkerDatum): boolean {

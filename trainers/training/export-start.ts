@@ -1,16 +1,11 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import type { TrainingBackend } from "../backend/training-backend.ts";
 import { replaceFolder } from "../checkpoint/replace-folder.ts";
 import { exportModel } from "../models/export-model.ts";
 import { openCheckpoint } from "../models/open-checkpoint.ts";
-
-/** Returns the folder with the starting models of a run that starts from another run's checkpoint. */
-export function startFolder(run: string, checkpoint: string): string {
-  return join(run, "start", contentHash(checkpoint).slice(0, 12));
-}
+import { startFolder } from "../models/start-folder.ts";
 
 /**
  * Exports the models of a checkpoint to the {@link startFolder} of a run that starts from them, so that the run does
