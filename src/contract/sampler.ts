@@ -78,6 +78,19 @@ export interface SampleOptions {
    * completions. Optional for a sampler.
    */
   readonly onTokens?: (count: number) => void;
+  /**
+   * Called with the sampled tokens after each decoding step. The tokens of a completion come in order, all before its
+   * sample. Optional for a sampler: one that does not call it yields whole samples only.
+   */
+  readonly onSampled?: (tokens: readonly SampledToken[]) => void;
+}
+
+/** A token of a completion that may be unfinished. */
+export interface SampledToken {
+  /** The index of its request. */
+  readonly request: number;
+  readonly id: number;
+  readonly logprob: number;
 }
 
 /** A sequence to score. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Sample, SampleRequest, Sampler } from "../contract/sampler.ts";
+import type { Sample, SampledToken, SampleRequest, Sampler } from "../contract/sampler.ts";
 import { type ConformanceCase, conformanceCases } from "../core/conformance-case.ts";
 
 /** A sampler under test. */
@@ -77,6 +77,22 @@ export function samplerConformance(open: () => SamplerSubject | Promise<SamplerS
     "returns equal samples for equal requests": async ({ sampler, request }) => {
       const requests = [request(4), request(5)];
       assert.deepEqual(await sampleAll(sampler, requests), await sampleAll(sampler, requests));
+    },
+    "reports the tokens of its samples before them, if it reports tokens": async ({ sampler, request }) => {
+      const reported = new Map<number, { readonly ids: number[]; readonly logprobs: number[] }>();
+      const samples: Sample[] = [];
+      const onSampled = (tokens: readonly SampledToken[]): void => {
+        for (const { request: index, id, logprob } of tokens) {
+          assert.ok(!samples.some((sample) => sample.request === index), "a token comes after its sample");
+          const { ids, logprobs } = reported.get(index) ?? { ids: [], logprobs: [] };
+          reported.set(index, { ids: [...ids, id], logprobs: [...logprobs, logprob] });
+        }
+      };
+      for await (const sample of sampler.sample([request(7), request(8)], { onSampled })) samples.push(sample);
+      if (reported.size === 0) return;
+      for (const { request: index, ids, logprobs } of samples) {
+        assert.deepEqual(reported.get(index), { ids: [...ids], logprobs: [...logprobs] });
+      }
     },
     "yields nothing without requests": async ({ sampler }) => {
       assert.deepEqual(await sampleAll(sampler, []), []);

@@ -110,9 +110,12 @@ test("OpenAI's package completes texts and chats, whole and streamed", async () 
     expect(same).toMatchObject({ index: i, token_ids, message: { role: "assistant", content: choice.text } });
     expect(same.logprobs.content.map(({ logprob }: { logprob: number }) => logprob)).toEqual(logprobs.token_logprobs);
   }
-  expect(found.textStream).toEqual([text.choices.map((choice: { text: string }) => choice.text), text.usage]);
+  const [texts, usage, pieces] = found.textStream;
+  expect([texts, usage]).toEqual([text.choices.map((choice: { text: string }) => choice.text), text.usage]);
+  // Choices that are sent as a whole are one piece each.
+  expect(pieces).toBeGreaterThan(text.choices.length);
   const contents = chat.choices.map(({ message }: { message: { content: string } }) => message.content);
-  expect(found.chatStream).toEqual([contents, chat.usage]);
+  expect(found.chatStream).toEqual([contents, chat.usage, expect.any(Number)]);
   expect(found.refused).toEqual([
     ["NotFoundError", 404, "server.invalid-request"],
     ["BadRequestError", 400, "context_length_exceeded"],

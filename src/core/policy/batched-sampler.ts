@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../contract/sampler.ts";
+import type { Sample, SampledToken, SampleOptions, SampleRequest, Sampler } from "../../contract/sampler.ts";
 import { EventQueue } from "../rollout/event-queue.ts";
 
 /** A call of `sample` that waits for its batch, or runs in it. */
@@ -7,6 +7,7 @@ interface Call {
   readonly requests: readonly SampleRequest[];
   readonly samples: EventQueue<Sample>;
   readonly signal: AbortSignal;
+  readonly onSampled: SampleOptions["onSampled"];
 }
 
 /** The time in milliseconds that a call waits for other calls. */
@@ -44,13 +45,13 @@ export function batchedSampler(sampler: Sampler): Sampler {
     specificationVersion: "v1",
     version: sampler.version,
     ...(sampler.score === undefined ? {} : { score }),
-    sample: async function* (requests: readonly SampleRequest[], { signal: given }: SampleOptions = {}) {
+    sample: async function* (requests: readonly SampleRequest[], { signal: given, onSampled }: SampleOptions = {}) {
       given?.throwIfAborted();
       const stop = new AbortController();
       const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
       const samples = new EventQueue<Sample>(Infinity);
       signal.addEventListener("abort", () => samples.end(signal.reason), { once: true });
-      waiting.push({ requests, samples, signal });
+      waiting.push({ requests, samples, signal, onSampled });
       running ??= run();
       try {
         yield* samples;
@@ -69,8 +70,8 @@ export function batchedSampler(sampler: Sampler): Sampler {
 }
 
 /**
- * Samples the requests of all calls as one batch. Never rejects: an error goes to each call that has a sample already. The
- * others are then sampled alone, so that an invalid one does not fail them.
+ * Samples the requests of all calls as one batch. Never rejects: an error goes to each call that has a sample or a
+ * reported token already. The others are then sampled alone, so that an invalid one does not fail them.
  */
 async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise<void> {
   if (calls.length === 0) return;
@@ -83,9 +84,19 @@ async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise
   // A call that is sampled alone may have been aborted before.
   onAbort();
   const left = new Map(calls.map((call) => [call, call.requests.length]));
+  const reported = new Set<Call>();
+  const onSampled = (tokens: readonly SampledToken[]): void => {
+    const byCall = Map.groupBy(tokens, ({ request }) => places[request]!.call);
+    for (const [call, own] of byCall) {
+      if (call.onSampled === undefined || call.signal.aborted) continue;
+      reported.add(call);
+      call.onSampled(own.map((token) => ({ ...token, request: places[token.request]!.request })));
+    }
+  };
+  const reports = calls.some((call) => call.onSampled !== undefined) ? { onSampled } : {};
   try {
     const requests = calls.flatMap((call) => call.requests);
-    for await (const sample of sampler.sample(requests, { signal: abandoned.signal })) {
+    for await (const sample of sampler.sample(requests, { signal: abandoned.signal, ...reports })) {
       const { call, request } = places[sample.request]!;
       call.samples.push({ ...sample, request });
       const rest = left.get(call)! - 1;
@@ -95,7 +106,7 @@ async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise
     for (const { samples } of calls) samples.end();
   } catch (error) {
     const isFinal = calls.length === 1 || abandoned.signal.aborted;
-    const again = isFinal ? [] : calls.filter((call) => left.get(call) === call.requests.length);
+    const again = isFinal ? [] : calls.filter((call) => left.get(call) === call.requests.length && !reported.has(call));
     for (const call of calls) if (!again.includes(call)) call.samples.end(error);
     for (const call of again) await sampleTogether(sampler, [call]);
   } finally {

@@ -1,4 +1,4 @@
-import { isTruncated, type Sample, type SampleRequest } from "../../contract/sampler.ts";
+import { isTruncated, type Sample, type SampledToken, type SampleRequest } from "../../contract/sampler.ts";
 import { encodeSupport, type TokenSupport } from "../../contract/token-support.ts";
 import { createRandom, type Random } from "../random/random.ts";
 import { createIncrementalDecoder, type IncrementalDecoder } from "../tokens/incremental-decoder.ts";
@@ -16,6 +16,7 @@ export class Completion {
   readonly #supports: TokenSupport[] | undefined;
   readonly #values: number[] = [];
   readonly #decoder: IncrementalDecoder | undefined;
+  readonly #onToken: ((token: SampledToken) => void) | undefined;
   #text = "";
   #stopString: string | undefined;
   /** How the completion ends. Set when its last token is sampled. */
@@ -23,17 +24,20 @@ export class Completion {
 
   /**
    * `tokenizer` is required only for stop sequences. Prompt and completion together have at most `maxLength` tokens.
+   * `onToken` is called with each sampled token.
    */
   constructor(options: {
     readonly request: SampleRequest;
     readonly index: number;
     readonly tokenizer: Tokenizer | undefined;
     readonly maxLength: number;
+    readonly onToken?: ((token: SampledToken) => void) | undefined;
   }) {
     const { promptIds, settings } = options.request;
     this.#maxTokens = Math.min(settings.maxTokens, options.maxLength - promptIds.length);
     this.request = options.request;
     this.index = options.index;
+    this.#onToken = options.onToken;
     this.#random = createRandom(options.request.seed);
     this.#supports = settings.supports === true && isTruncated(settings) ? [] : undefined;
     const stops = options.request.settings.stop ?? [];
@@ -57,6 +61,7 @@ export class Completion {
     const { id, logprob, kept } = chooseToken(probabilities, settings, this.#random.next());
     this.#ids.push(id);
     this.#logprobs.push(logprob);
+    this.#onToken?.({ request: this.index, id, logprob });
     this.#supports?.push(kept === undefined ? null : encodeSupport(kept, probabilities.length));
     if (stopTokenIds.includes(id) || this.#reachesStopString(id)) this.#end = "stop";
     else if (this.#ids.length >= this.#maxTokens) this.#end = "length";

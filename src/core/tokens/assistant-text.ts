@@ -62,7 +62,8 @@ export function inlineText(
   return reasoning === "" ? answer : `${openTag}\n${reasoning}\n${closeTag}\n\n${answer}`;
 }
 
-function splitReasoning(text: string, startsInside: boolean): { reasoning: string; rest: string } {
+/** Splits a text at the end of its leading reasoning. Without an end, all of it is reasoning. */
+export function splitReasoning(text: string, startsInside: boolean): { reasoning: string; rest: string } {
   const opening = /^\s*<think>/.exec(text)?.[0];
   if (opening === undefined && !startsInside) return { reasoning: "", rest: text };
   const inner = text.slice(opening?.length ?? 0);

@@ -4,6 +4,7 @@ import { type Message, type Part, type ToolSpec, textOf } from "../../contract/m
 import { byteCallText, readByteCalls } from "./assistant-text.ts";
 import { createByteTokenizer } from "./byte-tokenizer.ts";
 import type { Renderer } from "./renderer.ts";
+import { settledParts } from "./settled-parts.ts";
 import { assertExpressible } from "./unsupported-input.ts";
 
 const accepts = ["text"] as const;
@@ -81,6 +82,7 @@ export function createByteRenderer(): Renderer {
         ...(parseErrors.length === 0 ? {} : { parseErrors }),
       };
     },
+    settledParts: (text) => settledParts(text, { toolCallFormat: "bytes" }),
   };
 }
 

@@ -5,6 +5,7 @@ import { type ChatTemplate, compileChatTemplate } from "./chat-template.ts";
 import { ControlTokens } from "./control-tokens.ts";
 import { type Mark, type ProtectedRendering, renderProtected } from "./protected-rendering.ts";
 import type { Renderer } from "./renderer.ts";
+import { settledParts } from "./settled-parts.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { assertExpressible } from "./unsupported-input.ts";
 
@@ -45,6 +46,8 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
   const stopTokenIds = findStopTokenIds(options, [plain, withTools]);
   const isStop = (id: number | undefined): boolean => id !== undefined && stopTokenIds.includes(id);
   const stopTexts = stopTokenIds.map((id) => tokenizer.decode([id])).filter((text) => text !== "");
+
+  const form = { toolCallFormat: withTools.toolCallFormat, startsInReasoning: plain.opensReasoning };
 
   const templateFor = (messages: readonly Message[], tools: readonly ToolSpec[]): ChatTemplate => {
     assertExpressible({ renderer: name, accepts, messages });
@@ -102,16 +105,15 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
     parse: ({ ids, finish, stopString }) => {
       const text = tokenizer.decode(isStop(ids.at(-1)) ? ids.slice(0, -1) : ids);
       const cut = stopString === undefined ? -1 : text.indexOf(stopString);
-      const { content, toolCalls, parseErrors } = parseAssistantText(cut < 0 ? text : text.slice(0, cut), {
-        toolCallFormat: withTools.toolCallFormat,
-        startsInReasoning: plain.opensReasoning,
-      });
+      const { content, toolCalls, parseErrors } = parseAssistantText(cut < 0 ? text : text.slice(0, cut), form);
       return {
         message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
         finish: finish === "stop" && toolCalls.length > 0 ? "tool-calls" : finish,
         ...(parseErrors.length === 0 ? {} : { parseErrors }),
       };
     },
+
+    settledParts: (text) => settledParts(text, form),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Action } from "../../contract/action.ts";
 import type { Message, PartType, ToolSpec } from "../../contract/message.ts";
 import type { TokenPrefix } from "../../contract/token-prefix.ts";
+import type { SettledParts } from "./settled-parts.ts";
 
 /**
  * A model's template. Converts conversations to token ids and sampled ids to actions. Sampled ids are never re-encoded.
@@ -37,4 +38,10 @@ export interface Renderer {
     readonly finish: "stop" | "length";
     readonly stopString?: string;
   }): Action;
+  /**
+   * Returns the parts of an unfinished completion that no further text changes: `parse` of the finished one begins its
+   * reasoning and its text with them. `text` is the decoded completion without a stop token. If this is missing, servers
+   * stream whole answers.
+   */
+  settledParts?(text: string): SettledParts;
 }

@@ -34,5 +34,6 @@ export function createTextRenderer(tokenizer: Tokenizer): Renderer {
       const cut = stopString === undefined ? -1 : text.indexOf(stopString);
       return { message: textMessage("assistant", cut < 0 ? text : text.slice(0, cut)), finish };
     },
+    settledParts: (text) => ({ reasoning: "", text }),
   };
 }

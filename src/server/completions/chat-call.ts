@@ -3,7 +3,13 @@ import { z } from "zod";
 import type { Message } from "../../contract/message.ts";
 import { withoutUndefined } from "../../core/without-undefined.ts";
 import type { ModelAnswer } from "../capture/dialects/dialect.ts";
-import { chatChoiceEvents, chatCompletion, chatEndEvents, openAIChat } from "../capture/dialects/openai-chat.ts";
+import {
+  chatCompletion,
+  chatEndEvents,
+  chatLastEvents,
+  chatPartEvent,
+  openAIChat,
+} from "../capture/dialects/openai-chat.ts";
 import { parseBody } from "../capture/dialects/read-request.ts";
 import { type Choices, type CompletionCall, choiceShape } from "./completion-call.ts";
 import type { Choice } from "./sample-choices.ts";
@@ -17,23 +23,14 @@ const schema = z.looseObject(choiceShape);
 export function chatCall(body: unknown): CompletionCall {
   const { n, stop_token_ids: stopTokenIds, ...single } = parseBody(body, schema);
   const request = openAIChat.read(single, { conversation: () => undefined });
-  const frame = { id: randomBytes(12).toString("hex"), created: Math.floor(Date.now() / 1000) };
+  const { model } = request;
+  const frame = { id: randomBytes(12).toString("hex"), created: Math.floor(Date.now() / 1000), model, request };
   const answerOf = ({ action, tokens, sample, promptIds }: Choice): ModelAnswer => ({
     ...frame,
-    model: request.model,
     promptIds,
-    request,
     result: {
       action: { ...action, message: withCallIds(action.message) },
-      tokens: {
-        extendsPrevious: false,
-        newPromptIds: promptIds,
-        promptLength: promptIds.length,
-        completionIds: sample.ids,
-        logprobs: sample.logprobs,
-        weightsVersion: 0,
-      },
-      logprobs: tokens,
+      ...answerTokens(promptIds, tokens),
       usage: { promptTokens: promptIds.length, completionTokens: sample.ids.length },
     },
   });
@@ -53,8 +50,38 @@ export function chatCall(body: unknown): CompletionCall {
       renderer,
     }),
     answer: (choices) => chatCompletion(answersOf(choices)),
-    choiceEvents: (choice) => chatChoiceEvents(answerOf(choice), choice.index),
+    partEvents: ({ index, promptIds, isFirst, reasoning, text, tokens, choice }) => {
+      const part = {
+        ...{ index, isFirst, tokens: answerTokens(promptIds, tokens) },
+        content: text === "" && choice?.action.message.toolCalls !== undefined ? null : text,
+        ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+      };
+      const sendsTokens = tokens.length > 0 && (request.logprobs || request.tokenIds);
+      const isEmpty = !isFirst && text === "" && reasoning === "" && !sendsTokens;
+      return [
+        ...(isEmpty ? [] : [chatPartEvent({ ...frame, promptIds }, part)]),
+        ...(choice === undefined ? [] : chatLastEvents(answerOf(choice), index)),
+      ];
+    },
     endEvents: (choices) => chatEndEvents(answersOf(choices)),
+  };
+}
+
+/** Returns sampled tokens in the form of a policy's answer. */
+function answerTokens(
+  promptIds: readonly number[],
+  logprobs: Choice["tokens"],
+): Required<Pick<ModelAnswer["result"], "tokens" | "logprobs">> {
+  return {
+    tokens: {
+      extendsPrevious: false,
+      newPromptIds: promptIds,
+      promptLength: promptIds.length,
+      completionIds: logprobs.map(({ id }) => id),
+      logprobs: logprobs.map(({ logprob }) => logprob),
+      weightsVersion: 0,
+    },
+    logprobs,
   };
 }
 

@@ -7,9 +7,11 @@ import { clientError } from "../capture/capture-error.ts";
 import { openAIError } from "../capture/dialects/openai-error.ts";
 import { invalidRequest } from "../capture/dialects/read-request.ts";
 import { chatCall } from "./chat-call.ts";
+import type { ChoicePart } from "./choice-part.ts";
 import type { Choices, CompletionCall } from "./completion-call.ts";
 import { type Choice, sampleChoices } from "./sample-choices.ts";
 import type { ServedModels } from "./served-models.ts";
+import { streamChoices } from "./stream-choices.ts";
 import { textCall } from "./text-call.ts";
 
 /** The time in milliseconds between comments that keep a stream without events open. */
@@ -17,8 +19,9 @@ const streamPauseMs = 10_000;
 
 /**
  * Returns the routes `/v1/chat/completions`, `/v1/completions` and `/v1/models` for models that this machine samples.
- * With `return_token_ids`, answers have the token ids of prompts and completions, as in vLLM. A stream sends each
- * choice when it is complete. `maxBodyBytes` limits the size of a request.
+ * With `return_token_ids`, answers have the token ids of prompts and completions, as in vLLM. A stream sends text when
+ * no further token can change it, and tool calls when their choice is complete. `maxBodyBytes` limits the size of a
+ * request.
  */
 export function completionApp(options: { readonly models: ServedModels; readonly maxBodyBytes: number }): Hono {
   const { models, maxBodyBytes } = options;
@@ -39,9 +42,13 @@ export function completionApp(options: { readonly models: ServedModels; readonly
       const model = await models.sampledModel(call.model);
       if (model === undefined) throw unknownModel(call.model, models.modelNames());
       const { signal } = context.req.raw;
-      const choices = sampleChoices(model, call.request(model), signal);
-      if (!call.stream) return context.json(call.answer(inOrder(await Array.fromAsync(choices))) as object);
-      return streamSSE(context, (stream) => sendChoices(stream, { call, choices }));
+      const request = call.request(model);
+      if (call.stream) {
+        const parts = streamChoices(model, request, signal);
+        return streamSSE(context, (stream) => sendParts(stream, { call, parts }));
+      }
+      const choices = await Array.fromAsync(sampleChoices(model, request, { signal }));
+      return context.json(call.answer(inOrder(choices)) as object);
     };
   app.post("/chat/completions", complete(chatCall));
   app.post("/completions", complete(textCall));
@@ -64,19 +71,19 @@ export function completionApp(options: { readonly models: ServedModels; readonly
   return app;
 }
 
-/** Sends the choices in the order in which they finish. An error is the last event. */
-async function sendChoices(
+/** Sends the pieces of choices, then the end of the stream. An error is the last event. */
+async function sendParts(
   stream: SSEStreamingApi,
-  { call, choices }: { readonly call: CompletionCall; readonly choices: AsyncIterable<Choice> },
+  { call, parts }: { readonly call: CompletionCall; readonly parts: AsyncIterable<ChoicePart> },
 ): Promise<void> {
   const send = async (data: unknown): Promise<void> =>
     stream.writeSSE({ data: typeof data === "string" ? data : JSON.stringify(data) });
   const signs = setInterval(() => void stream.write(": the model is working\n\n"), streamPauseMs);
   try {
     const finished: Choice[] = [];
-    for await (const choice of choices) {
-      finished.push(choice);
-      for (const { data } of call.choiceEvents(choice)) await send(data);
+    for await (const part of parts) {
+      if (part.choice !== undefined) finished.push(part.choice);
+      for (const { data } of call.partEvents(part)) await send(data);
     }
     for (const { data } of call.endEvents(inOrder(finished))) await send(data);
   } catch (error) {

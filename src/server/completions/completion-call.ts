@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { SampledModel } from "../../core/policy/sampled-model.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
+import type { ChoicePart } from "./choice-part.ts";
 import type { Choice, ChoiceRequest } from "./sample-choices.ts";
 
 /** At least one choice. */
@@ -15,8 +16,8 @@ export interface CompletionCall {
   request(model: SampledModel): ChoiceRequest;
   /** Returns the body of the answer with all choices in order. */
   answer(choices: Choices): unknown;
-  /** Returns the events of a finished choice in a stream. */
-  choiceEvents(choice: Choice): readonly StreamEvent[];
+  /** Returns the events of a piece of a choice in a stream. */
+  partEvents(part: ChoicePart): readonly StreamEvent[];
   /** Returns the events that end a stream. */
   endEvents(choices: Choices): readonly StreamEvent[];
 }

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Action } from "../../contract/action.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { TokenLogprob } from "../../contract/policy.ts";
-import type { Sample, SampleRequest, SamplingSettings } from "../../contract/sampler.ts";
+import type { Sample, SampleOptions, SampleRequest, SamplingSettings } from "../../contract/sampler.ts";
 import type { SampledModel } from "../../core/policy/sampled-model.ts";
 import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
 import type { Renderer } from "../../core/tokens/renderer.ts";
@@ -23,6 +23,9 @@ export interface ChoiceRequest {
   readonly renderer: Renderer;
 }
 
+/** A sampled token and its text. */
+export type ChoiceToken = Required<TokenLogprob>;
+
 /** A completion. */
 export interface Choice {
   /** The index among the choices of all prompts, those of the first prompt first. */
@@ -31,7 +34,7 @@ export interface Choice {
   readonly action: Action;
   readonly sample: Sample;
   /** The sampled tokens with their texts. */
-  readonly tokens: readonly TokenLogprob[];
+  readonly tokens: readonly ChoiceToken[];
 }
 
 /** The maximum number of choices of one request. */
@@ -44,7 +47,7 @@ const maxChoices = 4096;
 export async function* sampleChoices(
   { sampler, tokenizer, maxLength }: SampledModel,
   { prompts, count, sampling, seed = randomInt(2 ** 31), stopTokenIds, renderer }: ChoiceRequest,
-  signal: AbortSignal,
+  options: Pick<SampleOptions, "signal" | "onSampled">,
 ): AsyncGenerator<Choice> {
   if (prompts.length * count > maxChoices) throw tooManyChoices(prompts.length * count);
   const stops = [...renderer.stopTokenIds, ...stopTokenIds];
@@ -58,7 +61,7 @@ export async function* sampleChoices(
       return { promptIds, settings, seed: (seed + prompt * count + i) % 2 ** 31, stopTokenIds: stops };
     });
   });
-  for await (const sample of sampler.sample(requests, { signal })) {
+  for await (const sample of sampler.sample(requests, options)) {
     const { ids, logprobs, finish, stopString } = sample;
     yield {
       index: sample.request,

@@ -4,6 +4,7 @@ import { textMessage, textOf } from "../../contract/message.ts";
 import { createTextRenderer } from "../../core/tokens/text-renderer.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
 import { parseBody, refuse, samplingOf, samplingShape } from "../capture/dialects/read-request.ts";
+import type { ChoicePart } from "./choice-part.ts";
 import { type Choices, type CompletionCall, choiceShape } from "./completion-call.ts";
 import type { Choice } from "./sample-choices.ts";
 
@@ -53,21 +54,24 @@ export function textCall(body: unknown): CompletionCall {
     created: Math.floor(Date.now() / 1000),
     model: given.model,
   };
-  const choiceOf = ({ index, promptIds, sample, action, tokens }: Choice) => ({
+  const partOf = ({ index, promptIds, isFirst, text, tokens, offset, choice }: Omit<ChoicePart, "reasoning">) => ({
     index,
-    text: textOf(action.message),
-    finish_reason: sample.finish,
+    text,
+    finish_reason: choice?.sample.finish ?? null,
     logprobs:
       given.logprobs === undefined || given.logprobs === null
         ? null
         : {
-            tokens: tokens.map(({ text }) => text),
+            tokens: tokens.map((token) => token.text),
             token_logprobs: tokens.map(({ logprob }) => logprob),
             top_logprobs: null,
-            text_offset: textOffsets(tokens),
+            text_offset: textOffsets(tokens, offset),
           },
-    ...(tokenIds ? { token_ids: sample.ids, prompt_token_ids: promptIds } : {}),
+    ...(tokenIds ? { token_ids: tokens.map(({ id }) => id) } : {}),
+    ...(tokenIds && isFirst ? { prompt_token_ids: promptIds } : {}),
   });
+  const choiceOf = (choice: Choice) =>
+    partOf({ ...choice, choice, text: textOf(choice.action.message), isFirst: true, offset: 0 });
   return {
     model: given.model,
     stream: given.stream ?? false,
@@ -90,7 +94,7 @@ export function textCall(body: unknown): CompletionCall {
       };
     },
     answer: (choices) => ({ ...frame, choices: choices.map(choiceOf), usage: usageOf(choices, n ?? 1) }),
-    choiceEvents: (choice) => [{ data: { ...frame, choices: [choiceOf(choice)] } }],
+    partEvents: (part) => [{ data: { ...frame, choices: [partOf(part)] } }],
     endEvents: (choices) => {
       const usage: StreamEvent = { data: { ...frame, choices: [], usage: usageOf(choices, n ?? 1) } };
       return [...(given.stream_options?.include_usage ? [usage] : []), { data: "[DONE]" }];
@@ -98,9 +102,9 @@ export function textCall(body: unknown): CompletionCall {
   };
 }
 
-/** Returns the position of each token's text in the completion, in UTF-16 code units. */
-function textOffsets(tokens: Choice["tokens"]): number[] {
-  let end = 0;
+/** Returns the position of each token's text in the completion, in UTF-16 code units. The first one's is `start`. */
+function textOffsets(tokens: Choice["tokens"], start: number): number[] {
+  let end = start;
   return tokens.map(({ text }) => {
     end += text.length;
     return end - text.length;

@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { getRequestListener } from "@hono/node-server";
 import { generateText, streamText } from "ai";
+import fc from "fast-check";
 import type { Hono } from "hono";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { Message } from "../../../src/contract/message.ts";
+import type { Sampler } from "../../../src/contract/sampler.ts";
 import { listen } from "../../../src/core/network/listen.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
@@ -78,6 +81,12 @@ async function logprobsOf(model: Model, prompt: readonly number[], completion: r
 
 const prompt = [72, 105, 33];
 
+const callMessage: Message = {
+  role: "assistant",
+  content: [],
+  toolCalls: [{ id: "1", name: "add", arguments: { a: 1 } }],
+};
+
 test("a completion has the ids and the log-probabilities of the model", async () => {
   const { post } = serve();
   const asked = { model: "tiny", prompt, max_tokens: 6, seed: 4, n: 3, logprobs: 1, return_token_ids: true };
@@ -135,28 +144,122 @@ test("a completion ends at stop ids, stop texts and the length, and keeps to top
   expect(likely.body.choices[0].token_ids).toEqual(free.token_ids);
 });
 
-test("a stream has the choices of the whole answer, and its token counts", async () => {
+test("a stream ends with the token counts of the whole answer", async () => {
   const { request, post } = serve();
-  const shared = { model: "tiny", max_tokens: 4, seed: 2, n: 2, return_token_ids: true };
-  const text = { ...shared, prompt, logprobs: 1 };
+  const text = { model: "tiny", max_tokens: 4, seed: 2, n: 2, prompt };
   const whole = (await post("completions", text)).body;
   const streamed = await eventsOf(
     await request("completions", { ...text, stream: true, stream_options: { include_usage: true } }),
   );
   expect(streamed.at(-1)).toMatchObject({ choices: [], usage: whole.usage });
-  const choices = streamed.flatMap((event) => event.choices).toSorted((a, b) => a.index - b.index);
-  expect(choices).toEqual(whole.choices);
+});
 
-  const chat = { ...shared, messages: [{ role: "user", content: "Hi!" }], logprobs: true };
-  const answer = (await post("chat/completions", chat)).body;
-  const events = await eventsOf(await request("chat/completions", { ...chat, stream: true }));
-  for (const choice of answer.choices) {
-    const own = events.filter((event) => event.choices[0].index === choice.index);
-    expect(own[0]).toMatchObject({ object: "chat.completion.chunk", prompt_token_ids: answer.prompt_token_ids });
-    expect(own[0].choices[0]).toMatchObject({ token_ids: choice.token_ids, logprobs: choice.logprobs });
-    expect(own.map((event) => event.choices[0].delta.content ?? "").join("")).toBe(choice.message.content);
-    expect(own.at(-1).choices[0].finish_reason).toBe(choice.finish_reason);
+/** Joins the pieces of each choice of a stream of texts. */
+function joinedTexts(events: readonly Body[]): Body[] {
+  const joined = new Map<number, Body>();
+  for (const { index, text, logprobs, token_ids, ...more } of events.flatMap((event) => event.choices)) {
+    const choice = joined.get(index) ?? { index, text: "", token_ids: [], tokens: [], values: [], offsets: [] };
+    expect(choice.finish_reason ?? null).toBe(null);
+    choice.text += text;
+    choice.token_ids.push(...token_ids);
+    choice.tokens.push(...logprobs.tokens);
+    choice.values.push(...logprobs.token_logprobs);
+    choice.offsets.push(...logprobs.text_offset);
+    joined.set(index, { ...choice, ...more });
   }
+  return [...joined.values()]
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ tokens, values, offsets, ...choice }) => ({
+      ...choice,
+      logprobs: { tokens, token_logprobs: values, top_logprobs: null, text_offset: offsets },
+    }));
+}
+
+/** Joins the pieces of each choice of a stream of a chat. */
+function joinedChats(events: readonly Body[]): Body[] {
+  const joined = new Map<number, Body>();
+  for (const event of events) {
+    for (const { index, delta, finish_reason, logprobs, token_ids = [] } of event.choices) {
+      const message = { role: delta.role, content: "" };
+      const choice = joined.get(index) ?? { index, message, logprobs: { content: [], refusal: null }, token_ids: [] };
+      expect(choice.finish_reason ?? null).toBe(null);
+      choice.message.content += delta.content ?? "";
+      choice.logprobs.content.push(...(logprobs?.content ?? []));
+      choice.token_ids.push(...token_ids);
+      joined.set(index, { ...choice, finish_reason });
+    }
+  }
+  return [...joined.values()].toSorted((a, b) => a.index - b.index);
+}
+
+test("a stream has the choices of the whole answer in pieces", async () => {
+  const { request, post } = serve();
+  let pieces = 0;
+  let choices = 0;
+  const asked = fc.record({
+    prompt: fc.string({ minLength: 1, maxLength: 8, unit: "grapheme" }),
+    max_tokens: fc.integer({ min: 1, max: 20 }),
+    n: fc.integer({ min: 1, max: 3 }),
+    seed: fc.nat(1000),
+    stop: fc.array(fc.string({ minLength: 1, maxLength: 2 }), { maxLength: 3 }),
+    stop_token_ids: fc.array(fc.nat(255), { maxLength: 20 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(asked, async ({ prompt, ...settings }) => {
+      const shared = { ...settings, model: "tiny", return_token_ids: true };
+      const text = { ...shared, prompt, logprobs: 0 };
+      const whole = (await post("completions", text)).body.choices;
+      const events = await eventsOf(await request("completions", { ...text, stream: true }));
+      expect(joinedTexts(events)).toEqual(whole);
+      pieces += events.length;
+      choices += whole.length;
+
+      const chat = { ...shared, messages: [{ role: "user", content: prompt }], logprobs: true };
+      const answer = (await post("chat/completions", chat)).body;
+      const chunks = await eventsOf(await request("chat/completions", { ...chat, stream: true }));
+      expect(joinedChats(chunks)).toEqual(answer.choices);
+      expect(chunks.filter((event) => "prompt_token_ids" in event)).toHaveLength(settings.n);
+      expect(chunks[0].prompt_token_ids).toEqual(answer.prompt_token_ids);
+    }),
+    { numRuns: 40 },
+  );
+  // A choice that is sent as a whole is one piece.
+  expect(pieces).toBeGreaterThan(2 * choices);
+});
+
+test("a stream begins before its choice is complete, and tool calls come at its end", async () => {
+  const tokenizer = createByteTokenizer();
+  const written = [...tokenizer.encode("Wait."), ...createByteRenderer().complete(callMessage)];
+  const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
+  const sampler: Sampler = {
+    specificationVersion: "v1",
+    version: 0,
+    sample: async function* (_, { onSampled } = {}) {
+      const report = (ids: readonly number[]): void => onSampled!(ids.map((id) => ({ request: 0, id, logprob: 0 })));
+      report(written.slice(0, 1));
+      await more;
+      report(written.slice(1));
+      yield { request: 0, ids: written, logprobs: written.map(() => 0), finish: "stop" };
+    },
+    close: async () => {},
+  };
+  const sampled = { tokenizer, renderer: createByteRenderer(), sampler, maxLength: 10_000 };
+  const models = { modelNames: () => ["m"], sampledModel: async () => sampled };
+  const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hi" }], stream: true });
+  const app = completionApp({ models, maxBodyBytes: 10_000 });
+  const response = await app.request("/v1/chat/completions", { method: "POST", body });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader.read()).value).toContain('"delta":{"role":"assistant","content":"W"}');
+  goOn();
+  let rest = "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) rest += read.value;
+  const deltas = rest
+    .split("\n\n")
+    .filter((event) => event.startsWith("data: {"))
+    .map((event) => JSON.parse(event.slice(6)).choices[0].delta);
+  const called = { index: 0, type: "function", function: { name: "add", arguments: '{"a":1}' } };
+  const contents = [..."ait."].map((content) => ({ content }));
+  expect(deltas).toMatchObject([...contents, { tool_calls: [called] }, {}]);
 });
 
 test("after a step the answers of a live model change, and those of saved weights stay", async () => {

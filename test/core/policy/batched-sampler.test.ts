@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Sample, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
+import type { Sample, SampledToken, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 
 const request = (id: number): SampleRequest => {
@@ -22,11 +22,12 @@ function echo(): { readonly sampler: Sampler; readonly batches: number[]; releas
     sampler: {
       specificationVersion: "v1",
       version: 3,
-      sample: async function* (requests, { signal } = {}) {
+      sample: async function* (requests, { signal, onSampled } = {}) {
         signal?.throwIfAborted();
         if (requests.some(({ promptIds }) => promptIds[0] === 13)) throw new Error("refused");
         state.batches.push(requests.length);
         await gate;
+        onSampled?.(requests.map(({ promptIds }, i) => ({ request: i, id: promptIds[0]!, logprob: 0 })));
         for (let i = requests.length - 1; i >= 0; i--) {
           signal?.throwIfAborted();
           if (requests[i]!.promptIds[0] === 14) throw new Error("failed");
@@ -127,4 +128,42 @@ test("closing waits for the running calls", async () => {
   await closing;
   expect(state.closed).toBe(true);
   expect(idsOf(await call)).toEqual([1]);
+});
+
+test("each call gets the tokens of its own requests, if it asks for them", async () => {
+  const state = echo();
+  const sampler = batchedSampler(state.sampler);
+  const tokens: (readonly SampledToken[])[] = [];
+  const onSampled = (each: readonly SampledToken[]): void => void tokens.push(each);
+  const calls = [
+    Array.fromAsync(sampler.sample([1, 2].map(request))),
+    Array.fromAsync(sampler.sample([3, 4].map(request), { onSampled })),
+  ];
+  state.release();
+  expect((await Promise.all(calls)).map(idsOf)).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  expect(tokens).toEqual([
+    [
+      { request: 0, id: 3, logprob: 0 },
+      { request: 1, id: 4, logprob: 0 },
+    ],
+  ]);
+});
+
+test("a call whose tokens were reported is not sampled again", async () => {
+  const state = echo();
+  const sampler = batchedSampler(state.sampler);
+  const tokens: number[] = [];
+  const onSampled = (each: readonly SampledToken[]): void => void tokens.push(...each.map(({ id }) => id));
+  const calls = [
+    Array.fromAsync(sampler.sample([1].map(request))),
+    Array.fromAsync(sampler.sample([3].map(request), { onSampled })),
+    Array.fromAsync(sampler.sample([14].map(request))),
+  ];
+  state.release();
+  const settled = await Promise.allSettled(calls);
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+  expect(tokens).toEqual([3]);
 });

@@ -12,13 +12,15 @@ def as_dict(model):
 
 def streamed_text(stream):
     texts = {}
+    pieces = 0
     usage = None
     for event in stream:
         usage = event.usage or usage
         for choice in event.choices:
             piece = choice.delta.content if hasattr(choice, "delta") else choice.text
+            pieces += 1 if piece else 0
             texts[choice.index] = texts.get(choice.index, "") + (piece or "")
-    return [texts[index] for index in sorted(texts)], as_dict(usage)
+    return [texts[index] for index in sorted(texts)], as_dict(usage), pieces
 
 
 def refusal(call):

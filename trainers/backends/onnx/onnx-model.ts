@@ -165,11 +165,12 @@ class OnnxSampler implements Sampler {
     const call = this.#client
       .call(
         "sample",
-        { sampler: this.#id, requests },
+        { sampler: this.#id, requests, reportTokens: options.onSampled !== undefined },
         {
           signal,
           onItem: (item) => {
             if (typeof item === "number") return options.onTokens?.(item);
+            if (Array.isArray(item)) return options.onSampled?.(item);
             arrived.push(item as Sample);
             wake();
           },

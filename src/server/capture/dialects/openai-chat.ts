@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Message, Part, ToolCall } from "../../../contract/message.ts";
-import type { TokenUsage } from "../../../contract/policy.ts";
+import type { ActResult, TokenUsage } from "../../../contract/policy.ts";
 import { withoutUndefined } from "../../../core/without-undefined.ts";
 import type { Dialect, ModelAnswer, ModelRequest, StreamEvent } from "./dialect.ts";
 import { chatLogprobs } from "./logprobs.ts";
@@ -100,7 +100,7 @@ export const openAIChat: Dialect = {
     });
   },
   answer: (answer) => chatCompletion([answer]),
-  events: (answer) => [...chatChoiceEvents(answer, 0), ...chatEndEvents([answer])],
+  events: (answer) => [...chatChoiceEvents(answer), ...chatEndEvents([answer])],
   error: openAIError,
   errorEvent: (error) => ({ data: openAIError(error) }),
 };
@@ -122,24 +122,48 @@ export function chatCompletion(answers: readonly [ModelAnswer, ...ModelAnswer[]]
   };
 }
 
-/** Returns the events of one choice of a stream. */
-export function chatChoiceEvents(answer: ModelAnswer, index: number): readonly StreamEvent[] {
-  const chunk = (delta: object, more: object = {}, top: object = {}): StreamEvent => ({
+/** A piece of a choice in a stream. */
+export interface ChatPart {
+  readonly index: number;
+  /** True for the first piece of a choice. */
+  readonly isFirst: boolean;
+  readonly content: string | null;
+  readonly reasoning_content?: string;
+  /** The tokens of the piece. */
+  readonly tokens: Pick<ActResult, "tokens" | "logprobs">;
+}
+
+/** Returns the event of a piece of a choice. */
+export function chatPartEvent(answer: Omit<ModelAnswer, "result">, part: ChatPart): StreamEvent {
+  const { index, isFirst, tokens, ...text } = part;
+  const delta = { ...(isFirst ? { role: "assistant" } : {}), ...text };
+  const logprobs = logprobsOf({ ...answer, result: tokens });
+  const ids = tokenIdsOf({ ...answer, result: tokens });
+  return {
     data: {
       ...frame(answer, "chat.completion.chunk"),
-      choices: [{ index, delta, finish_reason: null, ...more }],
-      ...top,
+      choices: [{ index, delta, finish_reason: null, logprobs, ...ids }],
+      ...(isFirst && answer.request.tokenIds ? { prompt_token_ids: answer.promptIds } : {}),
     },
+  };
+}
+
+/** Returns the events of a choice that is sent as a whole. */
+function chatChoiceEvents(answer: ModelAnswer): readonly StreamEvent[] {
+  const { tool_calls: _, ...text } = chatAnswer(answer.result.action.message);
+  const whole = chatPartEvent(answer, { index: 0, isFirst: true, ...text, tokens: answer.result });
+  return [whole, ...chatLastEvents(answer, 0)];
+}
+
+/** Returns the last events of a choice in a stream: its tool calls and the reason of its end. */
+export function chatLastEvents(answer: ModelAnswer, index: number): readonly StreamEvent[] {
+  const chunk = (delta: object, reason: string | null): StreamEvent => ({
+    data: { ...frame(answer, "chat.completion.chunk"), choices: [{ index, delta, finish_reason: reason }] },
   });
-  const { tool_calls: calls = [], ...text } = chatAnswer(answer.result.action.message);
+  const { tool_calls: calls = [] } = chatAnswer(answer.result.action.message);
   return [
-    chunk(
-      { role: "assistant", ...text },
-      { logprobs: logprobsOf(answer), ...tokenIdsOf(answer) },
-      answer.request.tokenIds ? { prompt_token_ids: answer.promptIds } : {},
-    ),
-    ...calls.map((call, place) => chunk({ tool_calls: [{ index: place, ...call }] })),
-    chunk({}, { finish_reason: finishReason(answer) }),
+    ...calls.map((call, place) => chunk({ tool_calls: [{ index: place, ...call }] }, null)),
+    chunk({}, finishReason(answer)),
   ];
 }
 
@@ -181,7 +205,7 @@ function readCall({ id, function: called }: z.infer<typeof toolCall>): ToolCall 
   return { id, name: called.name, arguments: callArguments(called.arguments) };
 }
 
-function frame({ id, model, created }: ModelAnswer, object: string) {
+function frame({ id, model, created }: Omit<ModelAnswer, "result">, object: string) {
   return { id: `chatcmpl-${id}`, object, created, model, system_fingerprint: null };
 }
 
@@ -190,12 +214,17 @@ function finishReason({ result: { action } }: ModelAnswer): string {
   return (action.message.toolCalls ?? []).length > 0 ? "tool_calls" : "stop";
 }
 
-function logprobsOf({ request, result }: ModelAnswer) {
+/** The request of an answer, and its tokens. */
+interface AnswerTokens extends Pick<ModelAnswer, "request"> {
+  readonly result: ChatPart["tokens"];
+}
+
+function logprobsOf({ request, result }: AnswerTokens) {
   return request.logprobs ? { content: chatLogprobs(result), refusal: null } : null;
 }
 
 /** vLLM's field for the sampled ids of a choice. */
-function tokenIdsOf({ request, result: { tokens } }: ModelAnswer): object {
+function tokenIdsOf({ request, result: { tokens } }: AnswerTokens): object {
   return request.tokenIds && tokens !== undefined ? { token_ids: tokens.completionIds } : {};
 }
 

@@ -79,9 +79,16 @@ export interface EngineCalls {
     readonly stepId: number;
   }): Promise<StepMetrics>;
   snapshot(argument: { readonly model: number }): Promise<{ readonly sampler: number; readonly version: number }>;
-  /** Emits each sample as an item, and periodically the number of tokens sampled so far. */
+  /**
+   * Emits each sample as an item, and periodically the number of tokens sampled so far. With `reportTokens`, also emits
+   * the tokens of each decoding step, as a list.
+   */
   sample(
-    argument: { readonly sampler: number; readonly requests: readonly SampleRequest[] },
+    argument: {
+      readonly sampler: number;
+      readonly requests: readonly SampleRequest[];
+      readonly reportTokens?: boolean;
+    },
     context: CallContext,
   ): Promise<void>;
   score(

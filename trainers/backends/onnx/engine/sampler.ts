@@ -1,4 +1,11 @@
-import type { Sample, SampleRequest, ScoreRequest, TokenScores } from "../../../../src/contract/sampler.ts";
+import type {
+  Sample,
+  SampledToken,
+  SampleOptions,
+  SampleRequest,
+  ScoreRequest,
+  TokenScores,
+} from "../../../../src/contract/sampler.ts";
 import { Completion } from "../../../../src/core/policy/completion.ts";
 import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
@@ -67,18 +74,23 @@ export class BatchSampler {
 
   /**
    * Yields samples in the order in which they finish. Checks the signal between two runs of the runtime. Calls
-   * `onTokens` after each decoding step with the total number of tokens.
+   * `onTokens` after each decoding step with the total number of tokens, and `onSampled` with its tokens.
    */
   async *sample(
     requests: readonly SampleRequest[],
     signal: AbortSignal,
-    onTokens?: (count: number) => void,
+    { onTokens, onSampled }: Pick<SampleOptions, "onTokens" | "onSampled"> = {},
   ): AsyncGenerator<Sample> {
     let tokens = 0;
+    const sampled: SampledToken[] = [];
+    const onToken = onSampled === undefined ? undefined : (token: SampledToken) => void sampled.push(token);
+    const report = (): void => {
+      if (sampled.length > 0) onSampled!(sampled.splice(0));
+    };
     const needsText = requests.some(({ settings }) => (settings.stop ?? []).length > 0);
     const tokenizer = needsText ? await this.#loadTokenizer() : undefined;
     const maxLength = this.#weights.config.maxPositions;
-    const waiting = requests.map((request, index) => new Completion({ request, index, tokenizer, maxLength }));
+    const waiting = requests.map((request, index) => new Completion({ request, index, tokenizer, maxLength, onToken }));
     waiting.reverse();
     const slots = Math.min(this.#settings.batchSize, requests.length);
     const { config, base } = this.#weights;
@@ -88,12 +100,18 @@ export class BatchSampler {
       // Admit in bulk: one prefill for many prompts costs less than many small ones between decoding steps.
       const free = slots - batch.size;
       if (waiting.length > 0 && (batch.size === 0 || free >= Math.min(waiting.length, Math.ceil(slots / 4)))) {
-        yield* this.#admit(waiting.splice(-free).reverse(), batch, signal);
+        for await (const sample of this.#admit(waiting.splice(-free).reverse(), batch, signal)) {
+          report();
+          yield sample;
+        }
+        report();
         signal.throwIfAborted();
       }
       if (batch.size === 0) continue;
       tokens += batch.size;
-      yield* await this.#decodeStep(batch);
+      const finished = await this.#decodeStep(batch);
+      report();
+      yield* finished;
       onTokens?.(tokens);
     }
   }
