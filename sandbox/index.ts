@@ -1,8 +1,9 @@
+export type { TarEntry } from "../src/core/files/tar-archive.ts";
 export { type CreateSandboxOptions, createSandbox, type SandboxChoice } from "./create-sandbox.ts";
 export type { ImageBuild } from "./docker/workspace/build-image.ts";
 export { openWorkspaces, type Workspaces } from "./docker/workspace/open-workspaces.ts";
 export type { Command, CommandResult } from "./docker/workspace/run-command.ts";
-export { folderEntries, type TarEntry } from "./docker/workspace/tar.ts";
+export { folderEntries } from "./docker/workspace/tar.ts";
 export {
   TooManyChanges,
   type Workspace,

@@ -3,10 +3,11 @@ import type { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import type Docker from "dockerode";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { tarArchive } from "../../../src/core/files/tar-archive.ts";
 import { ownerLabel, removeContainer } from "../container.ts";
 import { removeImage } from "../orphans.ts";
 import { currentOwner } from "../owner.ts";
-import { folderEntries, tarArchive } from "./tar.ts";
+import { folderEntries } from "./tar.ts";
 
 /** The options for building an image. */
 export interface ImageBuild {

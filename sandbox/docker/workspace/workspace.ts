@@ -2,11 +2,12 @@ import type { Readable } from "node:stream";
 import { Transform } from "node:stream";
 import type Docker from "dockerode";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { type TarEntry, tarArchive } from "../../../src/core/files/tar-archive.ts";
 import { ownerLabel, removeContainer } from "../container.ts";
 import { currentOwner } from "../owner.ts";
 import { fileChanges } from "./file-changes.ts";
 import { type Command, type CommandResult, runCommand } from "./run-command.ts";
-import { firstFile, type TarEntry, tarArchive } from "./tar.ts";
+import { firstFile } from "./tar.ts";
 
 /** The limits of a workspace. They apply to all its processes together. */
 export interface WorkspaceLimits {

@@ -168,7 +168,7 @@ test("an archive is an adapter for the engine, by bytes or by a link that expire
   const link = new URL(url).pathname.replace("/api/v1/", "");
   expect(await bytesOf(await request(link))).toEqual(archive);
   expect(Date.parse(expires)).toBeGreaterThan(Date.now() + 800_000);
-  const files = readTar(archive);
+  const files = await readTar(archive);
   expect([...files.keys()].toSorted()).toEqual(
     expect.arrayContaining(["adapter_config.json", "adapter_model.safetensors", "checkpoint_complete"]),
   );

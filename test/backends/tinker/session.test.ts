@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { tarArchive } from "../../../src/core/files/tar-archive.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { chunks } from "../../../trainers/backends/tinker/chunks.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
@@ -187,13 +189,18 @@ it("splits data by number and by size", () => {
   ]);
 });
 
-it("refuses an archive that is cut off", () => {
-  const header = Buffer.alloc(512);
-  header.write("./adapter_config.json", 0);
-  header.write("00000001000 ", 124);
-  header.write("0", 156);
-  expect([...readTar(Buffer.concat([header, Buffer.alloc(1024)])).keys()]).toEqual(["adapter_config.json"]);
-  expect(() => readTar(Buffer.concat([header, Buffer.alloc(100)]))).toThrow(/damaged/);
+it("reads the plain files of an archive, and refuses one that is cut off or damaged", async () => {
+  const config = { path: "./folder/../adapter_config.json", mode: 0o644, kind: "file", size: 3 } as const;
+  const link = { path: "link", mode: 0o777, kind: "link", target: "/etc/passwd" } as const;
+  const folder = { path: "folder", mode: 0o755, kind: "folder" } as const;
+  const archive = await buffer(tarArchive([folder, link, { ...config, content: [Buffer.from("abc")] }]));
+  expect(await readTar(archive)).toEqual(new Map([["adapter_config.json", Buffer.from("abc")]]));
+  const damaged = { code: "backend.failed", message: expect.stringContaining("damaged") };
+  await expect(readTar(archive.subarray(0, 1536 + 2))).rejects.toMatchObject(damaged);
+  await expect(readTar(archive.subarray(0, 1000))).rejects.toMatchObject(damaged);
+  const noSum = Buffer.from(archive);
+  noSum.write("77777777777", 1024 + 124);
+  await expect(readTar(noSum)).rejects.toMatchObject(damaged);
 });
 
 it("waits for all samples of a sampler by one request at a time", async () => {

@@ -24,7 +24,7 @@ export async function exportArchive(
   const { folder, source } = options;
   const [model, name] = [options.path.split("/")[2], options.path.split("/").at(-1)];
   const archive = await connection.download(`training_runs/${model}/checkpoints/${name}/archive`);
-  const files = readTar(archive[0] === 0x1f && archive[1] === 0x8b ? gunzipSync(archive) : archive);
+  const files = await readTar(archive[0] === 0x1f && archive[1] === 0x8b ? gunzipSync(archive) : archive);
   const received = await mkdtemp(path.join(tmpdir(), "lyceum-archive-"));
   try {
     for (const file of adapterFiles) {

@@ -126,7 +126,7 @@ function pageOf<T>(context: Context, all: readonly T[]) {
 }
 
 function tarResponse(folder: string): Response {
-  const stream = Readable.toWeb(Readable.from(tarOfFolder(folder))) as ReadableStream<Uint8Array>;
+  const stream = Readable.toWeb(tarOfFolder(folder)) as ReadableStream<Uint8Array>;
   return new Response(stream, { headers: { "content-type": "application/x-tar" } });
 }
 
