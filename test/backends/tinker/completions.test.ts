@@ -196,17 +196,23 @@ test("a stream has the choices of the whole answer in pieces", async () => {
   const { request, post } = serve();
   let pieces = 0;
   let choices = 0;
+  let stopped = 0;
   const asked = fc.record({
     prompt: fc.string({ minLength: 1, maxLength: 8, unit: "grapheme" }),
     max_tokens: fc.integer({ min: 1, max: 20 }),
     n: fc.integer({ min: 1, max: 3 }),
     seed: fc.nat(1000),
-    stop: fc.array(fc.string({ minLength: 1, maxLength: 2 }), { maxLength: 3 }),
+    /** Where the text that stops it begins in the free answer. */
+    stopAt: fc.option(fc.nat(15)),
     stop_token_ids: fc.array(fc.nat(255), { maxLength: 20 }),
   });
   await fc.assert(
-    fc.asyncProperty(asked, async ({ prompt, ...settings }) => {
-      const shared = { ...settings, model: "tiny", return_token_ids: true };
+    fc.asyncProperty(asked, async ({ prompt, stopAt, ...settings }) => {
+      const free = (await post("completions", { ...settings, model: "tiny", prompt })).body.choices[0].text;
+      const stop = stopAt === null ? "" : free.slice(stopAt, stopAt + 3);
+      const stops = stop === "" || stop.includes("\uFFFD") ? {} : { stop: [stop, "never"] };
+      if (stops.stop !== undefined) stopped += 1;
+      const shared = { ...settings, ...stops, model: "tiny", return_token_ids: true };
       const text = { ...shared, prompt, logprobs: 0 };
       const whole = (await post("completions", text)).body.choices;
       const events = await eventsOf(await request("completions", { ...text, stream: true }));
@@ -221,10 +227,11 @@ test("a stream has the choices of the whole answer in pieces", async () => {
       expect(chunks.filter((event) => "prompt_token_ids" in event)).toHaveLength(settings.n);
       expect(chunks[0].prompt_token_ids).toEqual(answer.prompt_token_ids);
     }),
-    { numRuns: 40 },
+    { numRuns: 60 },
   );
   // A choice that is sent as a whole is one piece.
   expect(pieces).toBeGreaterThan(2 * choices);
+  expect(stopped).toBeGreaterThan(3);
 });
 
 test("a stream begins before its choice is complete, and tool calls come at its end", async () => {
