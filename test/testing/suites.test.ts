@@ -7,6 +7,7 @@ import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-s
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { sandboxConformance } from "../../sandbox/testing/index.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { SampledToken, SampleOptions, SampleRequest } from "../../src/contract/sampler.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { jsonlTaskset } from "../../src/core/taskset/jsonl-taskset.ts";
@@ -176,6 +177,24 @@ test("each requirement of a sampler finds its fault", async () => {
     );
   expect(await faulty({})).toEqual([]);
   expect(await faulty({ version: 0.5 })).toEqual(["has a specification version and a version of its weights"]);
+  const reporting = (change: (tokens: SampledToken[]) => SampledToken[], isLate = false) =>
+    async function* (requests: readonly SampleRequest[], { signal, onSampled }: SampleOptions = {}) {
+      for await (const given of (await bigramSampler()).sampler.sample(
+        requests,
+        signal === undefined ? {} : { signal },
+      )) {
+        const tokens = given.ids.map((id, i) => ({ request: given.request, id, logprob: given.logprobs[i]! }));
+        if (!isLate) onSampled?.(change(tokens));
+        yield given;
+        if (isLate) onSampled?.(change(tokens));
+      }
+    };
+  const reports = ["reports the tokens of its samples before them, if it reports tokens"];
+  expect(await faulty({ sample: reporting((tokens) => tokens) })).toEqual([]);
+  expect(await faulty({ sample: reporting((tokens) => tokens, true) })).toEqual(reports);
+  expect(await faulty({ sample: reporting((tokens) => tokens.slice(1)) })).toEqual(reports);
+  const shifted = (tokens: SampledToken[]) => tokens.map((token) => ({ ...token, logprob: token.logprob - 1 }));
+  expect(await faulty({ sample: reporting(shifted) })).toEqual(reports);
   let samples = 0;
   const random = async function* () {
     yield { request: 0, ids: [samples++], logprobs: [0], finish: "length" };

@@ -209,6 +209,23 @@ describe("an error in the engine", () => {
 });
 
 describe("the engine's thread", () => {
+  it("sends the sampled tokens of each step in one message, and only if asked", async () => {
+    const engine = createEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 2 });
+    const { model } = await engine.open(full as { source: typeof source; trainable: { type: "full" } });
+    const { sampler } = await engine.snapshot({ model });
+    const { signal } = new AbortController();
+    const items: unknown[] = [];
+    const emit = (item: unknown): void => void items.push(item);
+    await engine.sample({ sampler, requests: requests(2, 4) }, { signal, emit });
+    expect(items.filter(Array.isArray)).toEqual([]);
+    items.length = 0;
+    await engine.sample({ sampler, requests: requests(2, 4), reportTokens: true }, { signal, emit });
+    // One message for both requests: the prefill and three steps.
+    expect(items.filter(Array.isArray).map((step) => step.map(({ request }) => request))).toEqual(
+      Array(4).fill([0, 1]),
+    );
+  });
+
   it("rejects every running and later call if it dies, and closing succeeds", async () => {
     let thread: Worker | undefined;
     const original = Worker.prototype.postMessage;
