@@ -46,6 +46,8 @@ export interface SampleRequest {
   readonly seed: number;
   /** The token ids that end a completion. The sampled one is the completion's last id. */
   readonly stopTokenIds: readonly number[];
+  /** The number of most likely tokens to record for each id, as `Sample.topLogprobs`. 0 by default. Optional for a sampler. */
+  readonly topLogprobs?: number;
 }
 
 /** A completion. */
@@ -60,6 +62,11 @@ export interface Sample {
    * distribution.
    */
   readonly supports?: readonly TokenSupport[];
+  /**
+   * One per id: the most likely ids of the distribution that it was sampled from, with their logprobs, likeliest first.
+   * Fewer than asked for if the settings truncate the distribution to fewer. Ties go to the lower id.
+   */
+  readonly topLogprobs?: readonly (readonly (readonly [id: number, logprob: number])[])[];
   /**
    * The values of the states, if the weights have a value head: one before each id and one after the last, so one more
    * than ids.
@@ -100,6 +107,8 @@ export interface ScoreRequest {
   readonly last?: number;
   /** The number of most likely tokens to return for each scored id. 0 by default. */
   readonly topK?: number;
+  /** For each scored id, other ids whose logprobs at its position are returned too. None by default. */
+  readonly targets?: readonly Int32Array[];
 }
 
 /** The scores of the last ids of a sequence, in order. */
@@ -110,6 +119,8 @@ export interface TokenScores {
   readonly topIds: Int32Array;
   /** The logprobs of `topIds`. */
   readonly topLogprobs: Float32Array;
+  /** The logprobs of the request's `targets`. */
+  readonly targetLogprobs: readonly Float32Array[];
 }
 
 /** Samples tokens from fixed weights. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -26,16 +26,22 @@ interface Trained {
   };
   /** The tokens of a sampler and of two copies of it. Empty for SDKs without copies. */
   readonly copied: readonly (readonly number[])[];
+  /** Null for older SDKs. */
+  readonly mostLikely: { readonly tops: readonly number[]; readonly greedy: boolean; readonly sorted: boolean } | null;
+  /** The largest difference of a target's log-probability from the prompt's own. Null for older SDKs. */
+  readonly targets: number | null;
 }
 
 /** Starts `lyceum serve-model` with a tiny model. Returns its address. */
-async function serveTinyModel(key: string): Promise<{ readonly url: string; readonly model: string }> {
+async function serveTinyModel(
+  key: string,
+): Promise<{ readonly url: string; readonly model: string; readonly folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-serve-model-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await using backend = await createOnnxBackend({ device: "cpu" });
   const { path } = await tinyModel(backend, folder);
   const { url } = await serveModel([path, "--chat-template", "none", "--token", key], folder);
-  return { url, model: path };
+  return { url, model: path, folder };
 }
 
 test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and samples a served model", async (version) => {
@@ -52,6 +58,9 @@ test.each(["0.38.0", "0.24.1", "0.18.2"])("the official SDK %s trains and sample
   expect(trained.scores.difference).toBeLessThan(1e-4);
   expect(trained.copied).toHaveLength(version === "0.38.0" ? 3 : 0);
   for (const tokens of trained.copied) expect(tokens).toEqual(trained.copied[0]);
+  if (version !== "0.38.0") return;
+  expect(trained.mostLikely).toEqual({ tops: [3, 3, 3, 3], greedy: true, sorted: true });
+  expect(trained.targets).toBeLessThan(1e-5);
 });
 
 /** The answer of python/tinker_checkpoints.py. */
@@ -65,6 +74,8 @@ interface Listed {
   readonly checkpoints: readonly string[];
   readonly left: readonly string[];
   readonly archive: readonly string[];
+  /** The files of a downloaded state and of downloaded external weights, and their folders. Absent for older SDKs. */
+  readonly downloads?: readonly [readonly (readonly string[])[], readonly string[]];
 }
 
 test.each([
@@ -73,8 +84,8 @@ test.each([
 ])("the official SDK %s lists, loads, downloads and deletes checkpoints", async (version) => {
   const environment = await providePythonEnvironment(tinkerEnvironment(version));
   const key = "tml-test";
-  const { url, model } = await serveTinyModel(key);
-  const request = { url, key, model };
+  const { url, model, folder } = await serveTinyModel(key);
+  const request = { url, key, model, folder };
   const found = await runPython<Listed>({ environment, script: "tinker_checkpoints", request, timeoutMs: 300_000 });
   expect(found.info).toMatchObject({ is_lora: true, lora_rank: 4, train_mlp: false });
   expect(found.withOptimizer).toEqual(found.continued);
@@ -82,9 +93,30 @@ test.each([
   expect(found.runs).toHaveLength(3);
   expect(found.checkpoints).toEqual(["weights/a", "sampler_weights/s"]);
   expect(found.left).toEqual(["sampler_weights/s"]);
-  // The newest SDK has no archives.
-  const files = ["adapter_config.json", "adapter_model.safetensors", "checkpoint_complete"];
-  if (version === "0.24.1") expect(found.archive).toEqual(expect.arrayContaining(files));
+  const files = ["adapter_config.json", "adapter_model.safetensors"];
+  if (version === "0.24.1") {
+    expect(found.archive).toEqual(expect.arrayContaining([...files, "checkpoint_complete"]));
+    return;
+  }
+  // The newest SDK downloads files, not archives.
+  const [lists, folders] = found.downloads!;
+  for (const list of lists) expect(list).toEqual(expect.arrayContaining(files));
+  const weights = await Promise.all(folders.map((name) => readFile(join(folder, name, "adapter_model.safetensors"))));
+  // The external weights are one step ahead of the state.
+  expect(weights[0]).not.toEqual(weights[1]);
+  await using backend = await createOnnxBackend({ device: "cpu" });
+  const adapter = await backend.openModel({
+    source: { type: "pretrained", path: join(folder, folders[0]!), base: model, chatTemplate: "none" },
+    trainable: { type: "frozen" },
+  });
+  const tokens = [1, 5, 9, 2, 7, 3, 8, 4];
+  const datum = {
+    tokens: Int32Array.from(tokens.slice(0, -1)),
+    targets: Int32Array.from(tokens.slice(1)),
+    lossMask: new Float32Array(7).fill(1),
+  };
+  const [own] = await adapter.forward([datum], { outputs: ["logprobs"] });
+  for (const [t, logprob] of own!.logprobs!.entries()) expect(logprob).toBeCloseTo(found.saved[t]!, 5);
 });
 
 test("OpenAI's package completes texts and chats, whole and streamed", async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -47,7 +47,7 @@ test("SFT of lyceum train lowers the loss", async () => {
     // There is no sampler.
     ...{ preflight: false, probe: { groups: 0 }, evaluation: { every: 0 }, export: { format: "none" } },
     training: { steps: 12, batchSize: 8, learningRate: 0.01 },
-    backend: { type: "tinker", url: server.url, encoding: "protobuf" },
+    backend: { type: "tinker", url: server.url },
   };
   await writeFile(join(folder, "sft.yaml"), JSON.stringify(config));
   const output = join(folder, "sft");
@@ -65,7 +65,7 @@ test.each<readonly [string, LossTerm]>([
   ["PPO", { type: "ppo", clipLow: 0.2, clipHigh: 0.28 }],
   ["CISPO", { type: "cispo", clipLow: 0.3, clipHigh: 0.28 }],
 ])("a new adapter has the base model's loss, and learns: %s", async (_, term) => {
-  await using backend = await createTinkerBackend({ url: server.url, encoding: "protobuf" });
+  await using backend = await createTinkerBackend({ url: server.url });
   const source = { type: "pretrained", path: model } as const;
   const remote = await backend.openModel({ source, trainable: { type: "lora", lora: { rank: 4, seed: 1 } } });
   const local = await engine.openModel({ source, trainable: { type: "lora", lora: { rank: 4, seed: 1 } } });
@@ -81,4 +81,14 @@ test.each<readonly [string, LossTerm]>([
   await remote.forwardBackward(data, [term]);
   await remote.optimStep(adam, { stepId: 2 });
   expect((await remote.forwardBackward(data, [term])).loss).toBeLessThan(there.loss);
+});
+
+test("an export says that the weights are on the server's machine", async () => {
+  await using backend = await createTinkerBackend({ url: server.url });
+  const source = { type: "pretrained", path: model } as const;
+  const remote = await backend.openModel({ source, trainable: { type: "lora", lora: { rank: 4, seed: 1 } } });
+  const error = await remote.export(join(folder, "exported"), "peft").catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "backend.unsupported" });
+  const [place] = /\/\S+(?=\.$)/.exec((error as Error).message)!;
+  expect(await readdir(place)).not.toEqual([]);
 });

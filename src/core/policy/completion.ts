@@ -3,6 +3,7 @@ import { encodeSupport, type TokenSupport } from "../../contract/token-support.t
 import { createRandom, type Random } from "../random/random.ts";
 import { createIncrementalDecoder, type IncrementalDecoder } from "../tokens/incremental-decoder.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { greatest } from "./greatest.ts";
 import { chooseToken } from "./token-choice.ts";
 
 /** A completion during sampling. */
@@ -14,6 +15,7 @@ export class Completion {
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
   readonly #supports: TokenSupport[] | undefined;
+  readonly #topLogprobs: (readonly (readonly [id: number, logprob: number])[])[] | undefined;
   readonly #values: number[] = [];
   readonly #decoder: IncrementalDecoder | undefined;
   readonly #onToken: ((token: SampledToken) => void) | undefined;
@@ -40,6 +42,7 @@ export class Completion {
     this.#onToken = options.onToken;
     this.#random = createRandom(options.request.seed);
     this.#supports = settings.supports === true && isTruncated(settings) ? [] : undefined;
+    this.#topLogprobs = (options.request.topLogprobs ?? 0) > 0 ? [] : undefined;
     const stops = options.request.settings.stop ?? [];
     this.#decoder = stops.length === 0 ? undefined : createIncrementalDecoder(options.tokenizer!);
   }
@@ -62,6 +65,7 @@ export class Completion {
     this.#ids.push(id);
     this.#logprobs.push(logprob);
     this.#onToken?.({ request: this.index, id, logprob });
+    this.#topLogprobs?.push(topLogprobs(probabilities, kept, this.request.topLogprobs!));
     this.#supports?.push(kept === undefined ? null : encodeSupport(kept, probabilities.length));
     if (stopTokenIds.includes(id) || this.#reachesStopString(id)) this.#end = "stop";
     else if (this.#ids.length >= this.#maxTokens) this.#end = "length";
@@ -87,9 +91,21 @@ export class Completion {
       ids: this.#ids,
       logprobs: this.#logprobs,
       ...(this.#supports === undefined ? {} : { supports: this.#supports }),
+      ...(this.#topLogprobs === undefined ? {} : { topLogprobs: this.#topLogprobs }),
       ...(this.#values.length === 0 ? {} : { values: this.#values }),
       finish,
       ...(this.#stopString === undefined ? {} : { stopString: this.#stopString }),
     };
   }
+}
+
+/** Returns the k most likely ids with their logprobs. If `kept` is given, only these ids are in the distribution. */
+function topLogprobs(
+  probabilities: Float32Array,
+  kept: Uint32Array | undefined,
+  k: number,
+): (readonly [id: number, logprob: number])[] {
+  const total = kept?.reduce((sum, id) => sum + probabilities[id]!, 0) ?? 1;
+  const ids = kept?.subarray(0, k) ?? greatest(probabilities, k);
+  return Array.from(ids, (id) => [id, Math.log(probabilities[id]! / total)] as const);
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
@@ -153,6 +153,72 @@ test("training runs and checkpoints are listed, described and deleted, also by a
   expect((await later.request("training_runs/none")).status).toBe(404);
   expect((await later.request("training_runs?limit=none")).status).toBe(422);
   expect((await later.request(`${route}/publish`, { method: "POST" })).status).toBe(400);
+});
+
+test("external weights download file by file, and only they do", async () => {
+  const { run, create, step, post, request, get, service } = await connect("external");
+  const { model_id } = await create();
+  await step(model_id);
+  const saved = await run("save_weights_external", { model_id, path: "e", ttl_seconds: 3600 });
+  expect(saved).toMatchObject({ path: `tinker://${model_id}/external_weights/e`, size_bytes: expect.any(Number) });
+  const route = `training_runs/${model_id}/checkpoints/external_weights/e`;
+  const { urls, expires } = await get(`${route}/external_weights_urls`);
+  expect(Date.parse(expires)).toBeGreaterThan(Date.now() + 800_000);
+  const { folder: stored } = await service.checkpoints.find(saved.path);
+  expect(Object.keys(urls).toSorted()).toEqual((await readdir(stored)).toSorted());
+  let total = 0;
+  for (const [name, url] of Object.entries<string>(urls)) {
+    const answer = await request(new URL(url).pathname.replace("/api/v1/", ""));
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    expect(answer.headers.get("content-length")).toBe(String(bytes.length));
+    expect(bytes).toEqual(await readFile(join(stored, name)));
+    total += bytes.length;
+  }
+  expect(total).toBe(saved.size_bytes);
+  const [listed] = (await get(`training_runs/${model_id}/checkpoints`)).checkpoints;
+  expect(listed).toMatchObject({ checkpoint_id: "external_weights/e", checkpoint_type: "external" });
+  expect(await run("save_weights_external", { model_id, path: "e" })).toMatchObject({
+    error: expect.stringContaining("exists"),
+  });
+  const sealed = { model_id, path: "f", age_encryption_recipients: ["age1"] };
+  expect((await post("save_weights_external", sealed)).status).toBe(400);
+  expect((await post("save_weights_external", { model_id, path: "../f" })).status).toBe(422);
+  await run("save_weights_for_sampler", { model_id, path: "s" });
+  const sampler = `training_runs/${model_id}/checkpoints/sampler_weights/s/external_weights_urls`;
+  expect((await request(sampler)).status).toBe(400);
+  const sample = { model_path: saved.path, prompt: { chunks: [{ tokens: [1] }] }, sampling_params: { max_tokens: 1 } };
+  expect((await post("asample", sample)).status).toBe(400);
+  await request(route, { method: "DELETE" });
+  expect((await request(new URL(Object.values<string>(urls)[0]!).pathname.replace("/api/v1/", ""))).status).toBe(404);
+  expect((await request(`${route}/external_weights_urls`)).status).toBe(404);
+});
+
+test("a checkpoint is deleted at its expiry, which can be changed", async () => {
+  const { run, create, request, get, service } = await connect("expiry");
+  const { model_id } = await create();
+  const paths = [];
+  for (const name of ["a", "b", "c"]) {
+    paths.push((await run("save_weights", { model_id, path: name, ttl_seconds: 3600 })).path);
+  }
+  const folders = await Promise.all(paths.map(async (path) => (await service.checkpoints.find(path)).folder));
+  const setTtl = (name: string, ttl_seconds: unknown) =>
+    request(`training_runs/${model_id}/checkpoints/weights/${name}/ttl`, {
+      method: "PUT",
+      body: JSON.stringify({ ttl_seconds }),
+    });
+  expect((await setTtl("b", null)).status).toBe(204);
+  expect((await setTtl("c", 7200)).status).toBe(204);
+  for (const ttl of [3599, 315_360_001, "x"]) expect((await setTtl("c", ttl)).status).toBe(422);
+  expect((await setTtl("none", 3600)).status).toBe(404);
+  const listed = async (): Promise<Body[]> => (await get(`training_runs/${model_id}/checkpoints`)).checkpoints;
+  const [a, b] = await listed();
+  expect([Date.parse(a.expires_at) - Date.parse(a.time), b.expires_at]).toEqual([3_600_000, null]);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_601_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect((await listed()).map(({ checkpoint_id }) => checkpoint_id)).toEqual(["weights/b", "weights/c"]);
+  await expect(readdir(folders[0]!)).rejects.toThrow(/ENOENT/);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  expect((await listed()).map(({ checkpoint_id }) => checkpoint_id)).toEqual(["weights/b"]);
 });
 
 test("an archive is an adapter for the engine, by bytes or by a link that expires", async () => {

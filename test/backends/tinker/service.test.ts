@@ -2,10 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
+import { fromBinary } from "@bufbuild/protobuf";
 import type { Hono } from "hono";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { SampleResponseSchema } from "../../../trainers/tinker/generated/tinker_public/tinker_public_pb.ts";
+import { floatsOf, intsOf, longsOf } from "../../../trainers/tinker/protocol/bytes.ts";
 import {
   type PassRequest,
   passRequestToBytes,
@@ -28,6 +31,7 @@ import type { TinkerServiceOptions } from "../../../trainers/tinker/service/serv
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { changedBackend } from "../../trainers/changed-backend.ts";
+import { tinyConfig } from "../onnx/tiny-config.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
 let folder: string;
@@ -314,6 +318,110 @@ test("samples have the engine's log-probabilities, in both encodings", async () 
   }
 });
 
+test("the most likely tokens of samples are those of forward, in both encodings", async () => {
+  const client = await connect();
+  const { body } = await client.post("create_sampling_session", {
+    ...{ session_id: client.session, sampling_session_seq_id: 0, base_model: "tiny" },
+  });
+  const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 5] }] };
+  const request = {
+    ...{ sampling_session_id: body.sampling_session_id, prompt, num_samples: 2, topk_sample_logprobs: 3 },
+    sampling_params: { max_tokens: 4, seed: 7, stop: [], temperature: 2 },
+  };
+  const promise = await client.post("asample", request);
+  // biome-ignore lint/suspicious/noExplicitAny: the answer in JSON.
+  const { sequences } = (await client.json(promise)) as any;
+  const message = fromBinary(SampleResponseSchema, (await client.result(promise, protobufType)).bytes);
+  await using model = await openModel();
+  const sampler = await model.snapshot();
+  const vocabulary = tinyConfig.vocab_size;
+  for (const [i, { tokens, topk_logprobs: tops }] of sequences.entries()) {
+    const matrices = message.sequences[i]!.topkSampledLogprobs!;
+    expect([matrices.k, matrices.length]).toEqual([3, 4]);
+    const pairs = tops.flat();
+    expect([...intsOf(matrices.tokenIds)]).toEqual(pairs.map(([id]: [number]) => id));
+    expect([...floatsOf(matrices.logprobs)]).toEqual(pairs.map(([, logprob]: [number, number]) => logprob));
+    const scores = await sampler.score!({ ids: [1, 5, ...tokens], last: 4, topK: vocabulary });
+    for (const [place, top] of tops.entries()) {
+      const row = scores.topLogprobs.subarray(place * vocabulary, (place + 1) * vocabulary);
+      const total = row.reduce((sum, logprob) => sum + Math.exp(logprob / 2), 0);
+      const expected = [...row.subarray(0, 3)].map((logprob) => logprob / 2 - Math.log(total));
+      expect(top.map(([id]: [number]) => id)).toEqual([
+        ...scores.topIds.subarray(place * vocabulary, place * vocabulary + 3),
+      ]);
+      for (const [k, [, logprob]] of top.entries()) expect(logprob).toBeCloseTo(expected[k]!, 4);
+    }
+  }
+  await sampler.close();
+  // Top-k leaves two tokens: the third place is empty.
+  const few = { ...request, sampling_params: { ...request.sampling_params, top_k: 2 } };
+  const cut = await client.post("asample", few);
+  // biome-ignore lint/suspicious/noExplicitAny: the answer in JSON.
+  const answer = (await client.json(cut)) as any;
+  for (const top of answer.sequences[0].topk_logprobs) {
+    expect(top).toHaveLength(2);
+    expect(Math.exp(top[0][1]) + Math.exp(top[1][1])).toBeCloseTo(1, 5);
+  }
+  const { bytes } = await client.result(cut, protobufType);
+  const [first] = fromBinary(SampleResponseSchema, bytes).sequences;
+  expect(floatsOf(first!.topkSampledLogprobs!.logprobs)[2]).toBe(noLogprob);
+});
+
+test("other tokens of a prompt are scored as forward scores them, in both layouts and encodings", async () => {
+  const client = await connect();
+  const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 5, 9] }] };
+  const request = { base_model: "tiny", prompt, sampling_params: { max_tokens: 1 } };
+  const dense = { data: [5, -1, 9, 4], dtype: "int64", shape: [2, 2] };
+  const sparse = {
+    ...{ data: [9, 4, -1], dtype: "int64", shape: [2, 9] },
+    ...{ sparse_crow_indices: [0, 0, 3], sparse_col_indices: [1, 4, 8] },
+  };
+  await using model = await openModel();
+  const logprobOf = async (place: number, id: number): Promise<number> => {
+    const ids = [1, 5, 9].with(place, id);
+    const datum = {
+      tokens: Int32Array.from(ids.slice(0, place)),
+      targets: Int32Array.from(ids.slice(1, place + 1)),
+      lossMask: new Float32Array(place).fill(1),
+    };
+    return (await model.forward([datum], { outputs: ["logprobs"] }))[0]!.logprobs!.at(-1)!;
+  };
+  const expected = {
+    dense: [await logprobOf(1, 5), 0, await logprobOf(2, 9), await logprobOf(2, 4)],
+    sparse: [await logprobOf(2, 9), await logprobOf(2, 4), 0],
+  };
+  const own = { prompt_logprobs: true, prompt_logprobs_last_n: 1, topk_prompt_logprobs: 2 };
+  for (const [tensor, values, other] of [
+    [dense, expected.dense, {}],
+    [dense, expected.dense, own],
+    [sparse, expected.sparse, own],
+  ] as const) {
+    const promise = await client.post("asample", { ...request, ...other, target_prompt_logprobs: tensor });
+    // biome-ignore lint/suspicious/noExplicitAny: the answer in JSON.
+    const answer = (await client.json(promise)) as any;
+    const { data, ...layout } = answer.target_prompt_logprobs;
+    const { data: _, ...asked } = tensor;
+    expect(layout).toEqual({ ...asked, dtype: "float32" });
+    for (const [i, value] of values.entries()) expect(data[i]).toBeCloseTo(value, 5);
+    const message = fromBinary(SampleResponseSchema, (await client.result(promise, protobufType)).bytes);
+    const { encoding, shape } = message.targetPromptLogprobs!;
+    expect(shape.map(Number)).toEqual(tensor.shape);
+    if (encoding.case === "dense") expect([...floatsOf(encoding.value)]).toEqual(data);
+    else {
+      expect([...floatsOf(encoding.value!.values)]).toEqual(data);
+      expect([...longsOf(encoding.value!.crowIndices)]).toEqual(sparse.sparse_crow_indices);
+      expect([...longsOf(encoding.value!.colIndices)]).toEqual(sparse.sparse_col_indices);
+    }
+    if (other === own) {
+      expect(answer.prompt_logprobs).toEqual([null, null, expect.closeTo(expected.dense[2]!, 5)]);
+      expect(answer.topk_prompt_logprobs.slice(0, 2)).toEqual([null, null]);
+    }
+  }
+  const outside = { data: [99_999, 1], dtype: "int64", shape: [2, 1] };
+  const refused = await client.json(await client.post("asample", { ...request, target_prompt_logprobs: outside }));
+  expect(refused).toMatchObject({ category: "user", error: expect.stringContaining("99999") });
+});
+
 test("the log-probabilities of a prompt are those of forward, in both encodings", async () => {
   const client = await connect();
   await client.post("forward_backward", passRequestToJson(crossEntropy(client.model, 1)));
@@ -529,6 +637,10 @@ test("requests that can never succeed are refused with a status below 500", asyn
   const json = passRequestToJson(crossEntropy(client.model));
   const create = { session_id: client.session, model_seq_id: 1, base_model: "tiny" };
   const sample = { base_model: "tiny", prompt: { chunks: [{ tokens: [1] }] }, sampling_params: { max_tokens: 1 } };
+  const twoTokens = { ...sample, prompt: { chunks: [{ tokens: [1, 2] }] } };
+  const sparse = (sparse_crow_indices: number[], sparse_col_indices: number[]) => {
+    return { data: [1], dtype: "int64", shape: [1, 3], sparse_crow_indices, sparse_col_indices };
+  };
   const refused: [string, unknown, number][] = [
     ["nothing", {}, 404],
     ["create_model", create, 429],
@@ -547,8 +659,14 @@ test("requests that can never succeed are refused with a status below 500", asyn
     ["asample", { ...sample, sampling_session_id: "none" }, 404],
     ["asample", { ...sample, prompt_logprobs: true, prompt_logprobs_last_n: 1 }, 400],
     ["asample", { ...sample, prompt_logprobs_last_n: 1 }, 400],
-    ["asample", { ...sample, topk_sample_logprobs: 2 }, 400],
-    ["asample", { ...sample, target_prompt_logprobs: { data: [1] } }, 400],
+    ["asample", { ...sample, topk_sample_logprobs: 101 }, 422],
+    ["asample", { ...sample, target_prompt_logprobs: { data: [1] } }, 422],
+    ["asample", { ...sample, target_prompt_logprobs: { data: [1], dtype: "int64", shape: [1, 1] } }, 400],
+    ["asample", { ...sample, target_prompt_logprobs: { data: [], dtype: "float32", shape: [0, 1] } }, 400],
+    ["asample", { ...twoTokens, target_prompt_logprobs: { data: [-2], dtype: "int64", shape: [1, 1] } }, 400],
+    ["asample", { ...twoTokens, target_prompt_logprobs: { data: [1, 2], dtype: "int64", shape: [1, 1] } }, 400],
+    ["asample", { ...twoTokens, target_prompt_logprobs: sparse([0, 1], [3]) }, 400],
+    ["asample", { ...twoTokens, target_prompt_logprobs: sparse([0], [0]) }, 400],
     ["asample", { ...sample, prompt_alt_tokens_k: 2 }, 400],
     ["asample", { ...sample, prompt: { chunks: [{ type: "image" }] } }, 400],
   ];

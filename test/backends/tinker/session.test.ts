@@ -10,7 +10,7 @@ import { readTar } from "../../../trainers/backends/tinker/read-tar.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { adam, exampleData, request, sampleAll } from "../../../trainers/testing/model-subject.ts";
 import { exchangeIdHeader } from "../../../trainers/tinker/protocol/exchange-id.ts";
-import type { TinkerDatum } from "../../../trainers/tinker/protocol/pass-request.ts";
+import { protobufType, type TinkerDatum } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import { runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
@@ -187,6 +187,101 @@ it("splits data by number and by size", () => {
     [2, 1],
     [3, 1],
   ]);
+});
+
+/** Serves a model like TuFT: passes in protobuf only, without saying so. Passes in JSON get this status. */
+async function protobufOnly(status: number): Promise<{ readonly refused: string[]; readonly url: string }> {
+  const other = await served.serve({ binary: true, copiesIds: false });
+  const refused: string[] = [];
+  other.fault = {
+    before: (route, request, response) => {
+      if (route === "client/config") return !!response.writeHead(200).end("{}");
+      if (!route.startsWith("forward") || request.headers["content-type"] === protobufType) return false;
+      refused.push(route);
+      return !!response.writeHead(status).end('{"detail":"no"}');
+    },
+  };
+  return { refused, url: other.url };
+}
+
+it.each([404, 405, 415])("sends passes in protobuf to a server that refuses JSON with status %i", async (status) => {
+  const { refused, url } = await protobufOnly(status);
+  await using backend = await connect({ url });
+  await using own = await connect();
+  const [model, same] = await Promise.all(
+    [backend, own].map((each) => each.openModel({ source: served.source, trainable })),
+  );
+  const data = exampleData(2);
+  const term = { type: "crossEntropy" } as const;
+  for (let step = 1; step <= 2; step++) {
+    const [there, here] = [await model!.forwardBackward(data, [term]), await same!.forwardBackward(data, [term])];
+    expect(there.loss).toBeCloseTo(here.loss, 5);
+    await model!.optimStep(adam, { stepId: step });
+    await same!.optimStep(adam, { stepId: step });
+  }
+  // The first pass is the only one in JSON.
+  expect(refused).toEqual(["forward"]);
+});
+
+it("keeps an encoding that the config names, or that the server has accepted", async () => {
+  const { refused, url } = await protobufOnly(415);
+  const data = exampleData(1);
+  const term = { type: "crossEntropy" } as const;
+  {
+    await using backend = await connect({ url, encoding: "json" });
+    const model = await backend.openModel({ source: served.source, trainable });
+    const error = { code: "backend.failed", message: expect.stringContaining("415") };
+    await expect(model.forwardBackward(data, [term])).rejects.toMatchObject(error);
+    expect(refused).toEqual(["forward"]);
+  }
+  const plain = await served.serve();
+  await using backend = await connect({ url: plain.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  await model.forwardBackward(data, [term]);
+  const types: unknown[] = [];
+  plain.fault = {
+    before: (route, request, response) => {
+      if (!route.startsWith("forward")) return false;
+      types.push(request.headers["content-type"]);
+      return !!response.writeHead(404).end('{"detail":"lost"}');
+    },
+  };
+  await expect(model.forwardBackward(data, [term])).rejects.toMatchObject({ code: "backend.unavailable" });
+  expect(types).toEqual(["application/json"]);
+});
+
+it("reports the first refusal of a server that refuses both encodings", async () => {
+  const other = await served.serve();
+  other.fault = {
+    before: (route, request, response) => {
+      if (!route.startsWith("forward")) return false;
+      const status = request.headers["content-type"] === protobufType ? 422 : 404;
+      return !!response.writeHead(status).end(`{"detail":"status ${status}"}`);
+    },
+  };
+  await using backend = await connect({ url: other.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  const pass = model.forwardBackward(exampleData(1), [{ type: "crossEntropy" }]);
+  await expect(pass).rejects.toMatchObject({
+    ...{ code: "backend.unavailable", message: expect.stringContaining("status 404") },
+  });
+});
+
+it.each([
+  ["file:///srv/weights/a", "on its own machine, at /srv/weights/a."],
+  ["s3://bucket/a", "begins with s3:"],
+])("says what to do if the address of an archive is %s", async (location, message) => {
+  const other = await served.serve({ copiesIds: false });
+  other.fault = {
+    before: (route, _request, response) => route.endsWith("/archive") && !!response.writeHead(302, { location }).end(),
+  };
+  await using backend = await connect({ url: other.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  const exported = model.export(join(await temporaryFolder(), "exported"), "peft");
+  await expect(exported).rejects.toMatchObject({
+    ...{ code: "backend.unsupported", message: expect.stringContaining(message) },
+    hint: expect.stringContaining("export.format"),
+  });
 });
 
 it("reads the plain files of an archive, and refuses one that is cut off or damaged", async () => {

@@ -1,6 +1,10 @@
 """Lists, loads, downloads and deletes checkpoints of `lyceum serve-model` by the official SDK."""
 
 import io
+import os
+import pathlib
+import subprocess
+import sys
 import tarfile
 import urllib.request
 
@@ -41,6 +45,24 @@ def archive_names(rest, path):
         return tarfile.open(fileobj=io.BytesIO(response.read())).getnames()
 
 
+def command_line(request, folder, *words):
+    """Runs the SDK's own command line against the server."""
+    environment = {**os.environ, "TINKER_BASE_URL": request["url"], "TINKER_API_KEY": request["key"]}
+    command = [sys.executable, "-m", "tinker.cli", *words]
+    return subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True, timeout=200)
+
+
+def downloads(request, training, path):
+    """The files that `tinker checkpoint download` writes for a state and for external weights. None for older SDKs."""
+    if not hasattr(training, "save_weights_external"):
+        return None
+    external = training.save_weights_external("e", ttl_seconds=3600).result().path
+    for each in (path, external):
+        command_line(request, request["folder"], "checkpoint", "download", each)
+    folders = [each.replace("tinker://", "").replace("/", "_") for each in (path, external)]
+    return [sorted(os.listdir(pathlib.Path(request["folder"]) / folder)) for folder in folders], folders
+
+
 def run(request):
     service = tinker.ServiceClient(base_url=request["url"], api_key=request["key"])
     options = {"base_model": request["model"], "rank": 4, "train_mlp": False}
@@ -69,6 +91,13 @@ def run(request):
         "checkpoints": listed(),
         "archive": archive_names(rest, sampler_path),
     }
+    if hasattr(training, "save_weights_external"):
+        result["downloads"] = downloads(request, training, path)
+        left = listed()
+        assert left == ["weights/a", "sampler_weights/s", "external_weights/e"], left
+        external = f"tinker://{run_id}/external_weights/e"
+        rest.set_checkpoint_ttl_from_tinker_path(external, None).result()
+        rest.delete_checkpoint_from_tinker_path(external).result()
     assert rest.get_training_run(run_id).result().lora_rank == 4
     assert len(rest.list_user_checkpoints().result().checkpoints) == 2
     rest.delete_checkpoint_from_tinker_path(path).result()

@@ -74,6 +74,60 @@ def prompt_scores(training):
     }
 
 
+def most_likely_samples(training):
+    """The numbers of most likely tokens at each sampled place, and whether a greedy sample takes the first of them."""
+    sampler = training.save_weights_and_get_sampling_client().result()
+    sampled = sampler.sample(
+        prompt=types.ModelInput.from_ints(PROMPT),
+        num_samples=1,
+        sampling_params=types.SamplingParams(max_tokens=4, temperature=0.0, stop=[]),
+        topk_sample_logprobs=3,
+    ).result()
+    (sequence,) = sampled.sequences
+    pairs = list(zip(sequence.tokens, sequence.logprobs, sequence.topk_logprobs, strict=True))
+    return {
+        "tops": [len(top) for top in sequence.topk_logprobs],
+        "greedy": all(top[0][0] == token and abs(top[0][1] - logprob) < 1e-5 for token, logprob, top in pairs),
+        "sorted": all(top == sorted(top, key=lambda pair: -pair[1]) for top in sequence.topk_logprobs),
+    }
+
+
+def target_scores(training):
+    """The largest difference of target tokens' log-probabilities from those of the prompt's own, dense and sparse."""
+    sampler = training.save_weights_and_get_sampling_client().result()
+    places = len(TOKENS) - 1
+    dense = types.TensorData(
+        data=[id for token in TOKENS[1:] for id in (-1, token)], dtype="int64", shape=[places, 2]
+    )
+    sparse = types.TensorData(
+        data=TOKENS[1:],
+        dtype="int64",
+        shape=[places, 5],
+        sparse_crow_indices=list(range(places + 1)),
+        sparse_col_indices=[4] * places,
+    )
+    found = []
+    for target in (dense, sparse):
+        result = sampler.sample(
+            prompt=types.ModelInput.from_ints(TOKENS),
+            num_samples=1,
+            sampling_params=types.SamplingParams(max_tokens=1),
+            include_prompt_logprobs=True,
+            target_prompt_logprobs=target,
+        ).result()
+        scores = result.target_prompt_logprobs
+        assert list(scores.shape) == list(target.shape)
+        values = list(scores.data)
+        if target is dense:
+            assert all(value == 0.0 for value in values[::2])
+            values = values[1::2]
+        else:
+            assert list(scores.sparse_crow_indices) == list(target.sparse_crow_indices)
+            assert list(scores.sparse_col_indices) == list(target.sparse_col_indices)
+        found += [abs(a - b) for a, b in zip(values, result.prompt_logprobs[1:], strict=True)]
+    return max(found)
+
+
 def copies(training, key):
     """The tokens of a sampler and of two copies of it, with equal seeds. Empty for an SDK without handles of samplers."""
     sampler = training.save_weights_and_get_sampling_client()
@@ -107,6 +161,9 @@ def run(request):
     differences = {loss: policy_step(training, loss) for loss in ["importance_sampling", "ppo", "cispo"]}
     scores = prompt_scores(training)
     copied = copies(training, request["key"])
+    newest = tinker.__version__ == "0.38.0"
+    most_likely = most_likely_samples(training) if newest else None
+    targets = target_scores(training) if newest else None
     path = training.save_state("a").result().path
     training.load_state_with_optimizer(path).result()
     return {
@@ -116,6 +173,8 @@ def run(request):
         "differences": differences,
         "scores": scores,
         "copied": copied,
+        "mostLikely": most_likely,
+        "targets": targets,
     }
 
 

@@ -83,7 +83,7 @@ export function checkOutputs(outputs: readonly ForwardOutput[], valueHead: boole
 
 /** Throws `policy.unsupported-input` for requests that cannot be sampled. */
 export function checkRequests(requests: readonly SampleRequest[], limits: Limits): void {
-  for (const [index, { promptIds, settings, seed }] of requests.entries()) {
+  for (const [index, { promptIds, settings, seed, topLogprobs = 0 }] of requests.entries()) {
     const what = `Sample request ${index}`;
     if (promptIds.length === 0) throw refuse(`${what} has an empty prompt`);
     if (promptIds.length >= limits.maxLength) {
@@ -92,19 +92,25 @@ export function checkRequests(requests: readonly SampleRequest[], limits: Limits
     checkIds(promptIds, limits, `The prompt of sample request ${index}`);
     if (!Number.isFinite(seed)) throw refuseSetting(`${what} has the seed ${seed}`);
     checkSettings(settings, what);
+    checkTopK(topLogprobs, limits);
   }
 }
 
 /** Throws `policy.unsupported-input` for sequences that cannot be scored. */
-export function checkScore({ ids, last = ids.length - 1, topK = 0 }: ScoreRequest, limits: Limits): void {
+export function checkScore({ ids, last = ids.length - 1, topK = 0, targets = [] }: ScoreRequest, limits: Limits): void {
   if (ids.length > limits.maxLength) throw tooLong(`The sequence to score has ${ids.length} tokens`, limits);
   checkIds(ids, limits, "The sequence to score");
   if (!Number.isInteger(last) || last < 1 || last >= ids.length) {
     throw refuse(`${last} ids are to be scored of a sequence of ${ids.length}, whose first id has no score`);
   }
-  if (!Number.isInteger(topK) || topK < 0 || topK > limits.vocabularySize) {
-    throw refuse(`${topK} most likely ids are asked for, but the vocabulary has ${limits.vocabularySize}`);
-  }
+  checkTopK(topK, limits);
+  if (targets.length > last) throw refuse(`${targets.length} lists of targets are given for ${last} scored ids`);
+  for (const ids of targets) checkIds(ids, limits, "The list of targets");
+}
+
+function checkTopK(topK: number, { vocabularySize }: Limits): void {
+  if (Number.isInteger(topK) && topK >= 0 && topK <= vocabularySize) return;
+  throw refuse(`${topK} most likely ids are asked for, but the vocabulary has ${vocabularySize}`);
 }
 
 function checkSettings({ temperature, maxTokens, topK, topP, minP, stop }: SamplingSettings, what: string): void {

@@ -25,7 +25,7 @@ import { chunks } from "./chunks.ts";
 import { probeDatum } from "./probe-datum.ts";
 import type { ServerLoss } from "./server-loss.ts";
 import type { CallOptions } from "./tinker-connection.ts";
-import { unsupported } from "./tinker-error.ts";
+import { isRefusal, refusesJson, unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";
 
 type PassRoute = "forward" | "forward_backward";
@@ -159,11 +159,11 @@ export class RemoteModel {
     const session = this.#session;
     if (session.numbered !== undefined) return;
     const data = [probeDatum(1)];
-    const body = this.#passBody("forward", data, { name: "cross_entropy" });
-    const first = await this.#postPass("forward", body);
+    const request = this.#passRequest("forward", data, { name: "cross_entropy" });
+    const first = await this.#postPass("forward", request);
     await this.#passResult(first, data, { what: "forward" });
     try {
-      const second = await this.#postPass("forward", body);
+      const second = await this.#postPass("forward", request);
       await this.#passResult(second, data, { what: "forward" });
       session.numbered = first.request_id === second.request_id;
     } catch (error) {
@@ -185,7 +185,7 @@ export class RemoteModel {
     for (const { data: part } of parts) {
       signal?.throwIfAborted();
       // An abort does not stop the request itself, because the server would wait for its number.
-      const sent = this.#postPass(route, this.#passBody(route, part, loss));
+      const sent = this.#postPass(route, this.#passRequest(route, part, loss));
       promises.push(await (signal === undefined ? sent : untilAborted(sent, signal)));
     }
     return {
@@ -201,9 +201,9 @@ export class RemoteModel {
     };
   }
 
-  /** Returns the next pass in the encoding of the server. */
-  #passBody(route: PassRoute, data: readonly TinkerDatum[], loss: ServerLoss): object | Uint8Array {
-    const request: PassRequest = {
+  /** Returns the next pass. */
+  #passRequest(route: PassRoute, data: readonly TinkerDatum[], loss: ServerLoss): PassRequest {
+    return {
       modelId: this.id,
       seqId: ++this.#sequence,
       lossName: loss.name,
@@ -211,13 +211,32 @@ export class RemoteModel {
       data,
       forwardOnly: route === "forward",
     };
-    return this.#session.encoding === "protobuf" ? passRequestToBytes(request) : passRequestToJson(request);
   }
 
-  #postPass(route: PassRoute, body: object | Uint8Array): Promise<Promised> {
-    // In the binary encoding, a forward pass is a kind of forward_backward. It changes nothing if it runs twice.
-    const to = body instanceof Uint8Array ? "forward_backward" : route;
-    return this.#post(to, body, { repeatable: route === "forward" || this.#session.numbered === true });
+  /**
+   * Sends a pass in the encoding of the server. If the encoding is only assumed and the server refuses JSON, sends it in
+   * protobuf. Throws the first error if the server refuses that too.
+   */
+  async #postPass(route: PassRoute, request: PassRequest): Promise<Promised> {
+    const session = this.#session;
+    const repeatable = route === "forward" || session.numbered === true;
+    const sendBytes = () => {
+      // In the binary encoding, a forward pass is a kind of forward_backward. It changes nothing if it runs twice.
+      return this.#post("forward_backward", passRequestToBytes(request), { repeatable });
+    };
+    if (session.encoding === "protobuf") return sendBytes();
+    let sent: Promised;
+    try {
+      sent = await this.#post(route, passRequestToJson(request), { repeatable });
+    } catch (error) {
+      if (!session.assumesEncoding || !refusesJson(error)) throw error;
+      sent = await sendBytes().catch((second: unknown) => {
+        throw isRefusal(second) ? error : second;
+      });
+      session.encoding = "protobuf";
+    }
+    session.assumesEncoding = false;
+    return sent;
   }
 
   #passResult(

@@ -9,7 +9,7 @@ import { exchangeIdHeader } from "../../tinker/protocol/exchange-id.ts";
 import { protobufType } from "../../tinker/protocol/pass-request.ts";
 import { type ResultReader, refusalOf } from "../../tinker/protocol/result-reader.ts";
 import { exchange, type HttpAnswer, type HttpRequest } from "./http-exchange.ts";
-import { refused, unavailable, unknownOutcome } from "./tinker-error.ts";
+import { noArchive, refused, unavailable, unknownOutcome } from "./tinker-error.ts";
 
 /** The waits and limits of requests. */
 export interface ConnectionTimes {
@@ -79,6 +79,7 @@ export class TinkerConnection {
     let answer = await this.#send(route, "GET", undefined, { ...options, any: true });
     for (let redirects = 0; answer.status >= 300 && answer.status < 400 && redirects < 5; redirects++) {
       const url = new URL(answer.headers.location ?? "", new URL(route, this.#base));
+      if (url.protocol !== "http:" && url.protocol !== "https:") throw noArchive(url);
       // A signed address on another machine does not get the key.
       const headers = url.origin === new URL(this.#base).origin ? { ...this.#headers, accept: "*/*" } : {};
       answer = await exchange({ ...this.#request("GET", options), url, headers });

@@ -1,12 +1,13 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { isJsonObject } from "../../../src/contract/json.ts";
+import { isJsonObject, type Json } from "../../../src/contract/json.ts";
 
 /** Creates the error for a server that cannot be reached or that has lost a model. */
-export function unavailable(message: string, cause?: unknown): LyceumError {
+export function unavailable(message: string, cause?: unknown, data?: Json): LyceumError {
   return new LyceumError({
     code: "backend.unavailable",
     message,
     hint: "Check the server and backend.url. The last checkpoint is complete: start the server and continue with --resume.",
+    ...(data === undefined ? {} : { data }),
     cause,
   });
 }
@@ -46,7 +47,10 @@ export function refused(options: {
   }
   // A server that was restarted has lost its models and sessions.
   if (status === 404 || /not (loaded|found)/i.test(detail)) {
-    return unavailable(`The server does not know what ${route} needs (${status}): ${detail}.`);
+    return unavailable(`The server does not know what ${route} needs (${status}): ${detail}.`, undefined, {
+      route,
+      status,
+    });
   }
   return new LyceumError({
     code: "backend.failed",
@@ -54,6 +58,35 @@ export function refused(options: {
     hint: "Check the server's log and its limits (rank, number of adapters, length of sequences).",
     data: { route, status, detail },
   });
+}
+
+/** True for an error of {@link refused}: the server has answered, and has not run the request. */
+export function isRefusal(error: unknown): boolean {
+  return statusOf(error) !== undefined;
+}
+
+/**
+ * True if an error can mean that the server takes passes in protobuf only: a refused type (415), or no route for passes in
+ * JSON (404, 405). A 404 can also mean that the server has lost the model.
+ */
+export function refusesJson(error: unknown): boolean {
+  return [404, 405, 415].includes(statusOf(error) ?? 0);
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (!LyceumError.isInstance(error) || !isJsonObject(error.data)) return undefined;
+  const { status } = error.data;
+  return typeof status === "number" ? status : undefined;
+}
+
+/** Creates the error for an archive whose address is not one of HTTP. */
+export function noArchive(address: URL): LyceumError {
+  return unsupported(
+    address.protocol === "file:"
+      ? `The server offers no download of its weights. They are on its own machine, at ${address.pathname}.`
+      : `The server's address of its weights begins with ${address.protocol}, which Lyceum cannot download.`,
+    "Copy the weights from the server's machine, or set export.format to none and resume the run.",
+  );
 }
 
 /** Creates the error for what the server or the protocol cannot do. */

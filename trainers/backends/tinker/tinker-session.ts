@@ -36,7 +36,9 @@ export class TinkerSession implements AsyncDisposable {
   readonly capabilities: ServerCapabilities;
   readonly id: string;
   /** The encoding of large messages. */
-  readonly encoding: Encoding;
+  encoding: Encoding;
+  /** True until a first pass shows that the server accepts an encoding that neither it nor the config has named. */
+  assumesEncoding: boolean;
   /** True if one request can wait for all samples of a sampler. */
   readonly batchesPolls: boolean;
   /** Limits the requests for samples that are under way. */
@@ -57,14 +59,15 @@ export class TinkerSession implements AsyncDisposable {
     readonly connection: TinkerConnection;
     readonly capabilities: ServerCapabilities;
     readonly id: string;
-    readonly encoding: Encoding;
+    readonly encoding: Encoding | undefined;
     readonly batchesPolls: boolean;
     readonly heartbeatMs: number | undefined;
   }) {
     this.connection = options.connection;
     this.capabilities = options.capabilities;
     this.id = options.id;
-    this.encoding = options.encoding;
+    this.encoding = options.encoding ?? "json";
+    this.assumesEncoding = options.encoding === undefined;
     this.batchesPolls = options.batchesPolls;
     const beat = (): void => {
       const body = { session_id: this.id, type: "session_heartbeat" };
@@ -97,7 +100,7 @@ export class TinkerSession implements AsyncDisposable {
       connection,
       capabilities,
       id: session_id,
-      encoding: encoding === "auto" ? (flags.proto_write_fwdbwd === true ? "protobuf" : "json") : encoding,
+      encoding: encoding === "auto" ? (flags.proto_write_fwdbwd === true ? "protobuf" : undefined) : encoding,
       batchesPolls: flags.sample_use_retrieve_futures === true,
       heartbeatMs,
     });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { modelInputSchema } from "./pass-request.ts";
+import { tensorJsonSchema } from "./tensor.ts";
 
 /** The JSON bodies that the server reads. Unknown keys are ignored, because newer clients send more. */
 
@@ -43,7 +44,22 @@ const checkpointName = z
   .string()
   .refine(isCheckpointName, "A name has letters, digits, dots, hyphens and underscores, and does not end in .json.");
 
-export const saveBody = modelBody.extend({ path: checkpointName.nullish(), overwrite: z.boolean().nullish() });
+/** Seconds until a checkpoint is deleted: one hour to ten years. */
+const ttl = z.int().min(3600).max(315_360_000).nullish();
+
+export const ttlBody = z.object({ ttl_seconds: ttl });
+
+export const saveBody = modelBody.extend({
+  path: checkpointName.nullish(),
+  overwrite: z.boolean().nullish(),
+  ttl_seconds: ttl,
+});
+
+export const saveExternalBody = modelBody.extend({
+  path: checkpointName,
+  ttl_seconds: ttl,
+  age_encryption_recipients: z.array(z.string()).nullish(),
+});
 
 export const saveForSamplerBody = saveBody.extend({
   sampling_session_seq_id: z.int().nullish(),
@@ -90,9 +106,9 @@ export const sampleBody = z.object({
   prompt_logprobs: z.boolean().nullish(),
   prompt_logprobs_last_n: z.int().min(1).nullish(),
   topk_prompt_logprobs: z.int().min(0).max(1000).default(0),
-  target_prompt_logprobs: z.unknown().optional(),
+  target_prompt_logprobs: tensorJsonSchema.nullish(),
   prompt_alt_tokens_k: z.int().nullish(),
-  topk_sample_logprobs: z.int().default(0),
+  topk_sample_logprobs: z.int().min(0).max(100).default(0),
   record_stability_info: z.boolean().nullish(),
 });
 

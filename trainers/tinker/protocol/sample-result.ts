@@ -2,6 +2,8 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { z } from "zod";
 import { SampleResponseSchema, StopReason } from "../generated/tinker_public/tinker_public_pb.ts";
 import { bytesOf, floatsOf, intsOf, invalidBody } from "./bytes.ts";
+import { type TargetLogprobs, targetLogprobsToJson, targetLogprobsToMessage } from "./prompt-targets.ts";
+import type { TensorJson } from "./tensor.ts";
 
 /** A sampled completion. */
 export interface TinkerSequence {
@@ -9,9 +11,11 @@ export interface TinkerSequence {
   /** One per token. */
   readonly logprobs?: Float32Array | undefined;
   readonly stopReason: "stop" | "length";
+  /** Of each token, if they were asked for. Only written: Lyceum's client does not ask for them. */
+  readonly topTokens?: TopTokens | undefined;
 }
 
-/** The most likely tokens at each place of a prompt, likeliest first. */
+/** The most likely tokens at each place of a prompt or completion, likeliest first. */
 export interface TopTokens {
   /** The number of tokens at each place. */
   readonly k: number;
@@ -31,6 +35,8 @@ export interface SampleResult {
   readonly promptLogprobs?: Float32Array | undefined;
   /** Of each prompt token, if they were asked for. The first has none. */
   readonly topPromptTokens?: TopTokens | undefined;
+  /** Of the ids that were asked for. Only written: Lyceum's client does not ask for them. */
+  readonly targetPromptLogprobs?: TargetLogprobs | undefined;
 }
 
 const resultSchema = z.object({
@@ -46,7 +52,9 @@ const resultSchema = z.object({
 });
 
 /** The JSON form of a {@link SampleResult}. */
-export type SampleResultJson = z.input<typeof resultSchema>;
+export type SampleResultJson = z.input<typeof resultSchema> & {
+  readonly target_prompt_logprobs?: TensorJson;
+};
 
 /** Reads a result from JSON. Throws `ZodError`. */
 export function sampleResultFromJson(json: unknown): SampleResult {
@@ -64,16 +72,21 @@ export function sampleResultFromJson(json: unknown): SampleResult {
 }
 
 /** Writes a result as JSON. NaN becomes null. */
-export function sampleResultToJson({ sequences, promptLogprobs, topPromptTokens }: SampleResult): SampleResultJson {
+export function sampleResultToJson(result: SampleResult): SampleResultJson {
+  const { sequences, promptLogprobs, topPromptTokens, targetPromptLogprobs } = result;
   return {
-    sequences: sequences.map(({ tokens, logprobs, stopReason }) => ({
+    sequences: sequences.map(({ tokens, logprobs, stopReason, topTokens }) => ({
       tokens: [...tokens],
       logprobs: logprobs === undefined ? null : [...logprobs],
       stop_reason: stopReason,
+      ...(topTokens === undefined ? {} : { topk_logprobs: topTokenLists(topTokens) }),
     })),
     prompt_logprobs:
       promptLogprobs === undefined ? null : Array.from(promptLogprobs, (x) => (Number.isNaN(x) ? null : x)),
     topk_prompt_logprobs: topPromptTokens === undefined ? null : topTokenLists(topPromptTokens),
+    ...(targetPromptLogprobs === undefined
+      ? {}
+      : { target_prompt_logprobs: targetLogprobsToJson(targetPromptLogprobs) }),
   };
 }
 
@@ -97,38 +110,42 @@ export function sampleResultFromBytes(bytes: Uint8Array): SampleResult {
 export function sampleResultToBytes({
   sequences,
   promptLogprobs,
-  topPromptTokens: top,
+  topPromptTokens,
+  targetPromptLogprobs,
 }: SampleResult): Uint8Array<ArrayBuffer> {
   const message = create(SampleResponseSchema, {
-    sequences: sequences.map(({ tokens, logprobs, stopReason }) => ({
+    sequences: sequences.map(({ tokens, logprobs, stopReason, topTokens }) => ({
       tokens: bytesOf(tokens),
       stopReason: stopReason === "length" ? StopReason.LENGTH : StopReason.STOP,
       ...(logprobs === undefined ? {} : { logprobs: bytesOf(logprobs) }),
+      ...(topTokens === undefined ? {} : { topkSampledLogprobs: topTokenMatrices(topTokens) }),
     })),
     ...(promptLogprobs === undefined ? {} : { promptLogprobs: bytesOf(promptLogprobs) }),
-    ...(top === undefined
+    ...(topPromptTokens === undefined ? {} : { topkPromptLogprobs: topTokenMatrices(topPromptTokens) }),
+    ...(targetPromptLogprobs === undefined
       ? {}
-      : {
-          topkPromptLogprobs: {
-            tokenIds: bytesOf(top.ids),
-            logprobs: bytesOf(top.logprobs),
-            k: top.k,
-            length: top.ids.length / top.k,
-          },
-        }),
+      : { targetPromptLogprobs: targetLogprobsToMessage(targetPromptLogprobs) }),
   });
   return toBinary(SampleResponseSchema, message);
+}
+
+function topTokenMatrices({ k, ids, logprobs }: TopTokens) {
+  return { tokenIds: bytesOf(ids), logprobs: bytesOf(logprobs), k, length: ids.length / k };
 }
 
 function topTokenLists({ k, ids, logprobs }: TopTokens): ([number, number][] | null)[] {
   return Array.from({ length: ids.length / k }, (_, place) => {
     if (logprobs[place * k] === noLogprob) return null;
-    return Array.from({ length: k }, (_, i) => [ids[place * k + i]!, logprobs[place * k + i]!]);
+    const list = Array.from({ length: k }, (_, i): [number, number] => [ids[place * k + i]!, logprobs[place * k + i]!]);
+    return list.filter(([, logprob]) => logprob !== noLogprob);
   });
 }
 
-function topTokensOf(lists: readonly (readonly (readonly [number, number])[] | null)[]): TopTokens {
-  const k = Math.max(0, ...lists.map((list) => list?.length ?? 0));
+/** Lays out lists of at most `k` ids with their logprobs. By default `k` is the length of the longest list. */
+export function topTokensOf(
+  lists: readonly (readonly (readonly [id: number, logprob: number])[] | null)[],
+  k: number = lists.reduce((longest, list) => Math.max(longest, list?.length ?? 0), 0),
+): TopTokens {
   const padded = lists.flatMap((list) => Array.from({ length: k }, (_, i) => list?.[i] ?? ([0, noLogprob] as const)));
   return {
     k,

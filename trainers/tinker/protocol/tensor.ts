@@ -116,20 +116,35 @@ function denseTensor({ dtype, data, shape, rows, columns }: GivenTensor): Tinker
     return { dtype, data, shape };
   }
   const [height, width] = shape;
-  const fits =
-    shape.length === 2 &&
-    count >= 0 &&
-    count <= maxValues &&
-    rows?.length === height! + 1 &&
-    columns?.length === data.length &&
-    rows[0] === 0 &&
-    rows.at(-1) === data.length &&
-    rows.every((row, i) => i === 0 || row >= rows[i - 1]!) &&
-    columns.every((column) => column >= 0 && column < width!);
-  if (!fits) throw invalidBody(`The indices of a sparse tensor of shape [${shape}] do not fit.`);
+  checkSparse({ shape, values: data.length, rows, columns });
+  if (count > maxValues) throw invalidBody(`A sparse tensor of shape [${shape}] is too large.`);
   const dense = dtype === "float32" ? new Float32Array(count) : new Int32Array(count);
   for (let row = 0; row < height!; row++) {
     for (let i = rows![row]!; i < rows![row + 1]!; i++) dense[row * width! + columns![i]!] = data[i]!;
   }
   return { dtype, data: dense, shape };
+}
+
+/**
+ * Throws `server.invalid-request` if the indices of compressed rows do not fit a tensor of this shape with this number of
+ * values.
+ */
+export function checkSparse(tensor: {
+  readonly shape: readonly number[];
+  readonly values: number;
+  readonly rows: readonly number[] | undefined;
+  readonly columns: readonly number[] | undefined;
+}): void {
+  const { shape, values, rows, columns } = tensor;
+  const [height, width] = shape;
+  const fits =
+    shape.length === 2 &&
+    width! >= 0 &&
+    rows?.length === height! + 1 &&
+    columns?.length === values &&
+    rows[0] === 0 &&
+    rows.at(-1) === values &&
+    rows.every((row, i) => i === 0 || row >= rows[i - 1]!) &&
+    columns.every((column) => column >= 0 && column < width!);
+  if (!fits) throw invalidBody(`The indices of a sparse tensor of shape [${shape}] do not fit.`);
 }

@@ -1,8 +1,12 @@
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Context, Hono } from "hono";
 import { z } from "zod";
+import * as bodies from "../protocol/requests.ts";
 import type { Checkpoint, CheckpointStore } from "./checkpoint-store.ts";
-import { DownloadLinks } from "./download-links.ts";
+import { type Download, DownloadLinks } from "./download-links.ts";
 import { RequestError } from "./request-error.ts";
 import { tarOfFolder } from "./tar-stream.ts";
 
@@ -24,7 +28,8 @@ const pageSchema = z.object({
 });
 
 /**
- * Adds the routes of training runs and checkpoints: lists, `weights_info`, archives and deletion. A training run is a
+ * Adds the routes of training runs and checkpoints: lists, `weights_info`, archives, downloads and
+ * deletion. A training run is a
  * model in training, or one whose checkpoints are in the store.
  */
 export function addCheckpointRoutes(app: Hono, service: TrainingRuns): void {
@@ -82,35 +87,53 @@ export function addCheckpointRoutes(app: Hono, service: TrainingRuns): void {
     return context.json({ base_model: baseName, is_lora: rank > 0, ...(rank > 0 ? lora : {}) });
   });
 
+  const link = (context: Context, download: Download) => {
+    const { token, expires } = links.create(download);
+    return { url: `${new URL(context.req.url).origin}${downloadPrefix}${token}`, expires };
+  };
+
   /** Returns the bytes of an archive, or a link to it for clients that ask for JSON. */
   const archive = async (context: Context): Promise<Response> => {
     const { path, folder } = await checkpoints.find(pathIn(context));
     if (!context.req.header("accept")?.includes("application/json")) return tarResponse(folder);
-    const { token, expires } = links.create(path);
-    return context.json({ url: `${new URL(context.req.url).origin}${downloadPrefix}${token}`, expires });
+    return context.json(link(context, { path }));
   };
   app.get("/training_runs/:run/checkpoints/:kind/:name/archive", archive);
   app.get("/training_runs/:run/checkpoints/:name/archive", archive);
   app.get("/downloads/:token", async (context) => {
-    const path = links.path(context.req.param("token"));
-    if (path === undefined) throw new RequestError(404, "The link is unknown or has expired.");
-    return tarResponse((await checkpoints.find(path)).folder);
+    const download = links.find(context.req.param("token"));
+    if (download === undefined) throw new RequestError(404, "The link is unknown or has expired.");
+    const { folder } = await checkpoints.find(download.path);
+    return download.file === undefined ? tarResponse(folder) : fileResponse(join(folder, download.file));
   });
-  for (const action of ["publish", "ttl"]) {
-    app.all(`/training_runs/:run/checkpoints/:kind/:name/${action}`, () => {
-      throw new RequestError(400, `${action} is not supported: all clients of this server see its checkpoints.`);
-    });
-  }
+  app.get("/training_runs/:run/checkpoints/:kind/:name/external_weights_urls", async (context) => {
+    const { path, folder, kind } = await checkpoints.find(pathIn(context));
+    if (kind !== "external_weights") throw new RequestError(400, `${path} is not a path of external_weights.`);
+    const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
+    const named = files.map(({ name }) => [name, link(context, { path, file: name })] as const);
+    const urls = Object.fromEntries(named.map(([name, { url }]) => [name, url]));
+    return context.json({ urls, expires: named[0]?.[1].expires ?? new Date() });
+  });
+  app.put("/training_runs/:run/checkpoints/:kind/:name/ttl", async (context) => {
+    await checkpoints.setExpiry(pathIn(context), bodies.ttlBody.parse(await jsonOf(context)).ttl_seconds);
+    return context.body(null, 204);
+  });
+  app.all("/training_runs/:run/checkpoints/:kind/:name/publish", () => {
+    throw new RequestError(400, "publish is not supported: all clients of this server see its checkpoints.");
+  });
 }
 
-function describe({ kind, name, path, time, bytes }: Checkpoint) {
+const types = { weights: "training", sampler_weights: "sampler", external_weights: "external" } as const;
+
+function describe({ kind, name, path, time, expires, bytes }: Checkpoint) {
   return {
     checkpoint_id: `${kind}/${name}`,
-    checkpoint_type: kind === "weights" ? "training" : "sampler",
+    checkpoint_type: types[kind],
     time,
     tinker_path: path,
     size_bytes: bytes,
     public: false,
+    expires_at: expires ?? null,
   };
 }
 
@@ -128,6 +151,13 @@ function pageOf<T>(context: Context, all: readonly T[]) {
 function tarResponse(folder: string): Response {
   const stream = Readable.toWeb(tarOfFolder(folder)) as ReadableStream<Uint8Array>;
   return new Response(stream, { headers: { "content-type": "application/x-tar" } });
+}
+
+async function fileResponse(path: string): Promise<Response> {
+  const { size } = await stat(path);
+  const stream = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
+  const headers = { "content-type": "application/octet-stream", "content-length": String(size) };
+  return new Response(stream, { headers });
 }
 
 async function jsonOf(context: Context): Promise<unknown> {

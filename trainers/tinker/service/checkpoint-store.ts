@@ -1,16 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { access, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { tryParseJson } from "../../../src/contract/json.ts";
+import { replaceFile } from "../../../src/core/files/replace-file.ts";
 import { isCheckpointName } from "../protocol/requests.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { RequestError } from "./request-error.ts";
 
+const kinds = ["weights", "sampler_weights", "external_weights"] as const;
+
 /**
  * `weights`: with the state of the optimizer. `sampler_weights`: an adapter or a model that other programs can load.
+ * `external_weights`: the same, saved for a download.
  */
-export type CheckpointKind = "weights" | "sampler_weights";
+export type CheckpointKind = (typeof kinds)[number];
 
 /** A checkpoint: its path in the API, and its folder on this machine. */
 export interface CheckpointPlace {
@@ -27,12 +31,15 @@ export interface Checkpoint extends CheckpointPlace {
   readonly shape: ModelShape;
   /** The time at which it was saved, in ISO 8601. */
   readonly time: string;
+  /** The time at which it is deleted, in ISO 8601. Undefined for never. */
+  readonly expires?: string | undefined;
   readonly bytes: number;
 }
 
 const infoSchema = z.object({
   path: z.string(),
   time: z.string(),
+  expires: z.string().optional(),
   shape: z.object({ rank: z.int().min(0), attention: z.boolean(), mlp: z.boolean() }),
 });
 
@@ -55,10 +62,12 @@ export class CheckpointStore {
       readonly shape: ModelShape;
       readonly name: string | null | undefined;
       readonly overwrite: boolean;
+      /** The time in seconds after which it is deleted. Never by default. */
+      readonly ttl?: number | null | undefined;
     },
     write: (folder: string) => Promise<void>,
   ): Promise<string> {
-    const { modelId, kind, shape, overwrite } = options;
+    const { modelId, kind, shape, overwrite, ttl } = options;
     const path = `tinker://${modelId}/${kind}/${options.name ?? randomUUID()}`;
     const folder = this.#partsOf(path).folder;
     if (!overwrite && (await exists(`${folder}.json`))) {
@@ -68,8 +77,14 @@ export class CheckpointStore {
     await mkdir(join(folder, ".."), { recursive: true });
     await write(folder);
     // A checkpoint without this file is incomplete.
-    await writeFile(`${folder}.json`, JSON.stringify({ path, time: new Date().toISOString(), shape }));
+    await writeInfo(folder, { path, time: new Date().toISOString(), expires: expiryAfter(ttl), shape });
     return path;
+  }
+
+  /** Changes when a checkpoint is deleted: after `ttl` seconds, or never. Throws like {@link find}. */
+  async setExpiry(path: string, ttl: number | null | undefined): Promise<void> {
+    const { folder, time, shape } = await this.find(path);
+    await writeInfo(folder, { path, time, expires: expiryAfter(ttl), shape });
   }
 
   /** Throws `RequestError` 400 for a text that is not a path of this kind. */
@@ -92,7 +107,7 @@ export class CheckpointStore {
     const models = modelId === undefined ? await namesIn(this.#folder) : [folderName(modelId)];
     const folders = await Promise.all(
       models.flatMap((model) =>
-        (["weights", "sampler_weights"] as const).map(async (kind) => {
+        kinds.map(async (kind) => {
           const files = await namesIn(join(this.#folder, model, kind));
           return files.filter((file) => file.endsWith(".json")).map((file) => join(this.#folder, model, kind, file));
         }),
@@ -115,22 +130,34 @@ export class CheckpointStore {
     // A file that was cut off belongs to an incomplete checkpoint.
     const { data: info } = infoSchema.safeParse(tryParseJson(text));
     if (info === undefined) return undefined;
+    if (info.expires !== undefined && Date.parse(info.expires) <= Date.now()) {
+      await removeFolder(folder);
+      return undefined;
+    }
     const sizes = await Promise.all((await namesIn(folder)).map((name) => sizeOf(join(folder, name))));
     return { ...info, ...this.#partsOf(info.path), bytes: sizes.reduce((sum, size) => sum + size, 0) };
   }
 
   #partsOf(path: string): Pick<Checkpoint, "path" | "folder" | "modelId" | "kind" | "name"> {
-    const [, modelId, kind, name] = /^tinker:\/\/([\w:-]{1,256})\/(weights|sampler_weights)\/([^/]+)$/.exec(path) ?? [];
-    if (modelId === undefined || !isCheckpointName(name!))
+    const [, modelId, kind, name] = /^tinker:\/\/([\w:-]{1,256})\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+    if (!kinds.includes(kind as CheckpointKind) || !isCheckpointName(name!))
       throw new RequestError(400, `${path} is not a path of saved weights.`);
-    const folder = join(this.#folder, folderName(modelId), kind!, name!);
-    return { path, folder, modelId, kind: kind as CheckpointKind, name: name! };
+    const folder = join(this.#folder, folderName(modelId!), kind!, name!);
+    return { path, folder, modelId: modelId!, kind: kind as CheckpointKind, name: name! };
   }
 }
 
 function folderName(modelId: string): string {
   if (!/^[\w:-]{1,256}$/.test(modelId)) throw new RequestError(404, "There is no such model.");
   return modelId.replaceAll(":", "_");
+}
+
+function writeInfo(folder: string, info: z.output<typeof infoSchema>): Promise<void> {
+  return replaceFile(`${folder}.json`, JSON.stringify(info));
+}
+
+function expiryAfter(ttl: number | null | undefined): string | undefined {
+  return ttl === null || ttl === undefined ? undefined : new Date(Date.now() + ttl * 1000).toISOString();
 }
 
 async function removeFolder(folder: string): Promise<void> {

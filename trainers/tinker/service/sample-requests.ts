@@ -13,6 +13,7 @@ export function sampleRequests({
   prompt,
   num_samples,
   sampling_params: params,
+  topk_sample_logprobs: topLogprobs,
 }: z.output<typeof bodies.sampleBody>): (Omit<SampleRequest, "stopTokenIds"> & Partial<SampleRequest>)[] {
   const promptIds = [...promptTokens(prompt)];
   const { stop } = params;
@@ -31,6 +32,7 @@ export function sampleRequests({
     promptIds,
     settings,
     seed: (seed + i) % 2 ** 31,
+    ...(topLogprobs > 0 ? { topLogprobs } : {}),
     ...(stop === undefined || stop === null ? {} : { stopTokenIds: stopIds }),
   }));
 }

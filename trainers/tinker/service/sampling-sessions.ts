@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import type * as bodies from "../protocol/requests.ts";
-import type { SampleResult } from "../protocol/sample-result.ts";
+import { type SampleResult, topTokensOf } from "../protocol/sample-result.ts";
 import type { FrozenModel } from "./frozen-model.ts";
 import type { FutureTable } from "./future-table.ts";
 import { promptScoreRequest, scorePrompt } from "./prompt-scores.ts";
@@ -109,6 +109,7 @@ export class SamplingSessions {
     // The session may have ended while the weights were read.
     if (id !== undefined) this.#sessionOf(id);
     const wanted = sampleRequests(body);
+    const topK = body.topk_sample_logprobs;
     const key = body.seq_id ?? undefined;
     const once =
       id === undefined || key === undefined
@@ -126,11 +127,17 @@ export class SamplingSessions {
       const samples = await Array.fromAsync((await current()).sample(requests, { signal }));
       const sequences = samples
         .toSorted((a, b) => a.request - b.request)
-        .map(({ ids, logprobs, finish }) => ({
-          tokens: Int32Array.from(ids),
-          logprobs: Float32Array.from(logprobs),
-          stopReason: finish,
-        }));
+        .map(({ ids, logprobs, finish, topLogprobs }) => {
+          if (topK > 0 && topLogprobs === undefined) {
+            throw new RequestError(400, "The backend does not report the most likely tokens of samples.");
+          }
+          return {
+            tokens: Int32Array.from(ids),
+            logprobs: Float32Array.from(logprobs),
+            stopReason: finish,
+            ...(topLogprobs === undefined ? {} : { topTokens: topTokensOf(topLogprobs, topK) }),
+          };
+        });
       if (isRecorded && this.#sessions.has(id!)) {
         for (const [i, sequence] of sequences.entries()) recorded.add(session!.sessionId, idOf(i), sequence);
       }

@@ -96,6 +96,7 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   post("/save_weights", bodies.saveBody, (request) => service.saveWeights(request));
   post("/load_weights", bodies.loadBody, (request) => service.loadWeights(request));
   post("/save_weights_for_sampler", bodies.saveForSamplerBody, (request) => service.saveWeightsForSampler(request));
+  post("/save_weights_external", bodies.saveExternalBody, (request) => service.saveWeightsExternal(request));
   post("/create_sampling_session", bodies.samplingSessionBody, (request) => service.sampling.create(request));
   post("/join_sampling_session", bodies.joinSamplingSessionBody, (request) => service.sampling.join(request));
   post("/asample", bodies.sampleBody, (request) => service.sampling.sample(request));

@@ -237,7 +237,10 @@ export class TinkerService implements AsyncDisposable {
     return this.#operate(body, digest, async (served) => {
       const model = await served.model();
       const path = await this.checkpoints.save(
-        { ...served.checkpoint("weights"), name: body.path, overwrite: body.overwrite === true },
+        {
+          ...served.checkpoint("weights"),
+          ...{ name: body.path, overwrite: body.overwrite === true, ttl: body.ttl_seconds },
+        },
         (folder) => model.save(folder),
       );
       return { type: "save_weights", path };
@@ -284,14 +287,37 @@ export class TinkerService implements AsyncDisposable {
         this.sampling.add(id, served.sessionId, path);
         return { type: "save_weights_for_sampler", sampling_session_id: id };
       }
-      const model = await served.model();
-      const path = await this.checkpoints.save(
-        { ...served.checkpoint("sampler_weights"), name: saved, overwrite: true },
-        (folder) => model.export(folder, model.isAdapter ? "peft" : "huggingface"),
-      );
+      const path = await this.#export(served, "sampler_weights", {
+        name: saved,
+        overwrite: true,
+        ttl: body.ttl_seconds,
+      });
       await served.addSampler(path);
       return { type: "save_weights_for_sampler", path };
     });
+  }
+
+  /** Saves an adapter or a model for a download. Throws `RequestError` 400 for encrypted files. */
+  saveWeightsExternal({ body, digest }: Sent<z.output<typeof bodies.saveExternalBody>>): Promised {
+    if ((body.age_encryption_recipients ?? []).length > 0) {
+      throw new RequestError(400, "age_encryption_recipients is not supported: files are not encrypted.");
+    }
+    return this.#operate(body, digest, async (served) => {
+      const how = { name: body.path, overwrite: false, ttl: body.ttl_seconds };
+      const path = await this.#export(served, "external_weights", how);
+      return { type: "save_weights_external", path, size_bytes: (await this.checkpoints.find(path)).bytes };
+    });
+  }
+
+  async #export(
+    served: ServedModel,
+    kind: "sampler_weights" | "external_weights",
+    how: { readonly name: string; readonly overwrite: boolean; readonly ttl: number | null | undefined },
+  ): Promise<string> {
+    const model = await served.model();
+    return this.checkpoints.save({ ...served.checkpoint(kind), ...how }, (folder) =>
+      model.export(folder, model.isAdapter ? "peft" : "huggingface"),
+    );
   }
 
   unload({ body, digest }: Sent<z.output<typeof bodies.modelBody>>): Promised {

@@ -1,4 +1,5 @@
 import type { ScoreRequest, TokenScores } from "../../../../src/contract/sampler.ts";
+import { greatest } from "../../../../src/core/policy/greatest.ts";
 
 /** Computes the logits after tokens of one sequence. */
 interface LogitSource {
@@ -15,12 +16,13 @@ interface LogitSource {
  */
 export async function scoreTokens(
   { vocabularySize, logitsAfter, maxLogits = 2 ** 26 }: LogitSource,
-  { ids, last = ids.length - 1, topK = 0 }: ScoreRequest,
+  { ids, last = ids.length - 1, topK = 0, targets = [] }: ScoreRequest,
   signal: AbortSignal,
 ): Promise<TokenScores> {
   const logprobs = new Float32Array(last);
   const topIds = new Int32Array(last * topK);
   const topLogprobs = new Float32Array(last * topK);
+  const targetLogprobs: Float32Array[] = [];
   const rowsPerRun = Math.max(1, Math.floor(maxLogits / vocabularySize));
   const first = ids.length - last;
   for (let start = 0; start < last; start += rowsPerRun) {
@@ -33,13 +35,14 @@ export async function scoreTokens(
       const normalizer = logSumExp(values);
       const place = start + i;
       logprobs[place] = values[ids[row + 1]!]! - normalizer;
+      targetLogprobs.push(Float32Array.from(targets[place] ?? [], (id) => values[id]! - normalizer));
       for (const [k, id] of greatest(values, topK).entries()) {
         topIds[place * topK + k] = id;
         topLogprobs[place * topK + k] = values[id]! - normalizer;
       }
     }
   }
-  return { logprobs, topIds, topLogprobs };
+  return { logprobs, topIds, topLogprobs, targetLogprobs };
 }
 
 function logSumExp(values: Float32Array): number {
@@ -48,17 +51,4 @@ function logSumExp(values: Float32Array): number {
   let sum = 0;
   for (const value of values) sum += Math.exp(value - peak);
   return peak + Math.log(sum);
-}
-
-/** Returns the places of the k greatest values, greatest first. Ties go to the lower place. */
-function greatest(values: Float32Array, k: number): number[] {
-  const places: number[] = [];
-  for (let place = 0; k > 0 && place < values.length; place++) {
-    if (places.length === k && !(values[place]! > values[places[k - 1]!]!)) continue;
-    if (places.length === k) places.pop();
-    let at = places.length;
-    while (at > 0 && values[place]! > values[places[at - 1]!]!) at--;
-    places.splice(at, 0, place);
-  }
-  return places;
 }
