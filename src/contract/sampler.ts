@@ -81,6 +81,11 @@ export interface Sample {
 export interface SampleOptions {
   readonly signal?: AbortSignal;
   /**
+   * One for each request. A sampler may stop sampling a request whose signal aborts, and then yields no sample of it. The
+   * other requests continue. Optional for a sampler: one that ignores it samples every request to its end.
+   */
+  readonly signals?: readonly AbortSignal[] | undefined;
+  /**
    * Called periodically with the number of tokens sampled since the call began, including those of unfinished
    * completions. Optional for a sampler.
    */

@@ -94,6 +94,13 @@ export function samplerConformance(open: () => SamplerSubject | Promise<SamplerS
         assert.deepEqual(reported.get(index), { ids: [...ids], logprobs: [...logprobs] });
       }
     },
+    "samples the other requests if one is aborted": async ({ sampler, request }) => {
+      const signals = [AbortSignal.abort(), new AbortController().signal, new AbortController().signal];
+      const requests = [request(9), request(10), request(11)];
+      const samples = await Array.fromAsync(sampler.sample(requests, { signals }));
+      const places = samples.map((sample) => sample.request).filter((place) => place !== 0);
+      assert.deepEqual(places.toSorted(), [1, 2]);
+    },
     "yields nothing without requests": async ({ sampler }) => {
       assert.deepEqual(await sampleAll(sampler, []), []);
     },

@@ -195,6 +195,11 @@ test("each requirement of a sampler finds its fault", async () => {
   expect(await faulty({ sample: reporting((tokens) => tokens.slice(1)) })).toEqual(reports);
   const shifted = (tokens: SampledToken[]) => tokens.map((token) => ({ ...token, logprob: token.logprob - 1 }));
   expect(await faulty({ sample: reporting(shifted) })).toEqual(reports);
+  const stopping = async function* (requests: readonly SampleRequest[], options: SampleOptions = {}) {
+    if (options.signals?.some(({ aborted }) => aborted)) return;
+    yield* (await bigramSampler()).sampler.sample(requests, options);
+  };
+  expect(await faulty({ sample: stopping })).toEqual(["samples the other requests if one is aborted"]);
   let samples = 0;
   const random = async function* () {
     yield { request: 0, ids: [samples++], logprobs: [0], finish: "length" };
@@ -202,6 +207,7 @@ test("each requirement of a sampler finds its fault", async () => {
   expect(await faulty({ sample: random })).toEqual([
     "yields one sample for each request, within its limits",
     "returns equal samples for equal requests",
+    "samples the other requests if one is aborted",
     "yields nothing without requests",
     "does not sample after an abort",
   ]);

@@ -15,8 +15,8 @@ const waitMs = 2;
 
 /**
  * Wraps a sampler so that calls that arrive together are sampled in one batch. Calls that arrive during a batch are the
- * next batch. Use it in servers whose clients send one prompt per request. A batch ends early only if all of its calls
- * are aborted. Scores are not batched. `close` waits for the running calls. The other calls of a batch change the
+ * next batch. Use it in servers whose clients send one prompt per request. An aborted call leaves its batch if the
+ * sampler can stop single requests. A batch ends early if all of its calls are aborted. Scores are not batched. `close` waits for the running calls. The other calls of a batch change the
  * log-probabilities of a call by rounding only.
  */
 export function batchedSampler(sampler: Sampler): Sampler {
@@ -93,10 +93,11 @@ async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise
       call.onSampled(own.map((token) => ({ ...token, request: places[token.request]!.request })));
     }
   };
+  const signals = places.map(({ call }) => call.signal);
   const reports = calls.some((call) => call.onSampled !== undefined) ? { onSampled } : {};
   try {
     const requests = calls.flatMap((call) => call.requests);
-    for await (const sample of sampler.sample(requests, { signal: abandoned.signal, ...reports })) {
+    for await (const sample of sampler.sample(requests, { signal: abandoned.signal, signals, ...reports })) {
       const { call, request } = places[sample.request]!;
       call.samples.push({ ...sample, request });
       const rest = left.get(call)! - 1;

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { getEventListeners } from "node:events";
 import path from "node:path";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -136,6 +137,28 @@ describe("an aborted call", () => {
     expect(given.length).toBeGreaterThan(0);
     expect(given.length).toBeLessThan(20_000);
     expect(await collect(sampler.sample(requests(3, 5)))).toHaveLength(3);
+  });
+
+  it("of single requests drops them from their batch, and the others continue", async () => {
+    await using backend = await openBackend();
+    const sampler = await (await backend.openModel(lora)).snapshot();
+    const asked = requests(20_000, 20);
+    const kept = [5, 19_999];
+    const [dropping, open] = [new AbortController(), new AbortController()];
+    const signals = asked.map((_, index) => (kept.includes(index) ? open.signal : dropping.signal));
+    const onSampled = (): void => dropping.abort();
+    const samples = await collect(sampler.sample(asked, { signals, onSampled }));
+    // The first requests may end before the abort arrives.
+    expect(samples.length).toBeLessThan(10_000);
+    const alone = await collect(sampler.sample(kept.map((index) => asked[index]!)));
+    for (const [place, index] of kept.entries()) {
+      const found = samples.find(({ request }) => request === index);
+      expect(found?.ids).toEqual(alone.find(({ request }) => request === place)!.ids);
+    }
+    for (const signal of [dropping.signal, open.signal]) expect(getEventListeners(signal, "abort")).toEqual([]);
+    // Aborted before the call.
+    const stopped = asked.map((_, index) => (index === 7 ? open.signal : dropping.signal));
+    expect((await collect(sampler.sample(asked, { signals: stopped }))).length).toBeLessThan(10_000);
   });
 
   it("of sampling is the same as a consumer's break", async () => {

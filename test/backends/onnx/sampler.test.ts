@@ -444,8 +444,50 @@ class CountingSessions extends SessionCache {
   }
 }
 
+describe("a dropped request", () => {
+  it.each([
+    ["different prompts", [1, 1, 1, 1, 1, 1, 1, 1, 1]],
+    ["shared prompts", [9, 8, 3]],
+  ])("leaves the others as they are, with %s", async (_, groups) => {
+    for (const batchSize of [20, 5]) {
+      const { engine, model, sampler } = await openSampler({ batchSize });
+      const requests = groups.flatMap((rows, group) =>
+        Array.from({ length: rows }, (_, row): SampleRequest => {
+          const settings = { temperature: 1, maxTokens: 8 + 7 * (row % 4) };
+          return { promptIds: [group, 2, 3], settings, seed: 10 * group + row, stopTokenIds: [] };
+        }),
+      );
+      const dropped = new Set<number>();
+      const samples: Sample[] = [];
+      const late: number[] = [];
+      let steps = 0;
+      const emit = (item: unknown): void => {
+        if (typeof item === "number") return;
+        if (!Array.isArray(item)) return void samples.push(item as Sample);
+        for (const { request } of item) if (dropped.has(request)) late.push(request);
+        steps += 1;
+        // Rows of the batch, and requests that still wait for a row.
+        if (steps === 3) for (const index of requests.keys()) if (index % 3 !== 1) dropped.add(index);
+      };
+      await engine.sample({ sampler, requests, reportTokens: true }, { ...context(emit), dropped });
+      expect(late).toEqual([]);
+      const places = samples.map(({ request }) => request);
+      expect(places.toSorted((a, b) => a - b)).toEqual([...requests.keys()].filter((index) => index % 3 === 1));
+      for (const sample of samples) {
+        const request = requests[sample.request]!;
+        expect(sample.ids).toHaveLength(request.settings.maxTokens);
+        await expectAsWithoutCache(engine, model, { request, sample });
+      }
+    }
+  });
+});
+
 describe("the work of a batch", () => {
-  async function countRuns(requests: readonly SampleRequest[], batchSize: number): Promise<CountingSessions["runs"]> {
+  async function countRuns(
+    requests: readonly SampleRequest[],
+    batchSize: number,
+    dropped: readonly number[] = [],
+  ): Promise<CountingSessions["runs"]> {
     await using sessions = new CountingSessions({ device: "cpu", threads: 1 });
     const config = readDecoderConfig(tied);
     const sampler = new BatchSampler({
@@ -458,8 +500,9 @@ describe("the work of a batch", () => {
       tokenizer: () => Promise.reject(new Error("No request has a stop string.")),
     });
     let samples = 0;
-    for await (const _ of sampler.sample(requests, new AbortController().signal)) samples++;
-    expect(samples).toBe(requests.length);
+    for await (const _ of sampler.sample(requests, new AbortController().signal, { dropped: new Set(dropped) }))
+      samples++;
+    expect(samples).toBe(requests.length - dropped.length);
     return sessions.runs;
   }
   const request = (promptIds: readonly number[], seed: number, maxTokens = 10): SampleRequest => ({
@@ -474,6 +517,12 @@ describe("the work of a batch", () => {
     const group = [1, 2, 3, 4, 5, 6].map((seed) => request(shared, seed));
     expect(await countRuns(group, 6)).toEqual({ prefill: 1, decode: 9 });
     expect(await countRuns([...group, request([2], 7)], 7)).toEqual({ prefill: 2, decode: 9 });
+  });
+
+  it("is nothing for dropped requests", async () => {
+    const requests = [request([1], 1, 3), request([2], 2, 30), request([3], 3, 30)];
+    expect(await countRuns(requests, 1, [1, 2])).toEqual({ prefill: 1, decode: 2 });
+    expect(await countRuns(requests, 3, [0, 1, 2])).toEqual({ prefill: 0, decode: 0 });
   });
 
   it("is no decoding step if all completions have one token", async () => {

@@ -104,6 +104,26 @@ test("an aborted call ends at once, and the others of its batch continue", async
   expect(idsOf(await kept)).toEqual([2]);
 });
 
+test("the requests of an aborted call are stopped alone", async () => {
+  const state = echo();
+  const given: (readonly AbortSignal[])[] = [];
+  const sampler = batchedSampler({
+    ...state.sampler,
+    sample: (requests, options) => {
+      given.push(options!.signals!);
+      return state.sampler.sample(requests, options);
+    },
+  });
+  const stop = new AbortController();
+  const aborted = Array.fromAsync(sampler.sample([1, 2].map(request), { signal: stop.signal })).catch(() => []);
+  const kept = Array.fromAsync(sampler.sample([request(3)]));
+  await expect.poll(() => state.batches).toEqual([3]);
+  stop.abort();
+  expect(given.map((signals) => signals.map((signal) => signal.aborted))).toEqual([[true, true, false]]);
+  state.release();
+  await Promise.all([aborted, kept]);
+});
+
 test("a batch ends if all of its calls are aborted", async () => {
   const state = echo();
   const sampler = batchedSampler(state.sampler);

@@ -168,6 +168,7 @@ class OnnxSampler implements Sampler {
         { sampler: this.#id, requests, reportTokens: options.onSampled !== undefined },
         {
           signal,
+          signals: options.signals,
           onItem: (item) => {
             if (typeof item === "number") return options.onTokens?.(item);
             if (Array.isArray(item)) return options.onSampled?.(item);

@@ -177,6 +177,13 @@ export class DecodeBatch {
     return finished;
   }
 
+  /** Removes the rows of other completions. */
+  keep(isKept: (completion: Completion) => boolean): void {
+    const completions = [...this.#lanes()].map(({ completion }) => completion);
+    const kept = completions.filter(isKept);
+    if (kept.length < completions.length) this.#drop(new Set(kept));
+  }
+
   *#lanes(): Generator<{ completion: Completion; group: number; lane: number }> {
     for (const [group, { rows }] of this.#groups.entries()) {
       for (const [row, completion] of rows.entries()) {
@@ -186,7 +193,7 @@ export class DecodeBatch {
   }
 
   /**
-   * Removes finished rows. The last row of a group moves to the free place, and the last group to the place of an empty
+   * Removes finished and dropped rows. The last row of a group moves to the free place, and the last group to the place of an empty
    * group.
    */
   #drop(unfinished: ReadonlySet<Completion>): void {

@@ -118,6 +118,8 @@ export interface EngineCalls {
 /** The context of a call, in addition to its argument. */
 export interface CallContext {
   readonly signal: AbortSignal;
+  /** The indices of the requests of a call of `sample` that must stop. Grows during the call. */
+  readonly dropped?: ReadonlySet<number>;
   /** Sends an item to the caller before the result. */
   emit(item: unknown): void;
 }

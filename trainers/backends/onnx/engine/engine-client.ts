@@ -32,13 +32,20 @@ export class EngineClient implements AsyncDisposable {
     this.#worker.unref();
   }
 
-  /** Calls the engine. An aborted call rejects with the signal's reason after the engine has stopped working on it. */
+  /**
+   * Calls the engine. An aborted call rejects with the signal's reason after the engine has stopped working on it.
+   * `signals` stop single requests of a call of `sample`.
+   */
   call<Method extends keyof EngineCalls>(
     method: Method,
     argument: Parameters<EngineCalls[Method]>[0],
-    options: { readonly signal?: AbortSignal | undefined; readonly onItem?: (item: unknown) => void } = {},
+    options: {
+      readonly signal?: AbortSignal | undefined;
+      readonly signals?: readonly AbortSignal[] | undefined;
+      readonly onItem?: (item: unknown) => void;
+    } = {},
   ): ReturnType<EngineCalls[Method]> {
-    const { signal, onItem } = options;
+    const { signal, signals = [], onItem } = options;
     const result = new Promise<unknown>((resolve, reject) => {
       signal?.throwIfAborted();
       if (this.#ended !== undefined) throw this.#ended;
@@ -48,8 +55,15 @@ export class EngineClient implements AsyncDisposable {
       this.#send({ type: "call", id, method, argument });
       const onAbort = (): void => this.#send({ type: "abort", id });
       signal?.addEventListener("abort", onAbort, { once: true });
+      const drops = [...Map.groupBy(signals.keys(), (index) => signals[index]!)].map(([dropping, requests]) => {
+        const drop = (): void => this.#send({ type: "drop", id, requests });
+        if (dropping.aborted) drop();
+        dropping.addEventListener("abort", drop, { once: true });
+        return { dropping, drop };
+      });
       const settle = (): void => {
         signal?.removeEventListener("abort", onAbort);
+        for (const { dropping, drop } of drops) dropping.removeEventListener("abort", drop);
         this.#pending.delete(id);
         if (this.#pending.size === 0) this.#worker.unref();
       };

@@ -4,7 +4,9 @@ import type { EngineCalls } from "./engine-calls.ts";
 /** A message from the caller's thread to the engine's thread. */
 export type EngineRequest =
   | { readonly type: "call"; readonly id: number; readonly method: keyof EngineCalls; readonly argument: unknown }
-  | { readonly type: "abort"; readonly id: number };
+  | { readonly type: "abort"; readonly id: number }
+  /** Stops some of the requests of a call of `sample`. */
+  | { readonly type: "drop"; readonly id: number; readonly requests: readonly number[] };
 
 /**
  * A message from the engine's thread to the caller's thread. Each call has any number of items, then one result or

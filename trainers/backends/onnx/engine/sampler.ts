@@ -74,14 +74,19 @@ export class BatchSampler {
 
   /**
    * Yields samples in the order in which they finish. Checks the signal between two runs of the runtime. Calls
-   * `onTokens` after each decoding step with the total number of tokens, and `onSampled` with its tokens.
+   * `onTokens` after each decoding step with the total number of tokens, and `onSampled` with its tokens. Before each
+   * step, drops the requests whose index has been added to `dropped`.
    */
   async *sample(
     requests: readonly SampleRequest[],
     signal: AbortSignal,
-    { onTokens, onSampled }: Pick<SampleOptions, "onTokens" | "onSampled"> = {},
+    options: Pick<SampleOptions, "onTokens" | "onSampled"> & {
+      readonly dropped?: ReadonlySet<number> | undefined;
+    } = {},
   ): AsyncGenerator<Sample> {
+    const { onTokens, onSampled, dropped = new Set() } = options;
     let tokens = 0;
+    let droppedBefore = 0;
     const sampled: SampledToken[] = [];
     const onToken = onSampled === undefined ? undefined : (token: SampledToken) => void sampled.push(token);
     const report = (): void => {
@@ -90,13 +95,19 @@ export class BatchSampler {
     const needsText = requests.some(({ settings }) => (settings.stop ?? []).length > 0);
     const tokenizer = needsText ? await this.#loadTokenizer() : undefined;
     const maxLength = this.#weights.config.maxPositions;
-    const waiting = requests.map((request, index) => new Completion({ request, index, tokenizer, maxLength, onToken }));
+    let waiting = requests.map((request, index) => new Completion({ request, index, tokenizer, maxLength, onToken }));
     waiting.reverse();
     const slots = Math.min(this.#settings.batchSize, requests.length);
     const { config, base } = this.#weights;
     const batch = new DecodeBatch(config, base.data.length);
     while (waiting.length > 0 || batch.size > 0) {
       signal.throwIfAborted();
+      if (dropped.size > droppedBefore) {
+        droppedBefore = dropped.size;
+        const isKept = ({ index }: Completion): boolean => !dropped.has(index);
+        waiting = waiting.filter(isKept);
+        batch.keep(isKept);
+      }
       // Admit in bulk: one prefill for many prompts costs less than many small ones between decoding steps.
       const free = slots - batch.size;
       if (waiting.length > 0 && (batch.size === 0 || free >= Math.min(waiting.length, Math.ceil(slots / 4)))) {

@@ -10,20 +10,26 @@ import type { EngineReply, EngineRequest } from "./engine-messages.ts";
  */
 const port = parentPort!;
 const engine = createEngine(workerData as EngineSettings);
-const aborts = new Map<number, AbortController>();
+/** The calls that run or wait. */
+const calls = new Map<number, { readonly abort: AbortController; readonly dropped: Set<number> }>();
 let queue: Promise<void> = Promise.resolve();
 
 const reply = (message: EngineReply): void => port.postMessage(message);
 
 port.on("message", (request: EngineRequest) => {
   if (request.type === "abort") {
-    aborts.get(request.id)?.abort();
+    calls.get(request.id)?.abort.abort();
+    return;
+  }
+  if (request.type === "drop") {
+    for (const index of request.requests) calls.get(request.id)?.dropped.add(index);
     return;
   }
   const { id, method, argument } = request;
   const abort = new AbortController();
-  aborts.set(id, abort);
-  const context: CallContext = { signal: abort.signal, emit: (item) => reply({ type: "item", id, item }) };
+  const dropped = new Set<number>();
+  calls.set(id, { abort, dropped });
+  const context: CallContext = { signal: abort.signal, dropped, emit: (item) => reply({ type: "item", id, item }) };
   queue = queue.then(async () => {
     try {
       const call = engine[method] as (argument: unknown, context: CallContext) => Promise<unknown>;
@@ -31,7 +37,7 @@ port.on("message", (request: EngineRequest) => {
     } catch (error) {
       reply({ type: "error", id, error: toErrorData(error, "backend.failed") });
     } finally {
-      aborts.delete(id);
+      calls.delete(id);
     }
   });
 });
