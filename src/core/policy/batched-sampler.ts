@@ -16,8 +16,8 @@ const waitMs = 2;
 /**
  * Wraps a sampler so that calls that arrive together are sampled in one batch. Calls that arrive during a batch are the
  * next batch. Use it in servers whose clients send one prompt per request. An aborted call leaves its batch if the
- * sampler can stop single requests. A batch ends early if all of its calls are aborted. Scores are not batched. `close` waits for the running calls. The other calls of a batch change the
- * log-probabilities of a call by rounding only.
+ * sampler can stop single requests. A batch ends early if all of its calls are aborted. Scores are not batched. `close`
+ * waits for the running calls. The other calls of a batch change the log-probabilities of a call by rounding only.
  */
 export function batchedSampler(sampler: Sampler): Sampler {
   let waiting: Call[] = [];

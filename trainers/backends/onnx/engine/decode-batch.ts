@@ -193,8 +193,8 @@ export class DecodeBatch {
   }
 
   /**
-   * Removes finished and dropped rows. The last row of a group moves to the free place, and the last group to the place of an empty
-   * group.
+   * Removes finished and dropped rows. The last row of a group moves to the free place, and the last group to the place
+   * of an empty group.
    */
   #drop(unfinished: ReadonlySet<Completion>): void {
     const width = this.#width;
