@@ -46,7 +46,10 @@ export interface SampleRequest {
   readonly seed: number;
   /** The token ids that end a completion. The sampled one is the completion's last id. */
   readonly stopTokenIds: readonly number[];
-  /** The number of most likely tokens to record for each id, as `Sample.topLogprobs`. 0 by default. Optional for a sampler. */
+  /**
+   * The number of most likely tokens to record for each id, as `Sample.topLogprobs`. 0 by default. Optional for a
+   * sampler.
+   */
   readonly topLogprobs?: number;
 }
 
