@@ -84,8 +84,8 @@ export interface Sample {
 export interface SampleOptions {
   readonly signal?: AbortSignal;
   /**
-   * One for each request. A sampler may stop sampling a request whose signal aborts, and then yields no sample of it. The
-   * other requests continue. Optional for a sampler: one that ignores it samples every request to its end.
+   * One signal for each request. If one aborts, a sampler may stop this request and yield no sample of it. The other
+   * requests continue. Optional for a sampler: without support, it samples every request to its end.
    */
   readonly signals?: readonly AbortSignal[] | undefined;
   /**
@@ -94,8 +94,8 @@ export interface SampleOptions {
    */
   readonly onTokens?: (count: number) => void;
   /**
-   * Called with the sampled tokens after each decoding step. The tokens of a completion come in order, all before its
-   * sample. Optional for a sampler: one that does not call it yields whole samples only.
+   * Called after each decoding step with its tokens. The tokens of a completion come in order, all before its sample.
+   * Optional for a sampler.
    */
   readonly onSampled?: (tokens: readonly SampledToken[]) => void;
 }

@@ -16,8 +16,8 @@ export type TarEntry =
     };
 
 /**
- * Writes entries as a tar archive whose files belong to root and have the time 0, so that equal entries give equal bytes.
- * The stream fails with the error of an entry's content.
+ * Writes entries as a tar archive. Files belong to root and have the time 0, so that equal entries give equal bytes. If
+ * an entry's content fails, the stream fails with its error.
  */
 export function tarArchive(entries: AsyncIterable<TarEntry> | Iterable<TarEntry>): Readable {
   return Readable.from(archiveParts(entries), { objectMode: false });

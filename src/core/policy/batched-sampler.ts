@@ -71,7 +71,7 @@ export function batchedSampler(sampler: Sampler): Sampler {
 
 /**
  * Samples the requests of all calls as one batch. Never rejects: an error goes to each call that has a sample or a
- * reported token already. The others are then sampled alone, so that an invalid one does not fail them.
+ * reported token already. The other calls are then sampled alone, so that an invalid call fails alone.
  */
 async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise<void> {
   if (calls.length === 0) return;

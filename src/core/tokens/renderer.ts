@@ -39,9 +39,9 @@ export interface Renderer {
     readonly stopString?: string;
   }): Action;
   /**
-   * Returns the parts of an unfinished completion that no further text changes: `parse` of the finished one begins its
-   * reasoning and its text with them. `text` is the decoded completion without a stop token. If this is missing, servers
-   * stream whole answers.
+   * Returns the reasoning and the text of an unfinished completion that further tokens cannot change. Those of the
+   * finished completion, as `parse` returns them, begin with these. `text` is the decoded completion without a stop
+   * token. Without this method, servers stream whole answers.
    */
   settledParts?(text: string): SettledParts;
 }

@@ -1,14 +1,14 @@
 import { splitReasoning, type ToolCallFormat } from "./assistant-text.ts";
 
-/** The parts of an unfinished answer that no further text changes. */
+/** The parts of an unfinished answer that further text cannot change. */
 export interface SettledParts {
   readonly reasoning: string;
   readonly text: string;
 }
 
 /**
- * Returns the settled parts of an assistant's unfinished text. `parseAssistantText` of the finished text begins its
- * reasoning and its text with them. Text that may belong to a tag or to a tool call is not settled.
+ * Returns the settled parts of an assistant's unfinished text. The reasoning and the text of the finished answer, as
+ * `parseAssistantText` returns them, begin with these. Text that may belong to a tag or to a tool call is not settled.
  */
 export function settledParts(
   text: string,

@@ -269,6 +269,33 @@ test("a stream begins before its choice is complete, and tool calls come at its 
   expect(deltas).toMatchObject([...contents, { tool_calls: [called] }, {}]);
 });
 
+test("a client that leaves a stream stops its sampling", async () => {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  const sampler: Sampler = {
+    specificationVersion: "v1",
+    version: 0,
+    sample: async function* (_, { signal, onSampled } = {}) {
+      signal!.addEventListener("abort", () => resolve());
+      onSampled!([{ request: 0, id: 72, logprob: 0 }]);
+      await stopped;
+      yield* [];
+    },
+    close: async () => {},
+  };
+  const sampled = { tokenizer: createByteTokenizer(), renderer: createByteRenderer(), sampler, maxLength: 10_000 };
+  const models = { modelNames: () => ["m"], sampledModel: async () => sampled };
+  const server = createServer(getRequestListener(completionApp({ models, maxBodyBytes: 10_000 }).fetch));
+  const { authority } = await listen(server, { hostname: "127.0.0.1", port: 0 });
+  onTestFinished(() => void server.close());
+  const leave = new AbortController();
+  const body = JSON.stringify({ model: "m", prompt: "Hi", stream: true });
+  const response = await fetch(`http://${authority}/v1/completions`, { method: "POST", body, signal: leave.signal });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader.read()).value).toContain('"text":"H"');
+  leave.abort();
+  await stopped;
+});
+
 test("after a step the answers of a live model change, and those of saved weights stay", async () => {
   const { post, train } = serve();
   const { session_id } = await train("create_session", {});

@@ -7,8 +7,8 @@ import { z } from "zod";
 import * as bodies from "../protocol/requests.ts";
 import type { Checkpoint, CheckpointStore } from "./checkpoint-store.ts";
 import { type Download, DownloadLinks } from "./download-links.ts";
+import { tarOfFolder } from "./folder-archive.ts";
 import { RequestError } from "./request-error.ts";
-import { tarOfFolder } from "./tar-stream.ts";
 
 /** The part of the service that the routes of checkpoints need. */
 export interface TrainingRuns {
@@ -28,9 +28,8 @@ const pageSchema = z.object({
 });
 
 /**
- * Adds the routes of training runs and checkpoints: lists, `weights_info`, archives, downloads and
- * deletion. A training run is a
- * model in training, or one whose checkpoints are in the store.
+ * Adds the routes of training runs and checkpoints: lists, `weights_info`, archives, downloads and deletion. A training
+ * run is a model in training, or one whose checkpoints are in the store.
  */
 export function addCheckpointRoutes(app: Hono, service: TrainingRuns): void {
   const { checkpoints, baseName } = service;

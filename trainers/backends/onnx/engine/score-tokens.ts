@@ -11,7 +11,7 @@ interface LogitSource {
 }
 
 /**
- * Computes the logprobs of the last ids of a sequence, and the most likely ids at their places. The sequence is read again
+ * Computes the logprobs of the last ids of a sequence, and the most likely ids at their places. Reads the sequence again
  * for each part of the logits that fits in memory.
  */
 export async function scoreTokens(
