@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { LyceumError } from "../contract/errors/index.ts";
 import { defineEnvironmentEntry, type EnvironmentEntry } from "../core/environment/registry.ts";
-import { remoteEnvironment } from "../server/client/remote-environment.ts";
 
 const seconds = z.number().positive();
 
@@ -32,14 +31,17 @@ export function remoteEntry(address: string): EnvironmentEntry {
     description: "An environment on a server, over OpenEnv or gRPC.",
     options,
     neverFromLog: ["tokenVariable"],
-    open: ({ tokenVariable, connectSeconds, callSeconds, reconnectSeconds, ...spec }) =>
-      remoteEnvironment(address, {
+    open: async ({ tokenVariable, connectSeconds, callSeconds, reconnectSeconds, ...spec }) => {
+      // Most commands open no server, and its protocols take time to load.
+      const { remoteEnvironment } = await import("../server/client/remote-environment.ts");
+      return remoteEnvironment(address, {
         ...spec,
         token: process.env[tokenVariable] ?? "",
         connectMs: connectSeconds * 1000,
         callMs: callSeconds * 1000,
         reconnectMs: reconnectSeconds * 1000,
-      }),
+      });
+    },
     create: () => {
       throw new LyceumError({
         code: "config.invalid",

@@ -33,7 +33,7 @@ import { runEnvironment } from "./run-environment.ts";
  */
 export async function trainCommand(args: TrainArguments, options: TrainCommandOptions): Promise<void> {
   const { catalog, signal, view } = options;
-  const { set, epochs, notes } = translateOverrides(args.set, { keys: configKeys(catalog) });
+  const { set, epochs, notes } = translateOverrides(args.set, { keys: () => configKeys(catalog) });
   for (const note of notes) view.stream.write(`${visibleText(note)}\n`);
   const loaded = await loadStages({ path: args.config, overrides: set, epochs: args.numEpochs ?? epochs, catalog });
   const stageNames = loaded.map(({ name }) => name);

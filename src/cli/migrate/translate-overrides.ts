@@ -27,19 +27,23 @@ export interface TranslatedOverrides {
 export function translateOverrides(
   overrides: readonly string[],
   options: {
-    /** Every key that a config of Lyceum can have. These are never treated as old keys. */
-    readonly keys: readonly ConfigKey[];
+    /** Returns every key that a config of Lyceum can have. These are never treated as old keys. */
+    readonly keys: () => readonly ConfigKey[];
   },
 ): TranslatedOverrides {
-  const known = new Set(options.keys.flatMap(({ key }) => prefixes(key)));
+  let known: ReadonlySet<string> | undefined;
+  const isKnown = (key: string): boolean => {
+    known ??= new Set(options.keys().flatMap(({ key: name }) => prefixes(name)));
+    return known.has(key);
+  };
   const set: string[] = [];
   const notes: string[] = [];
   let epochs: number | undefined;
   for (const text of overrides) {
     const equals = text.indexOf("=");
     const key = text.slice(0, Math.max(0, equals)).trim();
-    const row = known.has(key) ? undefined : oldKeyOf(key);
-    if (row === undefined) {
+    const row = oldKeyOf(key);
+    if (row === undefined || isKnown(key)) {
       set.push(text);
       continue;
     }

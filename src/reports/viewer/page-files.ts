@@ -33,8 +33,8 @@ async function readBuilt(folder: string): Promise<PageFiles> {
 async function buildNow(): Promise<PageFiles> {
   const script = pathToFileURL(join(import.meta.dirname, "../../../scripts/build-page.ts")).href;
   try {
-    const { buildPage } = (await import(script)) as { buildPage: () => Promise<PageFiles> };
-    return await buildPage();
+    const { currentPage } = (await import(script)) as { currentPage: () => Promise<PageFiles> };
+    return await currentPage();
   } catch (cause) {
     throw noPage("Run `npm ci` in the clone. It installs the bundler.", cause);
   }

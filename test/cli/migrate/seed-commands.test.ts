@@ -201,7 +201,7 @@ describe("command lines of LLM_Collaboration_with_MARL, with lyceum train instea
     const text = await readFile(join(folder, config), "utf8");
     await writeFile(path, (await migrateConfig({ text, name: config, to: path, catalog })).yaml);
     const { set, numEpochs } = await parsed(args);
-    const { set: overrides } = translateOverrides(set, { keys: configKeys(catalog) });
+    const { set: overrides } = translateOverrides(set, { keys: () => configKeys(catalog) });
     expect((await loadStages({ path, overrides, catalog }))[0]!.config).toMatchObject(expected as object);
     const epochs = numEpochs === undefined ? [] : [`magrpo.num_train_epochs=${numEpochs}`];
     await using run = await trainOneStep({ config: path, hub, backend, set: [...small, ...set, ...epochs] });

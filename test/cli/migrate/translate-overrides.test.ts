@@ -8,7 +8,7 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
 
 const keys = configKeys(await openCatalog());
-const translate = (...overrides: string[]) => translateOverrides(overrides, { keys });
+const translate = (...overrides: string[]) => translateOverrides(overrides, { keys: () => keys });
 
 describe("overrides with old keys", () => {
   it.each([
