@@ -106,6 +106,8 @@ export interface SampledToken {
   readonly request: number;
   readonly id: number;
   readonly logprob: number;
+  /** The entry of this token in `Sample.topLogprobs`. Present if the sample has them. */
+  readonly topLogprobs?: readonly (readonly [id: number, logprob: number])[];
 }
 
 /** A sequence to score. */

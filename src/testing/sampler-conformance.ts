@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Sample, SampledToken, SampleRequest, Sampler } from "../contract/sampler.ts";
+import type { Sample, SampledToken, SampleOptions, SampleRequest, Sampler } from "../contract/sampler.ts";
 import { type ConformanceCase, conformanceCases } from "../core/conformance-case.ts";
 
 /** A sampler under test. */
@@ -94,6 +94,27 @@ export function samplerConformance(open: () => SamplerSubject | Promise<SamplerS
         assert.deepEqual(reported.get(index), { ids: [...ids], logprobs: [...logprobs] });
       }
     },
+    "reports the most likely tokens of its samples, if it reports any": async (subject) => {
+      const { sampler, request, promptIds } = subject;
+      const count = Math.min(3, subject.vocabularySize);
+      const requests = [request(12), request(13)];
+      const plain = await sampleAll(sampler, requests);
+      const tokens: SampledToken[] = [];
+      const onSampled = (sampled: readonly SampledToken[]): void => void tokens.push(...sampled);
+      const asked = requests.map((each) => ({ ...each, topLogprobs: count }));
+      for (const sample of await sampleAll(sampler, asked, { onSampled })) {
+        const { request: index, ids, topLogprobs } = sample;
+        assert.deepEqual(ids, plain[index]!.ids, "other tokens are sampled");
+        if (topLogprobs === undefined) continue;
+        checkTopLogprobs(sample, { ...subject, count });
+        const reported = tokens.filter((token) => token.request === index).map((token) => token.topLogprobs);
+        if (tokens.length > 0) assert.deepEqual(reported, topLogprobs);
+        const scores = await sampler.score?.({ ids: [...promptIds, ...ids], last: ids.length, topK: count });
+        for (const [place, [, logprob]] of topLogprobs.flat().entries()) {
+          if (scores !== undefined) assertClose(logprob, scores.topLogprobs[place]!);
+        }
+      }
+    },
     "samples the other requests if one is aborted": async ({ sampler, request }) => {
       const signals = [AbortSignal.abort(), new AbortController().signal, new AbortController().signal];
       const requests = [request(9), request(10), request(11)];
@@ -115,7 +136,36 @@ export function samplerConformance(open: () => SamplerSubject | Promise<SamplerS
   });
 }
 
-async function sampleAll(sampler: Sampler, requests: readonly SampleRequest[]): Promise<Sample[]> {
-  const samples = await Array.fromAsync(sampler.sample(requests));
+async function sampleAll(
+  sampler: Sampler,
+  requests: readonly SampleRequest[],
+  options?: SampleOptions,
+): Promise<Sample[]> {
+  const samples = await Array.fromAsync(sampler.sample(requests, options));
   return samples.toSorted((first, second) => first.request - second.request);
+}
+
+/** Checks the most likely tokens of a sample at temperature 1. */
+function checkTopLogprobs(
+  { ids, logprobs, topLogprobs = [] }: Sample,
+  { count, vocabularySize }: { readonly count: number; readonly vocabularySize: number },
+): void {
+  assert.equal(topLogprobs.length, ids.length);
+  for (const [place, top] of topLogprobs.entries()) {
+    assert.equal(top.length, count);
+    assert.equal(new Set(top.map(([id]) => id)).size, count, "a token is among the most likely ones twice");
+    assert.ok(top.every(([id]) => Number.isInteger(id) && id >= 0 && id < vocabularySize));
+    const values = top.map(([, logprob]) => logprob);
+    assert.deepEqual(
+      values,
+      values.toSorted((a, b) => b - a),
+    );
+    const own = top.find(([id]) => id === ids[place]);
+    if (own !== undefined) assertClose(own[1], logprobs[place]!);
+    else assert.ok(logprobs[place]! <= values.at(-1)! + 1e-3, "a likelier token was sampled");
+  }
+}
+
+function assertClose(value: number, expected: number): void {
+  assert.ok(Math.abs(value - expected) < 1e-3, `a logprob is ${value}, but should be ${expected}`);
 }

@@ -7,7 +7,7 @@ import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-s
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { sandboxConformance } from "../../sandbox/testing/index.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import type { SampledToken, SampleOptions, SampleRequest } from "../../src/contract/sampler.ts";
+import type { SampledToken, SampleOptions, SampleRequest, ScoreRequest } from "../../src/contract/sampler.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { jsonlTaskset } from "../../src/core/taskset/jsonl-taskset.ts";
@@ -195,6 +195,42 @@ test("each requirement of a sampler finds its fault", async () => {
   expect(await faulty({ sample: reporting((tokens) => tokens.slice(1)) })).toEqual(reports);
   const shifted = (tokens: SampledToken[]) => tokens.map((token) => ({ ...token, logprob: token.logprob - 1 }));
   expect(await faulty({ sample: reporting(shifted) })).toEqual(reports);
+  /** Reports three tokens with each one, the sampled one first. */
+  const topping = (change: (top: [number, number][], place: number) => [number, number][], inTokens = true) =>
+    async function* (requests: readonly SampleRequest[], { signal, onSampled }: SampleOptions = {}) {
+      const { sampler, vocabularySize } = await bigramSampler();
+      for await (const given of sampler.sample(requests, signal === undefined ? {} : { signal })) {
+        const { request, ids, logprobs } = given;
+        const topLogprobs = ids.map((id, i) => {
+          const pair = (k: number): [number, number] => [(id + k) % vocabularySize, logprobs[i]! - k];
+          return change([0, 1, 2].map(pair), i);
+        });
+        const asked = (requests[request]!.topLogprobs ?? 0) > 0;
+        onSampled?.(
+          ids.map((id, i) => ({
+            ...{ request, id, logprob: logprobs[i]! },
+            ...(asked && inTokens ? { topLogprobs: topLogprobs[i]! } : {}),
+          })),
+        );
+        yield asked ? { ...given, topLogprobs } : given;
+      }
+    };
+  const tops = ["reports the most likely tokens of its samples, if it reports any"];
+  expect(await faulty({ sample: topping((top) => top) })).toEqual([]);
+  expect(await faulty({ sample: topping((top) => top, false) })).toEqual(tops);
+  expect(await faulty({ sample: topping((top) => top.toReversed()) })).toEqual(tops);
+  expect(await faulty({ sample: topping((top) => top.slice(1)) })).toEqual(tops);
+  expect(await faulty({ sample: topping(([first]) => [first!, first!, first!]) })).toEqual(tops);
+  expect(await faulty({ sample: topping((top) => top.map(([id, value]) => [id, value - 1])) })).toEqual(tops);
+  expect(await faulty({ sample: topping(([, second, third]) => [second!, third!, [0.5, -9]]) })).toEqual(tops);
+  expect(await faulty({ sample: topping((top) => top.map(([id, value]) => [id + 1, value - 1])) })).toEqual(tops);
+  const score = async ({ last, topK }: ScoreRequest) => ({ topLogprobs: new Float32Array(last! * topK!) });
+  expect(await faulty({ sample: topping((top) => top), score })).toEqual(tops);
+  const others = async function* (requests: readonly SampleRequest[], options: SampleOptions = {}) {
+    const changed = requests.map((each) => ({ ...each, seed: each.seed + (each.topLogprobs ?? 0) }));
+    yield* (await bigramSampler()).sampler.sample(changed, options);
+  };
+  expect(await faulty({ sample: others })).toEqual(tops);
   const stopping = async function* (requests: readonly SampleRequest[], options: SampleOptions = {}) {
     if (options.signals?.some(({ aborted }) => aborted)) return;
     yield* (await bigramSampler()).sampler.sample(requests, options);
@@ -207,6 +243,7 @@ test("each requirement of a sampler finds its fault", async () => {
   expect(await faulty({ sample: random })).toEqual([
     "yields one sample for each request, within its limits",
     "returns equal samples for equal requests",
+    "reports the most likely tokens of its samples, if it reports any",
     "samples the other requests if one is aborted",
     "yields nothing without requests",
     "does not sample after an abort",

@@ -64,8 +64,9 @@ export class Completion {
     const { id, logprob, kept } = chooseToken(probabilities, settings, this.#random.next());
     this.#ids.push(id);
     this.#logprobs.push(logprob);
-    this.#onToken?.({ request: this.index, id, logprob });
-    this.#topLogprobs?.push(topLogprobs(probabilities, kept, this.request.topLogprobs!));
+    const top = this.#topLogprobs && topLogprobs(probabilities, kept, this.request.topLogprobs!);
+    if (top !== undefined) this.#topLogprobs!.push(top);
+    this.#onToken?.({ request: this.index, id, logprob, ...(top === undefined ? {} : { topLogprobs: top }) });
     this.#supports?.push(kept === undefined ? null : encodeSupport(kept, probabilities.length));
     if (stopTokenIds.includes(id) || this.#reachesStopString(id)) this.#end = "stop";
     else if (this.#ids.length >= this.#maxTokens) this.#end = "length";

@@ -4,6 +4,8 @@ import type { Tokenizer } from "./tokenizer.ts";
 export interface IncrementalDecoder {
   /** Adds an id and returns the text that is now certain. The text is empty while a character is incomplete. */
   push(id: number): string;
+  /** Returns what `push` would return for an id, without adding it. */
+  peek(id: number): string;
   /** Returns the pending text, with an incomplete character as U+FFFD. Resets the decoder. */
   flush(): string;
 }
@@ -31,13 +33,17 @@ export function createIncrementalDecoder(tokenizer: Tokenizer): IncrementalDecod
     window = tail;
     given -= head.length;
   };
+  const read = (ids: readonly number[]) => {
+    const text = tokenizer.decode(ids);
+    const isComplete = !text.endsWith(replacement);
+    const certain = isComplete ? text : text.slice(0, -1);
+    return { text, isComplete, certain, added: certain.slice(given) };
+  };
   return {
+    peek: (id) => read([...window, id]).added,
     push: (id) => {
       window.push(id);
-      const text = tokenizer.decode(window);
-      const isComplete = !text.endsWith(replacement);
-      const certain = isComplete ? text : text.slice(0, -1);
-      const added = certain.slice(given);
+      const { text, isComplete, certain, added } = read(window);
       given = Math.max(given, certain.length);
       if (isComplete) {
         window = [id];

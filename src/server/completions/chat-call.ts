@@ -10,19 +10,23 @@ import {
   chatPartEvent,
   openAIChat,
 } from "../capture/dialects/openai-chat.ts";
-import { parseBody } from "../capture/dialects/read-request.ts";
-import { type Choices, type CompletionCall, choiceShape } from "./completion-call.ts";
+import { invalidRequest, parseBody } from "../capture/dialects/read-request.ts";
+import { type Choices, type CompletionCall, choiceShape, topCount } from "./completion-call.ts";
 import type { Choice } from "./sample-choices.ts";
 
-const schema = z.looseObject(choiceShape);
+const schema = z.looseObject({ ...choiceShape, top_logprobs: topCount });
 
 /**
  * Reads the body of `/v1/chat/completions`. The model's chat template renders the messages. Throws
  * `server.invalid-request`.
  */
 export function chatCall(body: unknown): CompletionCall {
-  const { n, stop_token_ids: stopTokenIds, ...single } = parseBody(body, schema);
+  const { n, stop_token_ids: stopTokenIds, top_logprobs: top, ...single } = parseBody(body, schema);
   const request = openAIChat.read(single, { conversation: () => undefined });
+  const topLogprobs = top ?? 0;
+  if (topLogprobs > 0 && request.logprobs !== true) {
+    throw invalidRequest("top_logprobs needs logprobs: true.", "Set logprobs to true, or omit top_logprobs.");
+  }
   const { model } = request;
   const frame = { id: randomBytes(12).toString("hex"), created: Math.floor(Date.now() / 1000), model, request };
   const answerOf = ({ action, tokens, sample, promptIds }: Choice): ModelAnswer => ({
@@ -47,6 +51,7 @@ export function chatCall(body: unknown): CompletionCall {
       sampling: request.sampling,
       seed: request.seed,
       stopTokenIds: stopTokenIds ?? [],
+      topLogprobs,
       renderer,
     }),
     answer: (choices) => chatCompletion(answersOf(choices)),

@@ -1,9 +1,11 @@
 import { textOf } from "../../contract/message.ts";
+import type { SampledToken } from "../../contract/sampler.ts";
 import type { SampledModel } from "../../core/policy/sampled-model.ts";
 import { reasoningOf } from "../../core/tokens/assistant-text.ts";
-import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
+import { createIncrementalDecoder, type IncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
 import { withoutStartOf } from "../../core/tokens/settled-parts.ts";
-import type { Choice, ChoiceRequest, ChoiceToken } from "./sample-choices.ts";
+import { type ChoiceToken, choiceToken } from "./choice-token.ts";
+import type { Choice, ChoiceRequest } from "./sample-choices.ts";
 
 /** A piece of a choice in a stream. The joined pieces are the choice. */
 export interface ChoicePart {
@@ -28,7 +30,7 @@ export class ChoiceParts {
   readonly #promptIds: readonly number[];
   readonly #request: ChoiceRequest;
   readonly #decode: (ids: readonly number[]) => string;
-  readonly #push: (id: number) => string;
+  readonly #decoder: IncrementalDecoder;
   readonly #stopTokenIds: ReadonlySet<number>;
   #text = "";
   #waiting: ChoiceToken[] = [];
@@ -40,20 +42,23 @@ export class ChoiceParts {
     this.#request = request;
     this.#promptIds = request.prompts[Math.floor(index / request.count)]!;
     this.#decode = model.tokenizer.decode;
-    this.#push = createIncrementalDecoder(model.tokenizer).push;
+    this.#decoder = createIncrementalDecoder(model.tokenizer);
     this.#stopTokenIds = new Set([...request.renderer.stopTokenIds, ...request.stopTokenIds]);
   }
 
   /** Adds a sampled token. Returns the piece that it settles, if any. */
-  add({ id, logprob }: { readonly id: number; readonly logprob: number }): ChoicePart | undefined {
+  add(sampled: SampledToken): ChoicePart | undefined {
+    const { renderer, topLogprobs } = this.#request;
     // A stop token ends the choice. It has no text.
-    if (this.#request.renderer.settledParts === undefined || this.#stopTokenIds.has(id)) return undefined;
-    const text = this.#push(id);
-    this.#text += text;
-    this.#waiting.push({ text, logprob, id });
+    if (renderer.settledParts === undefined || this.#stopTokenIds.has(sampled.id)) return undefined;
+    // The whole sample may still have them. Without them it is an error.
+    if (topLogprobs > 0 && sampled.topLogprobs === undefined) return undefined;
+    const token = choiceToken(this.#decoder, sampled, false);
+    this.#text += token.text;
+    this.#waiting.push(token);
     // The text of the last token of a choice includes an incomplete character.
-    if (this.#decode([id]).endsWith(replacement)) return undefined;
-    const settled = this.#request.renderer.settledParts(this.#visibleText());
+    if (this.#decode([token.id]).endsWith(replacement)) return undefined;
+    const settled = renderer.settledParts(this.#visibleText());
     const { reasoning, text: sent } = this.#sent;
     if (settled.reasoning.length <= reasoning && settled.text.length <= sent) return undefined;
     return this.#part(settled, this.#waiting);

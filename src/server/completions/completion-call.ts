@@ -22,6 +22,9 @@ export interface CompletionCall {
   endEvents(choices: Choices): readonly StreamEvent[];
 }
 
+/** The number of most likely tokens of a request. 20 is the limit of OpenAI's chats, and of vLLM at both endpoints. */
+export const topCount: z.ZodType<number | null | undefined> = z.int().min(0).max(20).nullish();
+
 /** The fields of both endpoints besides those of the dialects. `stop_token_ids` is vLLM's. */
 export const choiceShape: {
   readonly n: z.ZodType<number | null | undefined>;

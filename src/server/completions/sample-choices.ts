@@ -1,12 +1,12 @@
 import { randomInt } from "node:crypto";
 import type { Action } from "../../contract/action.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
-import type { TokenLogprob } from "../../contract/policy.ts";
 import type { Sample, SampleOptions, SampleRequest, SamplingSettings } from "../../contract/sampler.ts";
 import type { SampledModel } from "../../core/policy/sampled-model.ts";
 import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
 import type { Renderer } from "../../core/tokens/renderer.ts";
 import type { Tokenizer } from "../../core/tokens/tokenizer.ts";
+import { type ChoiceToken, choiceToken } from "./choice-token.ts";
 
 /** A request to sample: prompts of token ids, and settings for all choices. */
 export interface ChoiceRequest {
@@ -19,12 +19,11 @@ export interface ChoiceRequest {
   readonly seed?: number | undefined;
   /** Token ids that end a completion, in addition to those of the renderer. */
   readonly stopTokenIds: readonly number[];
+  /** The number of most likely tokens to report with each token. */
+  readonly topLogprobs: number;
   /** Parses the completions. */
   readonly renderer: Renderer;
 }
-
-/** A sampled token and its text. */
-export type ChoiceToken = Required<TokenLogprob>;
 
 /** A completion. */
 export interface Choice {
@@ -41,12 +40,13 @@ export interface Choice {
 const maxChoices = 4096;
 
 /**
- * Samples the choices of a request. Yields them in the order in which they finish. Throws `policy.prompt-too-long`, and
- * `server.invalid-request` for an empty prompt and for more than 4,096 choices.
+ * Samples the choices of a request. Yields them in the order in which they finish. Throws `policy.prompt-too-long`,
+ * `server.invalid-request` for an empty prompt and for more than 4,096 choices, and `policy.unsupported-input` if the
+ * sampler does not report the most likely tokens.
  */
 export async function* sampleChoices(
   { sampler, tokenizer, maxLength }: SampledModel,
-  { prompts, count, sampling, seed = randomInt(2 ** 31), stopTokenIds, renderer }: ChoiceRequest,
+  { prompts, count, sampling, seed = randomInt(2 ** 31), stopTokenIds, topLogprobs, renderer }: ChoiceRequest,
   options: Pick<SampleOptions, "signal" | "onSampled">,
 ): AsyncGenerator<Choice> {
   if (prompts.length * count > maxChoices) throw tooManyChoices(prompts.length * count);
@@ -57,12 +57,14 @@ export async function* sampleChoices(
     if (room <= 0) throw promptTooLong(promptIds.length, maxLength);
     const maxTokens = Math.min(sampling.maxTokens ?? room, room);
     const settings = { temperature: 1, ...sampling, maxTokens };
+    const shared = { promptIds, settings, stopTokenIds: stops, ...(topLogprobs > 0 ? { topLogprobs } : {}) };
     return Array.from({ length: count }, (_, i): SampleRequest => {
-      return { promptIds, settings, seed: (seed + prompt * count + i) % 2 ** 31, stopTokenIds: stops };
+      return { ...shared, seed: (seed + prompt * count + i) % 2 ** 31 };
     });
   });
   for await (const sample of sampler.sample(requests, options)) {
-    const { ids, logprobs, finish, stopString } = sample;
+    const { ids, finish, stopString } = sample;
+    if (topLogprobs > 0 && sample.topLogprobs === undefined) throw noTopLogprobs();
     yield {
       index: sample.request,
       promptIds: requests[sample.request]!.promptIds,
@@ -73,17 +75,25 @@ export async function* sampleChoices(
         ...(stopString === undefined ? {} : { stopString }),
       }),
       sample,
-      tokens: textsOf(tokenizer, ids).map((text, i) => ({ text, logprob: logprobs[i]!, id: ids[i]! })),
+      tokens: tokensOf(tokenizer, sample),
     };
   }
 }
 
-/** Returns the text of each token. A character of several tokens belongs to the last of them. */
-function textsOf(tokenizer: Tokenizer, ids: readonly number[]): string[] {
+function tokensOf(tokenizer: Tokenizer, { ids, logprobs, topLogprobs }: Sample): ChoiceToken[] {
   const decoder = createIncrementalDecoder(tokenizer);
-  const texts = ids.map((id) => decoder.push(id));
-  if (texts.length > 0) texts[texts.length - 1] += decoder.flush();
-  return texts;
+  return ids.map((id, i) => {
+    const top = topLogprobs === undefined ? {} : { topLogprobs: topLogprobs[i]! };
+    return choiceToken(decoder, { id, logprob: logprobs[i]!, ...top }, i === ids.length - 1);
+  });
+}
+
+function noTopLogprobs(): LyceumError {
+  return new LyceumError({
+    code: "policy.unsupported-input",
+    message: "The sampler of this model does not report the most likely tokens.",
+    hint: "Omit top_logprobs from chats, and set logprobs to 0 for texts.",
+  });
 }
 
 function tooManyChoices(count: number): LyceumError {

@@ -5,7 +5,7 @@ import { type ChoiceRequest, sampleChoices } from "./sample-choices.ts";
 
 /**
  * Samples the choices of a request and yields their pieces as soon as they are settled. Each choice ends with a piece
- * that has it. If the sampler does not report tokens, this is its only piece. Throws as `sampleChoices` does.
+ * that has it. If the sampler does not report tokens as asked, this is its only piece. Throws as `sampleChoices` does.
  */
 export async function* streamChoices(
   model: SampledModel,

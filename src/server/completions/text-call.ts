@@ -5,7 +5,8 @@ import { createTextRenderer } from "../../core/tokens/text-renderer.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
 import { parseBody, refuse, samplingOf, samplingShape } from "../capture/dialects/read-request.ts";
 import type { ChoicePart } from "./choice-part.ts";
-import { type Choices, type CompletionCall, choiceShape } from "./completion-call.ts";
+import type { ChoiceToken } from "./choice-token.ts";
+import { type Choices, type CompletionCall, choiceShape, topCount } from "./completion-call.ts";
 import type { Choice } from "./sample-choices.ts";
 
 const ids = z.array(z.int().nonnegative()).min(1);
@@ -20,7 +21,7 @@ const schema = z.object({
   seed: z.int().nonnegative().nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  logprobs: z.int().nonnegative().nullish(),
+  logprobs: topCount,
   return_token_ids: z.boolean().nullish(),
   best_of: z.int().nullish(),
   echo: z.boolean().nullish(),
@@ -36,7 +37,7 @@ const defaultMaxTokens = 16;
 
 /**
  * Reads the body of `/v1/completions`. The model continues texts or token ids. Control tokens in a text are ordinary
- * text. With any `logprobs`, the answer has only those of the sampled tokens. Throws `server.invalid-request`.
+ * text. Throws `server.invalid-request`.
  */
 export function textCall(body: unknown): CompletionCall {
   const given = parseBody(body, schema);
@@ -64,7 +65,7 @@ export function textCall(body: unknown): CompletionCall {
         : {
             tokens: tokens.map((token) => token.text),
             token_logprobs: tokens.map(({ logprob }) => logprob),
-            top_logprobs: null,
+            top_logprobs: tokens.map(topMapping),
             text_offset: textOffsets(tokens, offset),
           },
     ...(tokenIds ? { token_ids: tokens.map(({ id }) => id) } : {}),
@@ -90,6 +91,7 @@ export function textCall(body: unknown): CompletionCall {
         }),
         seed: given.seed ?? undefined,
         stopTokenIds: given.stop_token_ids ?? [],
+        topLogprobs: given.logprobs ?? 0,
         renderer,
       };
     },
@@ -109,6 +111,19 @@ function textOffsets(tokens: Choice["tokens"], start: number): number[] {
     end += text.length;
     return end - text.length;
   });
+}
+
+/**
+ * Returns the logprobs of the most likely tokens and of the sampled one by their texts. Of several tokens with one text,
+ * the likeliest counts.
+ */
+function topMapping(token: ChoiceToken): Readonly<Record<string, number>> {
+  const mapping = new Map<string, number>();
+  // Likeliest first: a sampled token that is not among the most likely ones is less likely than they are.
+  for (const { text, logprob } of [...(token.topLogprobs ?? []), token]) {
+    if (!mapping.has(text)) mapping.set(text, logprob);
+  }
+  return Object.fromEntries(mapping);
 }
 
 /** Counts each prompt once. */

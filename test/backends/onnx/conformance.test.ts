@@ -30,6 +30,7 @@ describeCases(
         specificationVersion: "v1",
         version: sampler.version,
         sample: (requests, options) => sampler.sample(requests, options),
+        score: (request, options) => sampler.score!(request, options),
         close,
       },
       promptIds: [72, 105],

@@ -158,20 +158,22 @@ test("a stream ends with the token counts of the whole answer", async () => {
 function joinedTexts(events: readonly Body[]): Body[] {
   const joined = new Map<number, Body>();
   for (const { index, text, logprobs, token_ids, ...more } of events.flatMap((event) => event.choices)) {
-    const choice = joined.get(index) ?? { index, text: "", token_ids: [], tokens: [], values: [], offsets: [] };
+    const lists = { token_ids: [], tokens: [], values: [], tops: [], offsets: [] };
+    const choice = joined.get(index) ?? { index, text: "", ...structuredClone(lists) };
     expect(choice.finish_reason ?? null).toBe(null);
     choice.text += text;
     choice.token_ids.push(...token_ids);
     choice.tokens.push(...logprobs.tokens);
     choice.values.push(...logprobs.token_logprobs);
+    choice.tops.push(...logprobs.top_logprobs);
     choice.offsets.push(...logprobs.text_offset);
     joined.set(index, { ...choice, ...more });
   }
   return [...joined.values()]
     .toSorted((a, b) => a.index - b.index)
-    .map(({ tokens, values, offsets, ...choice }) => ({
+    .map(({ tokens, values, tops, offsets, ...choice }) => ({
       ...choice,
-      logprobs: { tokens, token_logprobs: values, top_logprobs: null, text_offset: offsets },
+      logprobs: { tokens, token_logprobs: values, top_logprobs: tops, text_offset: offsets },
     }));
 }
 
@@ -205,22 +207,25 @@ test("a stream has the choices of the whole answer in pieces", async () => {
     /** Where the text that stops it begins in the free answer. */
     stopAt: fc.option(fc.nat(15)),
     stop_token_ids: fc.array(fc.nat(255), { maxLength: 20 }),
+    temperature: fc.constantFrom(0, 0.5, 1),
+    top_k: fc.constantFrom(-1, 3, 30),
+    top: fc.nat(20),
   });
   await fc.assert(
-    fc.asyncProperty(asked, async ({ prompt, stopAt, ...settings }) => {
+    fc.asyncProperty(asked, async ({ prompt, stopAt, top, ...settings }) => {
       const free = (await post("completions", { ...settings, model: "tiny", prompt })).body.choices[0].text;
       const stop = stopAt === null ? "" : free.slice(stopAt, stopAt + 3);
       const stops = stop === "" || stop.includes("\uFFFD") ? {} : { stop: [stop, "never"] };
       if (stops.stop !== undefined) stopped += 1;
       const shared = { ...settings, ...stops, model: "tiny", return_token_ids: true };
-      const text = { ...shared, prompt, logprobs: 0 };
+      const text = { ...shared, prompt, logprobs: top };
       const whole = (await post("completions", text)).body.choices;
       const events = await eventsOf(await request("completions", { ...text, stream: true }));
       expect(joinedTexts(events)).toEqual(whole);
       pieces += events.length;
       choices += whole.length;
 
-      const chat = { ...shared, messages: [{ role: "user", content: prompt }], logprobs: true };
+      const chat = { ...shared, messages: [{ role: "user", content: prompt }], logprobs: true, top_logprobs: top };
       const answer = (await post("chat/completions", chat)).body;
       const chunks = await eventsOf(await request("chat/completions", { ...chat, stream: true }));
       expect(joinedChats(chunks)).toEqual(answer.choices);
@@ -342,6 +347,7 @@ test("after a step the answers of a live model change, and those of saved weight
 test("requests that can never succeed are refused in the form of the protocol", async () => {
   const { app, post } = serve();
   const asked = { model: "tiny", prompt };
+  const chat = { model: "tiny", messages: [{ role: "user", content: "a" }] };
   const refused: [string, unknown, number, string][] = [
     ["completions", "{", 400, "server.invalid-request"],
     ["completions", { model: "tiny" }, 400, "server.invalid-request"],
@@ -355,7 +361,13 @@ test("requests that can never succeed are refused in the form of the protocol", 
     ["completions", { ...asked, prompt: Array(33).fill([1]), n: 128 }, 400, "server.invalid-request"],
     ["completions", { ...asked, user: "x".repeat(5000) }, 413, "server.invalid-request"],
     ["chat/completions", { model: "tiny", messages: [] }, 400, "server.invalid-request"],
-    ["chat/completions", { model: "tiny", messages: [{ role: "user", content: "a" }], top_logprobs: 2 }, 400, ""],
+    ["completions", { ...asked, logprobs: 21 }, 400, "server.invalid-request"],
+    ["completions", { ...asked, logprobs: -1 }, 400, "server.invalid-request"],
+    ["chat/completions", { ...chat, top_logprobs: 2 }, 400, "server.invalid-request"],
+    ["chat/completions", { ...chat, top_logprobs: 2, logprobs: false }, 400, "server.invalid-request"],
+    ["chat/completions", { ...chat, top_logprobs: 21, logprobs: true }, 400, "server.invalid-request"],
+    ["chat/completions", { ...chat, top_logprobs: -1, logprobs: true }, 400, "server.invalid-request"],
+    ["chat/completions", { ...chat, top_logprobs: 1.5, logprobs: true }, 400, "server.invalid-request"],
     ["nothing", {}, 404, "server.invalid-request"],
   ];
   for (const [path, body, status, code] of refused) {

@@ -47,6 +47,22 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
     );
   });
 
+  it("peeks at the text of any id without adding it", () => {
+    const tokenizer = tokenizers[name]!;
+    const ids = fc.array(fc.nat({ max: tokenizer.vocabularySize - 1 }), { maxLength: 12 });
+    fc.assert(
+      fc.property(ids, fc.nat({ max: tokenizer.vocabularySize - 1 }), (ids, other) => {
+        const [peeking, pushing] = [tokenizer, tokenizer].map(createIncrementalDecoder);
+        for (const id of ids) {
+          peeking!.peek(other);
+          expect(peeking!.push(id)).toBe(pushing!.push(id));
+        }
+        expect(peeking!.peek(other)).toBe(pushing!.push(other));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   it("never shows a replacement character for a valid text", () => {
     const tokenizer = tokenizers[name]!;
     fc.assert(

@@ -2,6 +2,7 @@ import type { Message, ToolSpec } from "../../../contract/message.ts";
 import type { ActResult } from "../../../contract/policy.ts";
 import type { SamplingSettings } from "../../../contract/sampler.ts";
 import type { CaptureDialect } from "../captured-call.ts";
+import type { SampledTokens } from "./logprobs.ts";
 
 /** A model call as a client asks for it, independent of its protocol. */
 export interface ModelRequest {
@@ -25,7 +26,7 @@ export interface ModelAnswer {
   /** In seconds since 1970. */
   readonly created: number;
   /** The action and the tokens. The ids of its tool calls are unique within the session. */
-  readonly result: Pick<ActResult, "action" | "tokens" | "logprobs" | "usage">;
+  readonly result: Pick<ActResult, "action" | "usage"> & SampledTokens;
   /** The whole prompt, if the request asks for token ids. */
   readonly promptIds?: readonly number[];
   readonly request: ModelRequest;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Message, Part, ToolCall } from "../../../contract/message.ts";
-import type { ActResult, TokenUsage } from "../../../contract/policy.ts";
+import type { TokenUsage } from "../../../contract/policy.ts";
 import { withoutUndefined } from "../../../core/without-undefined.ts";
 import type { Dialect, ModelAnswer, ModelRequest, StreamEvent } from "./dialect.ts";
-import { chatLogprobs } from "./logprobs.ts";
+import { chatLogprobs, type SampledTokens } from "./logprobs.ts";
 import { openAIError } from "./openai-error.ts";
 import { chatAnswer } from "./openai-message.ts";
 import { calledTools, functionTool } from "./openai-tools.ts";
@@ -130,7 +130,7 @@ export interface ChatPart {
   readonly content: string | null;
   readonly reasoning_content?: string;
   /** The tokens of the piece. */
-  readonly tokens: Pick<ActResult, "tokens" | "logprobs">;
+  readonly tokens: SampledTokens;
 }
 
 /** Returns the event of a piece of a choice. */
@@ -216,7 +216,7 @@ function finishReason({ result: { action } }: ModelAnswer): string {
 
 /** The request of an answer, and its tokens. */
 interface AnswerTokens extends Pick<ModelAnswer, "request"> {
-  readonly result: ChatPart["tokens"];
+  readonly result: SampledTokens;
 }
 
 function logprobsOf({ request, result }: AnswerTokens) {
