@@ -107,35 +107,38 @@ test("a text's most likely tokens are those of a forward pass, and the sampled o
 
 type Pairs = NonNullable<Sample["topLogprobs"]>[number];
 
-interface WordModelOptions {
+interface ScriptOptions {
   readonly inSample?: boolean;
   readonly inTokens?: boolean;
-  /** The text of a token. */
-  readonly third?: string;
 }
 
-/** A model that samples "b" twice, with fixed likely tokens. Two of them have the same text. */
-function wordModel({ inSample = true, inTokens = true, third = "c" }: WordModelOptions = {}): SampledModel {
-  const words = ["a", "b", third, "a"];
+/** A model that samples one token twice, with fixed likely tokens. */
+function scriptedModel(top: Pairs, id: number, { inSample = true, inTokens = true }: ScriptOptions = {}): SampledModel {
+  const sampler: Sampler = {
+    specificationVersion: "v1",
+    version: 0,
+    sample: async function* (_, { onSampled } = {}) {
+      const token: SampledToken = { request: 0, id, logprob: -5, ...(inTokens ? { topLogprobs: top } : {}) };
+      onSampled?.([token]);
+      onSampled?.([token]);
+      const tops = inSample ? { topLogprobs: [top, top] } : {};
+      yield { request: 0, ids: [id, id], logprobs: [-5, -5], ...tops, finish: "length" };
+    },
+    close: async () => {},
+  };
+  return { tokenizer, renderer: createByteRenderer(), sampler, maxLength: 100 };
+}
+
+/** A model whose tokens are words, two of them with the same text. It samples "b". */
+function wordModel(options: ScriptOptions & { readonly third?: string } = {}): SampledModel {
+  const words = ["a", "b", options.third ?? "c", "a"];
   const top: Pairs = [
     [3, -1],
     [0, -2],
     [2, -Infinity],
   ];
-  const sampler: Sampler = {
-    specificationVersion: "v1",
-    version: 0,
-    sample: async function* (_, { onSampled } = {}) {
-      const token: SampledToken = { request: 0, id: 1, logprob: -5, ...(inTokens ? { topLogprobs: top } : {}) };
-      onSampled?.([token]);
-      onSampled?.([token]);
-      const tops = inSample ? { topLogprobs: [top, top] } : {};
-      yield { request: 0, ids: [1, 1], logprobs: [-5, -5], ...tops, finish: "length" };
-    },
-    close: async () => {},
-  };
   const decode = (ids: readonly number[]): string => ids.map((id) => words[id]).join("");
-  return { tokenizer: { ...tokenizer, decode }, renderer: createByteRenderer(), sampler, maxLength: 100 };
+  return { ...scriptedModel(top, 1, options), tokenizer: { ...tokenizer, decode } };
 }
 
 test("of two tokens with the same text the likelier one counts, and JSON has finite numbers", async () => {
@@ -158,6 +161,25 @@ test("of two tokens with the same text the likelier one counts, and JSON has fin
       { token: "__proto__", logprob: -9999, bytes: expect.any(Array) },
     ],
   });
+});
+
+test("a token has the same text alone and among the most likely ones, also in an incomplete character", async () => {
+  // Both tokens begin a character. Only the last one's is known to stay incomplete.
+  const top: Pairs = [
+    [97, -1],
+    [0xe6, -5],
+  ];
+  const { post, stream } = serve(scriptedModel(top, 0xe6));
+  const asked = { messages: [{ role: "user", content: "b" }], logprobs: true, top_logprobs: 2 };
+  const { content } = (await post("chat/completions", asked)).choices[0].logprobs;
+  expect(content.map(({ token, top_logprobs: [, own] }: Body) => [token, own.token])).toEqual([
+    ["", ""],
+    ["\uFFFD\uFFFD", "\uFFFD\uFFFD"],
+  ]);
+  // Its place would have been taken by "a".
+  expect(content[1].top_logprobs[0].token).toBe("\uFFFDa");
+  const pieces = await stream("chat/completions", asked);
+  expect(pieces.flatMap(({ choices }) => choices[0].logprobs?.content ?? [])).toEqual(content);
 });
 
 test("a call fails if the sampler does not report the most likely tokens", async () => {
