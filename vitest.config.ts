@@ -76,6 +76,8 @@ const config: ViteUserConfig = {
           include: ["test/**/*.test.ts"],
           exclude: ["test/interop/**", "test/package/**", "test/soak/**", ...slow],
           setupFiles: ["test/property-seed.ts"],
+          // A tiny model is as fast on one thread. More threads would take time from the tests beside it.
+          env: { OMP_NUM_THREADS: "1" },
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },

@@ -84,6 +84,7 @@ model:
   device: cpu
   threads: 1
 algorithm: { id: sft }
+preflight: false
 sampling: { maxTokens: 8 }
 training: { steps: 3, batchSize: 4, learningRate: 1e-3, sampleEvery: 1 }
 evaluation: { split: "test[:4]" }

@@ -35,6 +35,7 @@ const training = (environment: string, model: string): string => `seed: 1
 environment: ./${environment}.ts
 model: { ${model}, device: cpu, threads: 1 }
 algorithm: sft
+preflight: false
 sampling: { maxTokens: 2 }
 training: { steps: 60, batchSize: 3, learningRate: 0.02, sampleEvery: 0 }
 checkpoint: { every: 60 }

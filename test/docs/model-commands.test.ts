@@ -192,6 +192,7 @@ function small(words: readonly string[]): string[] {
     play: ["--max-tokens", "2", "--device", "cpu"],
     train: [
       "training.steps=1",
+      "preflight=false",
       "model.device=cpu",
       "model.adapter={type: lora}",
       "sampling.maxTokens=2",

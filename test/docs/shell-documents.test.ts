@@ -11,10 +11,11 @@ import { runnerOf, shellCommands } from "./shell-commands.ts";
 
 /**
  * Runs the commands of each document in order in a shell, in a folder of its own, as a reader would. A training takes
- * two steps, and models of the hub are tiny.
+ * two steps, completions have at most eight tokens, and models of the hub are tiny.
  */
 
-const short = "--set training.steps=2 --set training.batchSize=4 --set evaluation='{}'";
+const short =
+  "--set training.steps=2 --set training.batchSize=2 --set sampling.maxTokens=8 --set evaluation='{}' --set preflight=false";
 const trained = `lyceum train --config examples/arithmetic-sft.yaml ${short.replace("2", "1")}`;
 const measured =
   "lyceum eval --env math --set tasks=arithmetic --limit 2 --max-tokens 2 --model models/SmolLM2-135M-Instruct";
@@ -47,7 +48,7 @@ function shortened(text: string): string {
     return `${text} --set tasks.split='test[39:]' --set sampling.maxTokens=2 --model_name models/SmolLM2-135M-Instruct`;
   }
   if (text.includes("--probe")) return `${text} --set sampling.maxTokens=2`;
-  return /\blyceum train\b/.test(text) ? `${text} ${short}` : text;
+  return /\blyceum train\b/.test(text) ? `${text} ${short}` : text.replace(/--max-tokens \d+/, "--max-tokens 8");
 }
 
 let hub: TinyHub;

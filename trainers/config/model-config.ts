@@ -123,7 +123,7 @@ export const modelConfigSchema = z
       .default("float32")
       .describe("Precision of matrix products in training. float16 works on cuda and webgpu."),
     deviceIndex: z.int().min(0).optional().describe("Index of the GPU, from 0, on cuda and dml. 0 when absent."),
-    threads: size().optional().describe("CPU threads. One per core when absent."),
+    threads: size().optional().describe("CPU threads. `OMP_NUM_THREADS`, or one per core, when absent."),
   })
   .check((context) => {
     const { path, scratch, revision, base, chatTemplate, templateVariables } = context.value;

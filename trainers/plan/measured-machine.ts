@@ -1,5 +1,5 @@
-import { availableParallelism } from "node:os";
 import { machineMemory } from "../../src/core/machine-memory.ts";
+import { defaultThreads } from "../backends/onnx/engine/default-threads.ts";
 import { GraphSession } from "../backends/onnx/engine/session.ts";
 import { add } from "../backends/onnx/graph/elementwise.ts";
 import { Graph } from "../backends/onnx/graph/graph.ts";
@@ -25,7 +25,7 @@ export interface MachineRates {
 }
 
 /** Measures this machine in about two seconds. */
-export async function measureMachine(threads: number = availableParallelism()): Promise<MachineRates> {
+export async function measureMachine(threads: number = defaultThreads()): Promise<MachineRates> {
   return {
     flops: await productRate(1024, { seconds: 0.8, threads }),
     bandwidth: await readRate(64, { seconds: 0.5, threads }),

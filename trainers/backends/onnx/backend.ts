@@ -26,7 +26,7 @@ export interface OnnxBackendOptions {
    * the first.
    */
   readonly deviceIndex?: number;
-  /** The threads of the CPU provider. Default: one per core. */
+  /** The threads of the CPU provider. Default: `OMP_NUM_THREADS`, or one per core. */
   readonly threads?: number;
   /**
    * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it.

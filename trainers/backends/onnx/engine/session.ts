@@ -1,8 +1,8 @@
-import { availableParallelism } from "node:os";
 import type { InferenceSession, Tensor as RuntimeTensor } from "onnxruntime-node";
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { DataType } from "../graph/tensor.ts";
+import { defaultThreads } from "./default-threads.ts";
 import { importRuntime } from "./import-runtime.ts";
 
 /** The device that graphs run on. */
@@ -13,7 +13,7 @@ export interface SessionSettings {
   readonly device: Device;
   /** The device index, from 0. Default: the first device. */
   readonly deviceIndex?: number;
-  /** The threads of the CPU provider. Default: all cores. */
+  /** The threads of the CPU provider. Default: `OMP_NUM_THREADS`, or all cores. */
   readonly threads?: number;
 }
 
@@ -48,7 +48,7 @@ export class GraphSession implements AsyncDisposable {
     const external = graph.constants.filter((constant) => constant.external);
     const options: InferenceSession.SessionOptions = {
       executionProviders: executionProviders(settings),
-      intraOpNumThreads: settings.threads ?? availableParallelism(),
+      intraOpNumThreads: settings.threads ?? defaultThreads(),
       interOpNumThreads: 1,
       executionMode: "sequential",
       graphOptimizationLevel: "all",
