@@ -52,6 +52,17 @@ const slow = [
   "test/sandbox/python-attacks.test.ts",
 ];
 
+/** Suites whose cases the engines share in the fast tier (test/tier.ts). In the slow tier, each engine runs all of them. */
+const shared = [
+  "test/environments/bug-fix/bug-fix-benchmarks.test.ts",
+  "test/environments/class-completion/class-climb.test.ts",
+  "test/sandbox/false-passes.test.ts",
+  "test/sandbox/vacuous-passes.test.ts",
+  "test/sandbox/zygote-adversaries.test.ts",
+  "test/sandbox/zygote-benchmarks.test.ts",
+  "test/sandbox/zygote-start.test.ts",
+];
+
 const config: ViteUserConfig = {
   test: {
     pool: "forks",
@@ -102,7 +113,8 @@ const config: ViteUserConfig = {
         resolve: { alias: entryPoints },
         test: {
           name: "soak",
-          include: ["test/soak/**/*.test.ts", ...slow],
+          include: ["test/soak/**/*.test.ts", ...slow, ...shared],
+          env: { LYCEUM_TEST_TIER: "slow" },
           testTimeout: 1_800_000,
           hookTimeout: 600_000,
         },

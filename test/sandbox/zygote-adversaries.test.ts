@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExecuteStatus, Limits, Sandbox } from "../../sandbox/index.ts";
+import { shareOf } from "../tier.ts";
 import { calls, int, runPython, zygoteBackends } from "./zygote-backends.ts";
 
 /** A program that attempts a cheat. It defines `solve`, which should return 1234 for 3 and cannot know that. */
@@ -308,7 +309,11 @@ const fakes: readonly Adversary[] = [
   },
 ];
 
-describe.each(zygoteBackends)("$name", ({ open, missing }) => {
+const all = [...time, ...memory, ...processes, ...exits, ...fakes];
+
+describe.each(zygoteBackends)("$name", (backend) => {
+  const { open, missing } = backend;
+  const engine = zygoteBackends.indexOf(backend);
   let sandbox: Sandbox;
   beforeAll(async () => {
     if (missing === undefined) sandbox = await open({ workers: 1 });
@@ -330,9 +335,8 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
     expect(result.cases[0]!.value).toEqual(expected);
   };
 
-  const all = [...time, ...memory, ...processes, ...exits, ...fakes];
   describe.skipIf(missing !== undefined)("no hack passes, and the next execution is clean", () => {
-    test.each(all)("calls: $name", async (adversary) => {
+    test.each(shareOf(all, { engine, of: 2 }))("calls: $name", async (adversary) => {
       const { code, statuses } = adversary;
       const task = calls("solve", [int(3)]);
       const result = await runPython(sandbox, { code, task, limits: limitsOf(adversary) });
@@ -341,7 +345,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       await expectClean();
     });
 
-    test.each(all)("judge: $name", async (adversary) => {
+    test.each(shareOf(all, { engine: 1 - engine, of: 2 }))("judge: $name", async (adversary) => {
       const { code, statuses } = adversary;
       const tests = ["assert solve(3) == 1234", "import unittest\nunittest.TestCase().assertEqual(solve(3), 1234)"];
       const task = { kind: "judge", tests, exports: ["solve"] } as const;

@@ -1,13 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { isSlowTier } from "../tier.ts";
 import { zygoteBackends } from "./zygote-backends.ts";
 
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {
   test.skipIf(missing !== undefined)(
     "closing during the start of workers waits for them and leaves no process",
     async () => {
-      for (let delay = 0; delay <= 30; delay += 3) {
+      for (let delay = 0; delay <= 30; delay += isSlowTier ? 3 : 10) {
         const sandbox = await open({ workers: 3 });
         const warming = sandbox.warmUp();
         warming.catch(() => undefined);

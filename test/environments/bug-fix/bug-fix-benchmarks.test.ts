@@ -14,6 +14,7 @@ import {
   textOf,
 } from "../../../src/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+import { isSlowTier } from "../../tier.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const programOf = (prompt: string): string => /```python\n([\s\S]*?)\n```/.exec(prompt)![1]!;
@@ -49,8 +50,9 @@ describe.skipIf(noBenchmarkData)("bugs in published solutions", () => {
   afterAll(() => sandbox?.[Symbol.asyncDispose]());
 
   it("are repaired by the solutions: HumanEval", async () => {
-    const earned = await play(humaneval);
-    expect(earned).toHaveLength(164);
+    const every = isSlowTier ? 1 : 3;
+    const earned = await play(humaneval, { every });
+    expect(earned).toHaveLength(Math.ceil(164 / every));
     expect(earned.filter(({ value }) => value < 1)).toEqual([]);
   });
 
