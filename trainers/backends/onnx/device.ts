@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -26,8 +27,8 @@ export async function chooseDevice(wanted: Device | "auto", demand: DeviceDemand
   if (wanted === "auto") {
     // With `auto`, an index can only mean a cuda device.
     if (deviceIndex !== undefined) return chooseDevice("cuda", demand);
-    const device = (await deviceFailure("cuda", demand)) === undefined ? "cuda" : "cpu";
-    return chooseDevice(device, demand);
+    const works = mayHaveCuda() && (await deviceFailure("cuda", demand)) === undefined;
+    return chooseDevice(works ? "cuda" : "cpu", demand);
   }
   if (deviceIndex !== undefined && !indexedDevices.includes(wanted)) throw noIndex(wanted, deviceIndex);
   if (precision === "float16" && !halfPrecisionDevices.includes(wanted)) throw noHalfPrecision(wanted);
@@ -43,6 +44,12 @@ export async function chooseDevice(wanted: Device | "auto", demand: DeviceDemand
     hint: `\`lyceum info\` lists the devices that work; model.device: auto chooses one.${counted}`,
     data: { device: wanted, precision, ...(deviceIndex === undefined ? {} : { deviceIndex }) },
   });
+}
+
+/** False if this machine certainly has no CUDA device. This saves the trial, which takes half a second. */
+function mayHaveCuda(): boolean {
+  if (process.platform === "linux") return ["/dev/nvidiactl", "/dev/dxg"].some((path) => existsSync(path));
+  return process.platform !== "darwin";
 }
 
 function noIndex(device: Device, deviceIndex: number): LyceumError {
