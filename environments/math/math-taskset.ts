@@ -55,11 +55,15 @@ function isHeldOut(problem: Pick<MathProblem, "terse">): boolean {
 
 function heldOutProblems({ seed, generate }: MathTasksetOptions, count: number): MathProblem[] {
   const problems = new Map<string, MathProblem>();
+  /** The short forms of all problems that were drawn. */
+  const drawn = new Set<string>();
   let draws = 0;
   for (let i = 0; problems.size < count && draws < maximumDraws; i++) {
     const problem = generate(createRandom(deriveSeed(seed, "test", i)));
     draws++;
-    if (!isHeldOut(problem) || problems.has(problem.terse)) continue;
+    if (drawn.has(problem.terse)) continue;
+    drawn.add(problem.terse);
+    if (!isHeldOut(problem)) continue;
     problems.set(problem.terse, problem);
     draws = 0;
   }
