@@ -34,14 +34,14 @@ export async function createBubblewrapSandbox(options: BubblewrapSandboxOptions 
     signal.throwIfAborted();
     return ZygoteWorker.start({ runner: await startBubble(temporaryMb), settings, signal });
   };
-  await using first = await start(options.signal ?? new AbortController().signal);
+  const first = await start(options.signal ?? new AbortController().signal);
   const { python, packages: found } = first.greeting;
   return new PooledSandbox({
     info: { backend: "bubblewrap", languages: ["python"], version: `Python ${python}`, packages: found },
     start: ({ signal }) => start(signal),
     workers,
     spares,
-    hasStarted: true,
+    first,
   });
 }
 

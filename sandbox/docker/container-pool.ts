@@ -63,12 +63,12 @@ export async function createContainerPool<W extends Worker>(
   };
   const start = (signal: AbortSignal): Promise<W> =>
     startWithinLimit({ start: startOnce, limitMs: startLimitMs, signal });
-  await using first = await start(options.signal ?? new AbortController().signal);
+  const first = await start(options.signal ?? new AbortController().signal);
   return new PooledSandbox({
     info: { backend: "docker", ...describe(first) },
     start: ({ signal }) => start(signal),
     workers,
     spares,
-    hasStarted: true,
+    first,
   });
 }

@@ -16,10 +16,10 @@ export interface PoolOptions {
   /** Number of extra workers that are kept ready, so that replacing a killed worker takes no time. 0 by default. */
   readonly spares?: number;
   /**
-   * True if a worker has started on this machine before. Failed starts are then retried. False by default: the first
-   * start decides.
+   * The first worker, if it has started already. The pool closes it. Failed starts are then retried. Without it, the
+   * first start decides.
    */
-  readonly hasStarted?: boolean;
+  readonly first?: Worker;
   /** How long failed starts are retried, in milliseconds, after a start has succeeded. One minute by default. */
   readonly startBudgetMs?: number;
 }
@@ -59,7 +59,7 @@ export class PooledSandbox implements Sandbox {
   readonly specificationVersion = "v1";
   readonly info: SandboxInfo;
   readonly #start: StartWorker;
-  readonly #options: Required<PoolOptions>;
+  readonly #options: Required<Omit<PoolOptions, "first">>;
   readonly #closing = new AbortController();
   readonly #starts = new Semaphore(startsAtOnce);
   /** One controller per running execution. */
@@ -71,7 +71,7 @@ export class PooledSandbox implements Sandbox {
   readonly #byStatus: Record<string, number> = {};
   #closed: Promise<void> | undefined;
   /** True if a worker has ever started. Failed starts are then retried for longer. */
-  #hasStarted: boolean;
+  #hasStarted = false;
   /** True if the last start failed. */
   #isOut = false;
   /** The permanent error of the last failed worker start, if any. */
@@ -85,9 +85,11 @@ export class PooledSandbox implements Sandbox {
   constructor(options: { readonly info: SandboxInfo; readonly start: StartWorker } & PoolOptions) {
     this.info = options.info;
     this.#start = options.start;
-    const { workers, spares = 0, hasStarted = false } = options;
-    this.#options = { workers, spares, hasStarted, startBudgetMs: options.startBudgetMs ?? startBudgetMs };
-    this.#hasStarted = hasStarted;
+    const { workers, spares = 0, first } = options;
+    this.#options = { workers, spares, startBudgetMs: options.startBudgetMs ?? startBudgetMs };
+    if (first === undefined) return;
+    this.#hasStarted = true;
+    this.#idle.push(this.#slotOf(first, this.#generation++));
   }
 
   async execute(request: ExecuteRequest): Promise<ExecuteResult> {
@@ -252,11 +254,10 @@ export class PooledSandbox implements Sandbox {
 
   async #startSlot(): Promise<void> {
     const generation = this.#generation++;
-    const id = `${this.info.backend}-${generation}`;
     this.#starting++;
     let worker: Worker;
     try {
-      worker = await this.#startWorker(id);
+      worker = await this.#startWorker(this.#idOf(generation));
     } catch (error) {
       this.#starting--;
       // Jobs can wait for the other workers. Without any worker they would wait forever.
@@ -265,12 +266,20 @@ export class PooledSandbox implements Sandbox {
       throw error;
     }
     this.#starting--;
-    const slot = { id, generation, worker, jobs: 0 };
+    const slot = this.#slotOf(worker, generation);
     if (this.#closing.signal.aborted) this.#discard(slot);
     else {
       this.#idle.push(slot);
       this.#dispatch();
     }
+  }
+
+  #slotOf(worker: Worker, generation: number): Slot {
+    return { id: this.#idOf(generation), generation, worker, jobs: 0 };
+  }
+
+  #idOf(generation: number): string {
+    return `${this.info.backend}-${generation}`;
   }
 
   /**

@@ -347,7 +347,9 @@ describe("start failures", () => {
 
     test("an outage causes one message, and no job is lost or counted twice", async () => {
       let failures = 0;
-      const { sandbox, busy } = pool({ workers: 2, hasStarted: true }, () => {
+      const first = new ManualWorker();
+      first.reusable = false;
+      const { sandbox, busy } = pool({ workers: 2, first }, () => {
         if (++failures <= 5) throw failures % 2 === 0 ? refused : new Error("connect ENOENT");
       });
       const all = Promise.all(["a", "b", "c"].map((id) => sandbox.execute(request(id))));
@@ -379,6 +381,25 @@ describe("start failures", () => {
       busy()[0]!.finish();
       expect((await c).status).toBe("ok");
     });
+  });
+
+  test("a first worker that has started gets the first job, counts as a worker, and is closed with the pool", async () => {
+    const first = new ManualWorker();
+    const { sandbox, starts, busy } = pool({ workers: 2, first });
+    expect(sandbox.stats()).toMatchObject({ workersStarted: 1, running: 0 });
+    const [a, b, c] = ["a", "b", "c"].map((id) => sandbox.execute(request(id)));
+    await turn();
+    expect(first.jobs).toEqual(["a"]);
+    expect(starts()).toBe(1);
+    first.finish();
+    for (const worker of busy()) worker.finish();
+    expect(await a).toMatchObject({ status: "ok", worker: { id: "isolated-vm-0", generation: 0, jobs: 1 } });
+    expect(await b).toMatchObject({ status: "ok", worker: { id: "isolated-vm-1", generation: 1, jobs: 1 } });
+    await turn();
+    for (const worker of [first, ...busy()]) if (worker.job !== undefined) worker.finish();
+    expect(await c).toMatchObject({ status: "ok" });
+    await sandbox[Symbol.asyncDispose]();
+    expect(first.closed).toBe(true);
   });
 
   test("a failed warm-up reaches the executions that wait for it", async () => {
