@@ -56,7 +56,9 @@ const slow = [
 const shared = [
   "test/environments/bug-fix/bug-fix-benchmarks.test.ts",
   "test/environments/class-completion/class-climb.test.ts",
+  "test/sandbox/docker-javascript.test.ts",
   "test/sandbox/false-passes.test.ts",
+  "test/sandbox/isolated-vm-adversarial.test.ts",
   "test/sandbox/vacuous-passes.test.ts",
   "test/sandbox/zygote-adversaries.test.ts",
   "test/sandbox/zygote-benchmarks.test.ts",

@@ -14,7 +14,7 @@ const open = createDockerJavaScriptSandbox;
 const missing = await missingRequirement();
 
 describeSandbox({ name, open, languages: ["javascript", "typescript"], missing });
-describeAdversaries({ name, open, pids: async () => (await containers()).map(({ pid }) => pid), missing });
+describeAdversaries({ name, engine: 1, open, pids: async () => (await containers()).map(({ pid }) => pid), missing });
 
 describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
   const same = "function f(x) { return x; }";

@@ -16,4 +16,4 @@ async function childPrograms(): Promise<string[]> {
   });
 }
 
-describeAdversaries({ name: "isolated-vm", open: createIsolatedVmSandbox, pids: childPrograms });
+describeAdversaries({ name: "isolated-vm", engine: 0, open: createIsolatedVmSandbox, pids: childPrograms });

@@ -2,18 +2,22 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ExecuteResult, ExecuteStatus } from "../../sandbox/execution.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { shareOf } from "../tier.ts";
 import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 
 /** Hostile JavaScript, run against a sandbox with one worker and one spare on this machine. */
 export function describeAdversaries(options: {
   readonly name: string;
+  /** The number of this sandbox among the two that run these tests, from 0. They share the cases in the fast tier. */
+  readonly engine: 0 | 1;
   readonly open: (options: { readonly workers: number; readonly spares: number }) => Promise<Sandbox> | Sandbox;
   /** Returns the ids of the worker processes. */
   readonly pids: () => Promise<readonly (number | string)[]>;
   /** The reason why this machine has none. Its tests are then skipped. */
   readonly missing?: string | undefined;
 }): void {
-  const { name, open, pids, missing } = options;
+  const { name, engine, open, pids, missing } = options;
+  const share = <T>(cases: readonly T[]): T[] => shareOf(cases, { engine, of: 2 });
   const title = missing === undefined ? name : `${name} (skipped: ${missing})`;
   describe.skipIf(missing !== undefined)(title, () => {
     const workers = 1;
@@ -109,7 +113,7 @@ export function describeAdversaries(options: {
         ["the end of the process while it loads", ["exited"], "process.exit(0); function f() { return 1; }"],
       ];
 
-      test.each(table)("%s", async (_, statuses, code) => {
+      test.each(share(table))("%s", async (_, statuses, code) => {
         const { status, cases } = await attack(code);
         expect(statuses).toContain(status);
         expect(cases).toHaveLength(1);
@@ -143,7 +147,7 @@ export function describeAdversaries(options: {
       ];
       const table = modes.flatMap(([mode, code]) => rejected.map(([name, text]) => [name, mode, code(text)] as const));
 
-      test.each(table)("%s %s does not change the answer", async (_, __, code) => {
+      test.each(share(table))("%s %s does not change the answer", async (_, __, code) => {
         const { status, cases, attempts, stderr } = await attack(code);
         expect({ status, attempts, value: cases[0]!.value }).toEqual({ status: "ok", attempts: 1, value: float(5) });
         expect(stderr.text).toMatch(/^Uncaught /);
@@ -203,7 +207,7 @@ export function describeAdversaries(options: {
         ["a proxy that throws", "function f() { return new Proxy({}, { ownKeys() { throw null; } }); }"],
       ];
 
-      test.each(refused)("%s is not a plain value", async (_, code) => {
+      test.each(share(refused))("%s is not a plain value", async (_, code) => {
         const { status, cases } = await attack(code);
         expect(status).toBe("ok");
         expect(cases[0]!.outcome).toBe("unsupported");
@@ -256,7 +260,7 @@ export function describeAdversaries(options: {
         ],
       ];
 
-      test.each(patches)("a patched %s changes no value", async (_, code) => {
+      test.each(share(patches))("a patched %s changes no value", async (_, code) => {
         const { status, cases } = await attack(`function f(x) { return x + 1; } ${code}`);
         expect(status).toBe("ok");
         expect(cases[0]).toMatchObject({ outcome: "returned", value: float(2) });
@@ -418,7 +422,7 @@ export function describeAdversaries(options: {
         ["isolated-vm", "typeof ivm + typeof $0"],
       ];
 
-      test.each(reach)("finds nothing of %s", async (_, expression) => {
+      test.each(share(reach))("finds nothing of %s", async (_, expression) => {
         const { cases } = await attack(`function f() { return ${expression}; }`);
         expect(cases[0]).toMatchObject({ outcome: "returned", value: "undefinedundefined" });
       });
