@@ -84,10 +84,10 @@ model:
   device: cpu
   threads: 1
 algorithm: { id: sft }
-preflight: false
 sampling: { maxTokens: 8 }
 training: { steps: 3, batchSize: 4, learningRate: 1e-3, sampleEvery: 1 }
 evaluation: { split: "test[:4]" }
+preflight: false
 `;
 
 /** Returns every file below a folder with a hash of its content. Empty folders are listed with a slash. */
