@@ -98,6 +98,12 @@ export interface SampleOptions {
    * Optional for a sampler.
    */
   readonly onSampled?: (tokens: readonly SampledToken[]) => void;
+  /**
+   * True if the call may share a batch with other shared calls that run at the same time. Use it in servers, so that a
+   * call does not wait until the running ones have ended. Their number then changes its log-probabilities by rounding, so
+   * that equal calls may differ. Default: false. Optional for a sampler.
+   */
+  readonly shared?: boolean;
 }
 
 /** A token of a completion that may be unfinished. */

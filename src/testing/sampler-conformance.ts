@@ -122,6 +122,27 @@ export function samplerConformance(open: () => SamplerSubject | Promise<SamplerS
       const places = samples.map((sample) => sample.request).filter((place) => place !== 0);
       assert.deepEqual(places.toSorted(), [1, 2]);
     },
+    "gives shared calls that run at the same time the samples of each alone": async ({ sampler, request }) => {
+      const lists = [[request(12), request(13)], [request(14)], [request(15), request(16)]];
+      const stop = new AbortController();
+      const aborted = Array.fromAsync(sampler.sample([request(17)], { shared: true, signal: stop.signal })).catch(
+        () => [],
+      );
+      const calls = lists.map((requests) => sampleAll(sampler, requests, { shared: true }));
+      stop.abort();
+      const together = await Promise.all(calls);
+      await aborted;
+      for (const [call, requests] of lists.entries()) {
+        const alone = await sampleAll(sampler, requests);
+        const [ids, own] = [together[call]!, alone].map((samples) => samples.map((sample) => sample.ids));
+        assert.deepEqual(ids, own);
+        for (const [i, { logprobs }] of together[call]!.entries()) {
+          for (const [t, logprob] of logprobs.entries()) {
+            assert.ok(Math.abs(logprob - alone[i]!.logprobs[t]!) < 1e-3, "logprobs differ by more than rounding");
+          }
+        }
+      }
+    },
     "yields nothing without requests": async ({ sampler }) => {
       assert.deepEqual(await sampleAll(sampler, []), []);
     },

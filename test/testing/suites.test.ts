@@ -236,6 +236,12 @@ test("each requirement of a sampler finds its fault", async () => {
     yield* (await bigramSampler()).sampler.sample(requests, options);
   };
   expect(await faulty({ sample: stopping })).toEqual(["samples the other requests if one is aborted"]);
+  const mixing = async function* (requests: readonly SampleRequest[], options: SampleOptions = {}) {
+    const mixed = requests.map((request) => ({ ...request, seed: request.seed + (options.shared === true ? 1 : 0) }));
+    yield* (await bigramSampler()).sampler.sample(mixed, options);
+  };
+  const shared = "gives shared calls that run at the same time the samples of each alone";
+  expect(await faulty({ sample: mixing })).toEqual([shared]);
   let samples = 0;
   const random = async function* () {
     yield { request: 0, ids: [samples++], logprobs: [0], finish: "length" };
@@ -245,6 +251,7 @@ test("each requirement of a sampler finds its fault", async () => {
     "returns equal samples for equal requests",
     "reports the most likely tokens of its samples, if it reports any",
     "samples the other requests if one is aborted",
+    shared,
     "yields nothing without requests",
     "does not sample after an abort",
   ]);

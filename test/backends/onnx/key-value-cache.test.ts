@@ -61,6 +61,13 @@ it.each([true, false])("a cache keeps its tokens wherever they are moved (keys t
       from: fc.array(fc.option(fc.nat()), { minLength: 1, maxLength: 3 }),
       spare: fc.integer({ min: 1, max: 20 }),
     }),
+    fc.record({
+      type: fc.constant("keep" as const),
+      emptied: fc.array(fc.nat(3), { maxLength: 2 }),
+      added: fc.integer({ min: -1, max: 1 }),
+      isReversed: fc.boolean(),
+      spare: fc.integer({ min: 1, max: 20 }),
+    }),
   );
   const run = fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
     const cache = new KeyValueCache(config, { transposedKeys });
@@ -76,6 +83,20 @@ it.each([true, false])("a cache keeps its tokens wherever they are moved (keys t
         width = action.width;
         lanes = from.map((source) => (source === undefined ? [] : [...lanes[source]!]));
         cache.layOut({ width, from, capacity: Math.max(...lanes.map((held) => held.length)) + action.spare });
+        continue;
+      }
+      if (action.type === "keep") {
+        // Every lane keeps its place, or none does.
+        const groups = Math.max(1, lanes.length / width + action.added);
+        const from = Array.from({ length: groups * width }, (_, lane) =>
+          lane < lanes.length && !action.emptied.includes(lane) ? lane : undefined,
+        );
+        if (action.isReversed) from.reverse();
+        lanes = from.map((source) => (source === undefined ? [] : lanes[source]!));
+        const longest = Math.max(...lanes.map((held) => held.length));
+        const capacity = Math.max(longest + 1, cache.capacity + 5 - action.spare);
+        cache.layOut({ width, from, capacity });
+        expect(cache.capacity).toBeGreaterThanOrEqual(capacity);
         continue;
       }
       const lane = action.lane % lanes.length;
@@ -97,5 +118,5 @@ it.each([true, false])("a cache keeps its tokens wherever they are moved (keys t
     expect(cache.longest(lanes.length / width)).toBe(Math.max(...lanes.map((held) => held.length)));
     expectTokens(cache, { lanes, width, transposedKeys });
   });
-  fc.assert(run, { numRuns: 60 });
+  fc.assert(run, { numRuns: 250 });
 });

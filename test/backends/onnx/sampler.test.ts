@@ -500,8 +500,8 @@ describe("the work of a batch", () => {
       tokenizer: () => Promise.reject(new Error("No request has a stop string.")),
     });
     let samples = 0;
-    for await (const _ of sampler.sample(requests, new AbortController().signal, { dropped: new Set(dropped) }))
-      samples++;
+    const { signal } = new AbortController();
+    await sampler.sample(requests, { signal, dropped: new Set(dropped), onSample: () => samples++ });
     expect(samples).toBe(requests.length - dropped.length);
     return sessions.runs;
   }

@@ -165,7 +165,7 @@ class OnnxSampler implements Sampler {
     const call = this.#client
       .call(
         "sample",
-        { sampler: this.#id, requests, reportTokens: options.onSampled !== undefined },
+        { sampler: this.#id, requests, reportTokens: options.onSampled !== undefined, shared: options.shared },
         {
           signal,
           signals: options.signals,

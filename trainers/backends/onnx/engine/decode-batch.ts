@@ -1,4 +1,3 @@
-import type { Sample } from "../../../../src/contract/sampler.ts";
 import type { Completion } from "../../../../src/core/policy/completion.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { chooseWidth, rowCost } from "./decode-grid.ts";
@@ -55,6 +54,11 @@ export class DecodeBatch {
     // one, so they are not.
     this.#prefix = new KeyValueCache(config, { transposedKeys: true });
     this.#tail = new KeyValueCache(config, { transposedKeys: false });
+  }
+
+  /** The unfinished sequences. */
+  get completions(): readonly Completion[] {
+    return this.#groups.flatMap(({ rows }) => rows);
   }
 
   /** The number of unfinished sequences. */
@@ -159,29 +163,30 @@ export class DecodeBatch {
   }
 
   /**
-   * Samples one token for each row from the outputs of a run. Removes finished samples from the batch and returns them.
+   * Adds the outputs of a run to the caches, and calls `sample` for each row with the probabilities of its next token and
+   * the value of its state. Removes the rows for which `sample` returns false.
    */
-  advance(results: DecodeResults): Sample[] {
+  advance(
+    results: DecodeResults,
+    sample: (completion: Completion, probabilities: Float32Array, value: number | undefined) => boolean,
+  ): void {
     const { layers, keyValueHeads, headSize, vocabularySize } = this.#config;
     const { keys, values, probabilities, stateValues } = results;
-    const finished: Sample[] = [];
     const unfinished = new Set<Completion>();
     for (const { completion, lane } of this.#lanes()) {
-      this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
       const next = probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize);
-      const sample = completion.advance(next, stateValues?.[lane]);
-      if (sample === undefined) unfinished.add(completion);
-      else finished.push(sample);
+      if (!sample(completion, next, stateValues?.[lane])) continue;
+      // Only now: keys that are not finite would spoil the next row of the lane, although they are masked.
+      this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
+      unfinished.add(completion);
     }
-    if (finished.length > 0) this.#drop(unfinished);
-    return finished;
+    if (unfinished.size < this.size) this.#drop(unfinished);
   }
 
   /** Removes the rows of other completions. */
   keep(isKept: (completion: Completion) => boolean): void {
-    const completions = [...this.#lanes()].map(({ completion }) => completion);
-    const kept = completions.filter(isKept);
-    if (kept.length < completions.length) this.#drop(new Set(kept));
+    const kept = this.completions.filter(isKept);
+    if (kept.length < this.size) this.#drop(new Set(kept));
   }
 
   *#lanes(): Generator<{ completion: Completion; group: number; lane: number }> {

@@ -54,8 +54,8 @@ interface EnginePass {
 }
 
 /**
- * The calls that the engine's thread accepts, one after another. Every call takes one argument and returns one result.
- * Both can be cloned.
+ * The calls that the engine's thread accepts, one after another. Only shared calls of `sample` on one sampler may run at
+ * the same time. Every call takes one argument and returns one result. Both can be cloned.
  */
 export interface EngineCalls {
   open(argument: {
@@ -81,13 +81,14 @@ export interface EngineCalls {
   snapshot(argument: { readonly model: number }): Promise<{ readonly sampler: number; readonly version: number }>;
   /**
    * Emits each sample as an item, and periodically the number of tokens sampled so far. With `reportTokens`, also emits
-   * the tokens of each decoding step, as a list.
+   * the tokens of each decoding step, as a list. Calls with `shared` join the batch of those that run.
    */
   sample(
     argument: {
       readonly sampler: number;
       readonly requests: readonly SampleRequest[];
       readonly reportTokens?: boolean;
+      readonly shared?: boolean | undefined;
     },
     context: CallContext,
   ): Promise<void>;

@@ -119,7 +119,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       samplers.set(lastId, { sampler, release });
       return { sampler: lastId, version: model.version };
     },
-    sample: async ({ sampler: id, requests, reportTokens }, { signal, dropped, emit }) => {
+    sample: async ({ sampler: id, requests, reportTokens, shared }, { signal, dropped, emit }) => {
       const sampler = samplerOf(id);
       signal.throwIfAborted();
       let lastReport = performance.now();
@@ -128,8 +128,8 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         lastReport = performance.now();
         emit(count);
       };
-      const options = { dropped, onTokens, ...(reportTokens ? { onSampled: emit } : {}) };
-      for await (const sample of sampler.sample(requests, signal, options)) emit(sample);
+      const reports = { onTokens, onSample: emit, ...(reportTokens ? { onSampled: emit } : {}) };
+      await sampler.sample(requests, { signal, dropped, shared, ...reports });
     },
     score: ({ sampler, request }, { signal }) => samplerOf(sampler).score(request, signal),
     save: ({ model, folder }) => saveTrainingState(modelOf(model).model, folder),

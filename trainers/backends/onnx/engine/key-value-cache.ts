@@ -49,7 +49,8 @@ export class KeyValueCache {
 
   /**
    * Changes the grid or the capacity. `from` lists, for each new lane, the old lane whose tokens it takes over, or
-   * undefined for an empty lane.
+   * undefined for an empty lane. If every lane keeps its place and the memory is of about the right size, nothing is
+   * copied, and the capacity may be greater than asked for.
    */
   layOut(grid: {
     readonly width: number;
@@ -60,6 +61,12 @@ export class KeyValueCache {
     const { layers, keyValueHeads, headSize } = this.#config;
     const groups = from.length / width;
     const lengths = Int32Array.from(from, (lane) => (lane === undefined ? 0 : this.#lengths[lane]!));
+    const fits = (wanted: number, present: number): boolean => wanted <= present && wanted > 0.75 * present;
+    const keepsPlaces = width === this.#width && from.every((lane, place) => lane === undefined || lane === place);
+    if (keepsPlaces && fits(groups, this.#groups) && fits(capacity, this.#capacity)) {
+      this.#lengths = lengths;
+      return;
+    }
     const moved = (arrays: readonly Float32Array[], transposed: boolean): Float32Array[] =>
       Array.from({ length: layers }, (_, layer) => {
         const target = alignedNumbers(groups * keyValueHeads * width * capacity * headSize);

@@ -1,18 +1,19 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { toErrorData } from "../../../../src/contract/errors/index.ts";
+import { CallQueue } from "./call-queue.ts";
 import { createEngine } from "./engine.ts";
-import type { CallContext, EngineSettings } from "./engine-calls.ts";
+import type { CallContext, EngineCalls, EngineSettings } from "./engine-calls.ts";
 import type { EngineReply, EngineRequest } from "./engine-messages.ts";
 
 /**
- * The engine's thread. A run of ONNX Runtime blocks its thread for seconds, so it must not be the main thread. Calls
- * run one after another. An abort takes effect between two runs.
+ * The engine's thread. A run of ONNX Runtime blocks its thread for seconds, so it must not be the main thread. An
+ * abort takes effect between two runs.
  */
 const port = parentPort!;
 const engine = createEngine(workerData as EngineSettings);
 /** The calls that run or wait. */
 const calls = new Map<number, { readonly abort: AbortController; readonly dropped: Set<number> }>();
-let queue: Promise<void> = Promise.resolve();
+const queue = new CallQueue();
 
 const reply = (message: EngineReply): void => port.postMessage(message);
 
@@ -30,7 +31,7 @@ port.on("message", (request: EngineRequest) => {
   const dropped = new Set<number>();
   calls.set(id, { abort, dropped });
   const context: CallContext = { signal: abort.signal, dropped, emit: (item) => reply({ type: "item", id, item }) };
-  queue = queue.then(async () => {
+  const run = async (): Promise<void> => {
     try {
       const call = engine[method] as (argument: unknown, context: CallContext) => Promise<unknown>;
       reply({ type: "result", id, result: await call(argument, context) });
@@ -39,5 +40,13 @@ port.on("message", (request: EngineRequest) => {
     } finally {
       calls.delete(id);
     }
-  });
+  };
+  queue.add(run, method === "sample" ? sharedSampler(argument as SampleArgument) : undefined);
 });
+
+type SampleArgument = Parameters<EngineCalls["sample"]>[0];
+
+/** Returns the sampler whose shared batch a call may join. */
+function sharedSampler({ sampler, shared }: SampleArgument): number | undefined {
+  return shared === true ? sampler : undefined;
+}

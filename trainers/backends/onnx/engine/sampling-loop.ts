@@ -1,0 +1,182 @@
+import type { Completion } from "../../../../src/core/policy/completion.ts";
+import type { DecodeBatch, DecodeResults, ReadPrompt } from "./decode-batch.ts";
+import type { SampleCall } from "./sample-call.ts";
+
+/** The memory limits of the sampler. */
+export interface SamplerSettings {
+  /** The maximum number of sequences that are decoded at a time. */
+  readonly batchSize: number;
+  /** The maximum number of prompt tokens in one prefill. */
+  readonly maxTokensPerPrefill: number;
+}
+
+/** The outputs of a prefill: rows of next probabilities for each prompt, and the keys and values of all tokens. */
+export interface PrefillResults {
+  readonly probabilities: Float32Array;
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+  /** Present if the model has a value head. */
+  readonly stateValues?: Float32Array;
+}
+
+/** The runs of a model that the loop needs. */
+export interface DecodingModel {
+  createBatch(): DecodeBatch;
+  /** Reads the prompts of completions. */
+  prefill(completions: readonly Completion[]): Promise<PrefillResults>;
+  /** Computes the next token of each row. */
+  decode(batch: DecodeBatch): Promise<DecodeResults>;
+}
+
+/**
+ * The least number of decoding steps between two prefills of a joinable loop. More would let more prompts share a
+ * prefill, which reads all weights once, but new calls would wait longer.
+ */
+const stepsBetweenPrefills = 4;
+
+/**
+ * Decodes the completions of one or several calls as one batch. Waiting completions take the place of finished rows.
+ * The call with the fewest rows is next. Calls fail and end independently.
+ */
+export class SamplingLoop {
+  readonly #model: DecodingModel;
+  readonly #settings: SamplerSettings;
+  readonly #joinable: boolean;
+  readonly #calls = new Set<SampleCall>();
+  readonly #callOf = new WeakMap<Completion, SampleCall>();
+  /** Completions that have a row and whose prompts are not read yet. Those of a group have the same prompt. */
+  #unread: Completion[][] = [];
+  /** The number of decoding steps since the last prefill. */
+  #steps = 0;
+  #isRunning = false;
+
+  /**
+   * If the loop is `joinable`, calls may be added at any time. Running rows then wait for one prefill at most and go on
+   * for some steps before the next one. Otherwise all prompts that have a row are read first.
+   */
+  constructor(model: DecodingModel, settings: SamplerSettings, options: { readonly joinable: boolean }) {
+    this.#model = model;
+    this.#settings = settings;
+    this.#joinable = options.joinable;
+  }
+
+  /** Samples the completions of a call. Resolves or rejects as the call does. */
+  add(call: SampleCall): Promise<void> {
+    this.#calls.add(call);
+    if (!this.#isRunning) void this.#run();
+    return call.ended;
+  }
+
+  /** Runs until all calls have ended. Never rejects. */
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const batch = this.#model.createBatch();
+    try {
+      this.#update(batch);
+      while (this.#calls.size > 0) {
+        if (!this.#joinable || batch.size === 0 || this.#steps >= stepsBetweenPrefills) {
+          if (this.#unread.length === 0) this.#admit(batch);
+          if (this.#unread.length > 0) await this.#read(batch);
+          if (this.#unread.length > 0) continue;
+        }
+        if (batch.size > 0) await this.#step(batch);
+      }
+    } catch (error) {
+      for (const call of this.#calls) call.fail(error);
+      this.#calls.clear();
+    }
+    this.#unread = [];
+    this.#isRunning = false;
+  }
+
+  /** Gives rows to waiting completions. In bulk: one prefill for many prompts costs less than many small ones. */
+  #admit(batch: DecodeBatch): void {
+    const { batchSize } = this.#settings;
+    const free = batchSize - batch.size;
+    const waiting = [...this.#calls].reduce((sum, call) => sum + call.waiting, 0);
+    if (batch.size > 0 && free < Math.min(waiting, Math.ceil(batchSize / 4))) return;
+    const admitted: Completion[] = [];
+    while (admitted.length < Math.min(free, waiting)) {
+      const calls = [...this.#calls].filter((call) => call.waiting > 0);
+      const fewest = Math.min(...calls.map(({ rows }) => rows));
+      const call = calls.find(({ rows }) => rows === fewest)!;
+      const completion = call.next()!;
+      this.#callOf.set(completion, call);
+      admitted.push(completion);
+    }
+    const promptOf = ({ request }: Completion): string => `${request.settings.temperature}:${request.promptIds.join()}`;
+    this.#unread = [...Map.groupBy(admitted, promptOf).values()];
+  }
+
+  /** Reads as many prompts as fit into one prefill, each distinct one once, and samples their first tokens. */
+  async #read(batch: DecodeBatch): Promise<void> {
+    this.#steps = 0;
+    const read = this.#unread.splice(0, prefillCount(this.#unread, this.#settings.maxTokensPerPrefill));
+    const results = await this.#orFail(read.flat(), () => this.#model.prefill(read.map((group) => group[0]!)));
+    if (results !== undefined) {
+      const { probabilities, keys, values, stateValues } = results;
+      const size = probabilities.length / read.length;
+      const prompts: ReadPrompt[] = [];
+      let first = 0;
+      for (const [i, group] of read.entries()) {
+        const next = probabilities.subarray(i * size, (i + 1) * size);
+        const completions = group.filter((completion) => this.#advance(completion, next, stateValues?.[i]));
+        const { length } = group[0]!.request.promptIds;
+        if (completions.length > 0) prompts.push({ length, completions, keys, values, first });
+        first += length;
+      }
+      if (prompts.length > 0) batch.admit(prompts);
+    }
+    this.#update(batch);
+  }
+
+  /** Decodes one token for every row of the batch. */
+  async #step(batch: DecodeBatch): Promise<void> {
+    this.#steps += 1;
+    const results = await this.#orFail(batch.completions, () => this.#model.decode(batch));
+    if (results !== undefined) {
+      batch.advance(results, (completion, next, value) => this.#advance(completion, next, value));
+    }
+    this.#update(batch);
+  }
+
+  #advance(completion: Completion, probabilities: Float32Array, value: number | undefined): boolean {
+    return this.#callOf.get(completion)!.advance(completion, probabilities, value);
+  }
+
+  /** Returns the results of a run for completions. If it fails, their calls fail. */
+  async #orFail<Results>(
+    completions: readonly Completion[],
+    run: () => Promise<Results>,
+  ): Promise<Results | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      for (const completion of completions) this.#callOf.get(completion)!.fail(error);
+      return undefined;
+    }
+  }
+
+  /** Reports what a run has sampled. Removes what has ended, was dropped or was aborted. */
+  #update(batch: DecodeBatch): void {
+    for (const call of this.#calls) {
+      call.update();
+      if (call.hasEnded) this.#calls.delete(call);
+    }
+    const isKept = (completion: Completion): boolean => this.#callOf.get(completion)!.needs(completion);
+    this.#unread = this.#unread.map((group) => group.filter(isKept)).filter((group) => group.length > 0);
+    batch.keep(isKept);
+  }
+}
+
+/** Returns how many of the first prompts fit in one prefill, at least one. */
+function prefillCount(groups: readonly (readonly Completion[])[], maxTokens: number): number {
+  let longest = 0;
+  let count = 0;
+  for (const [first] of groups) {
+    longest = Math.max(longest, first!.request.promptIds.length);
+    if (count > 0 && longest * (count + 1) > maxTokens) break;
+    count++;
+  }
+  return count;
+}
