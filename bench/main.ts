@@ -18,6 +18,7 @@ import { benchmarks as rollout } from "./rollout.ts";
 import { ruinedVerdicts } from "./ruined-verdicts.ts";
 import { sandbox } from "./sandbox.ts";
 import { serve } from "./serve.ts";
+import { sharedBatch } from "./shared-batch.ts";
 import { staleness } from "./staleness.ts";
 import { view } from "./view.ts";
 import { viewRuns } from "./view-runs.ts";
@@ -33,6 +34,7 @@ const benchmarks = [
   evaluation,
   capture,
   serve,
+  sharedBatch,
   sandbox,
   falsePasses,
   ruinedVerdicts,

@@ -274,18 +274,18 @@ describe("shared calls", () => {
 });
 
 describe("calls that are not shared", () => {
-  it("are the same to the bit beside shared ones, and share no batch", async () => {
+  it("are the same to the bit while shared ones run, and share no batch", async () => {
     await using opened = await openSampler(16);
     const { sampler } = opened;
     const requests = Array.from({ length: 9 }, (_, seed) => requestOf(seed, 20));
     const expected = await sampleAll(sampler, requests);
     const { samples: running } = await startCall(sampler, [requestOf(1, 40)]);
-    const beside = [
+    const calls = [
       sampleAll(sampler, requests),
       sampleAll(sampler, [requestOf(3, 40)], { shared: true }),
       sampleAll(sampler, requests),
     ];
-    const [first, , second] = await Promise.all(beside);
+    const [first, , second] = await Promise.all(calls);
     expect(first).toEqual(expected);
     expect(second).toEqual(expected);
     await running;
