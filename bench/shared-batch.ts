@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sample, SampledToken, SampleRequest, Sampler } from "../src/contract/sampler.ts";
-import { sharedSampler } from "../src/core/policy/shared-sampler.ts";
+import { batchedSampler } from "../src/core/policy/batched-sampler.ts";
 import { createRandom } from "../src/core/random/random.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
@@ -21,7 +21,7 @@ async function run(): Promise<BenchmarkResult[]> {
   await using backend = await createOnnxBackend({ device: "cpu", decodeBatchSize: clients });
   const model = await backend.openModel({ source: model135m, trainable: { type: "frozen" } });
   const sampler = await model.snapshot();
-  const [joining, waiting] = [sharedSampler(sampler), oneBatchAfterAnother(sampler)];
+  const [joining, waiting] = [batchedSampler(sampler), oneBatchAfterAnother(sampler)];
   // Compiles the graphs of few and many rows.
   await converse(joining, 1);
   const found = { joining: [] as Outcome[], waiting: [] as Outcome[] };

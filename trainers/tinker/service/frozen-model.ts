@@ -1,5 +1,5 @@
 import type { Sampler } from "../../../src/contract/sampler.ts";
-import { sharedSampler } from "../../../src/core/policy/shared-sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
 
 /** A model that is not trained, and the sampler of its weights. */
@@ -11,7 +11,7 @@ export interface FrozenModel {
 /** Opens a model that is not trained. Rejects with the errors of opening it. */
 export async function openFrozen(backend: TrainingBackend, source: ModelSource): Promise<FrozenModel> {
   const model = await backend.openModel({ source, trainable: { type: "frozen" } });
-  return { model, sampler: sharedSampler(await model.snapshot()) };
+  return { model, sampler: batchedSampler(await model.snapshot()) };
 }
 
 /** Closes a model after its running calls. Does nothing if it failed to open. */

@@ -1,5 +1,5 @@
 import type { Sampler } from "../../../src/contract/sampler.ts";
-import { sharedSampler } from "../../../src/core/policy/shared-sampler.ts";
+import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model } from "../../backend/training-backend.ts";
 import type { CheckpointKind } from "./checkpoint-store.ts";
 import type { ModelShape } from "./model-shape.ts";
@@ -62,7 +62,7 @@ export class ServedModel implements AsyncDisposable {
     if (this.#closed) throw this.#hasEnded();
     const last = this.#current;
     if (last?.version === model.version) return last.sampler;
-    const sampler = model.snapshot().then(sharedSampler);
+    const sampler = model.snapshot().then(batchedSampler);
     this.forgetCurrent();
     this.#current = { version: model.version, sampler };
     return sampler;
@@ -79,7 +79,7 @@ export class ServedModel implements AsyncDisposable {
    * model was closed.
    */
   async addSampler(name: string): Promise<void> {
-    const sampler = sharedSampler(await (await this.#opened).snapshot());
+    const sampler = batchedSampler(await (await this.#opened).snapshot());
     if (this.#closed) {
       await sampler.close();
       throw this.#hasEnded();
