@@ -76,6 +76,8 @@ function served(
     .replaceAll(/"(?:openai|anthropic):([^"]+)"/g, `"${baseUrl}#$1"`)
     .replaceAll("http://127.0.0.1:8000/v1", baseUrl)
     .replaceAll('"http://127.0.0.1:8000"', `"${trainer}"`)
+    // It is no MLflow server and says so at once. Without a server, the tracker would try for half a minute.
+    .replaceAll("http://localhost:5000", trainer)
     .replaceAll("grpc://127.0.0.1:50051/guessing", guessing)
     .replaceAll("runs/grpo/model", adapter)
     .replaceAll("./agent.ts", join(adapter, "agent.ts"));
