@@ -12,8 +12,8 @@ const repetitions = 3;
 
 /**
  * Compares a server whose calls join the running batch with one whose calls wait for its end, both over the shape of
- * SmolLM2-135M: the time until a short answer while a long one runs, and 16 clients with conversations of three turns. The
- * baseline of a figure is that of the server whose calls wait.
+ * SmolLM2-135M: the time until a short answer while a long one runs, and 16 clients with conversations of three turns.
+ * The baseline of a figure is that of the server whose calls wait.
  */
 export const sharedBatch: Benchmark = { prefix: "shared-batch", run };
 
@@ -75,8 +75,8 @@ async function shortDuringLong(sampler: Sampler): Promise<number> {
 
 /**
  * Plays conversations of clients that begin within two seconds and pause up to half a second between turns. A turn's
- * prompt is the whole conversation and 16 new tokens. Answers have 8 to 200 tokens, 48 on average: most are short, and a
- * few are long.
+ * prompt is the whole conversation and 16 new tokens. Answers have 8 to 200 tokens, 48 on average: most are short, and
+ * a few are long.
  */
 async function converse(sampler: Sampler, turns: number): Promise<Omit<Outcome, "shortMs">> {
   const start = performance.now();

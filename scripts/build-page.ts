@@ -20,7 +20,7 @@ export async function currentPage(): Promise<PageFiles> {
   const last = await readKept();
   if (last !== undefined) return last;
   const { sources, ...page } = await buildPage();
-  // Another user may run the sources of this clone.
+  // A user who cannot write to this clone builds the page each time.
   await keep(page, sources).catch(() => undefined);
   return page;
 }

@@ -10,7 +10,7 @@ import { type DeviceInfo, deviceInfo } from "./device-info.ts";
 import { packageVersion } from "./package-version.ts";
 import { policySettingsSchema } from "./policy-file-schema.ts";
 import { type PolicyKind, policyKinds } from "./policy-kinds.ts";
-import { runConfigSchema } from "./run-config.ts";
+import { configKeys } from "./run-config.ts";
 
 /** The output of `lyceum info --json`. */
 export interface Info {
@@ -67,14 +67,14 @@ export async function collectInfo(catalog: Catalog): Promise<Info> {
     algorithms: algorithms.map(algorithmReference),
     environments: environments.map(environmentReference),
     policies: policyKinds.list().map(policyReference),
-    config: configKeys(catalog),
+    config: commonConfigKeys(catalog),
   };
 }
 
 /** Returns the keys of a config, without those of algorithms and environments. */
-export function configKeys({ environments, algorithms }: Pick<Catalog, "environments" | "algorithms">): ConfigKey[] {
+export function commonConfigKeys(catalog: Pick<Catalog, "environments" | "algorithms">): ConfigKey[] {
   const ofOne = (key: ConfigKey): boolean => !["environment.id", "algorithm.id"].includes(key.when?.key ?? "");
-  return configReference(runConfigSchema({ environments: environments.list(), algorithms })).filter(ofOne);
+  return configKeys(catalog).filter(ofOne);
 }
 
 /** Returns an algorithm and its settings. */

@@ -166,8 +166,8 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       stdout.write(json ? asJson(found) : namedInfoText(found, options));
       return;
     }
-    const { collectInfo, configKeys } = await import("./info.ts");
-    if (keys && !json) stdout.write(configKeysText({ config: configKeys(catalog) }, options));
+    const { collectInfo, commonConfigKeys } = await import("./info.ts");
+    if (keys && !json) stdout.write(configKeysText({ config: commonConfigKeys(catalog) }, options));
     else {
       const found = await collectInfo(catalog);
       stdout.write(json ? asJson(found) : infoText(found, options));

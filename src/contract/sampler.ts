@@ -99,9 +99,9 @@ export interface SampleOptions {
    */
   readonly onSampled?: (tokens: readonly SampledToken[]) => void;
   /**
-   * True if the call may share a batch with other shared calls that run at the same time. Use it in servers, so that a
-   * call does not wait until the running ones have ended. Their number then changes its log-probabilities by rounding, so
-   * that equal calls may differ. Default: false. Optional for a sampler.
+   * True if the call may share a batch with other shared calls that run at the same time. Use it in servers: a call
+   * then does not wait until the running ones have ended. The other calls of the batch change its log-probabilities by
+   * rounding, so equal calls may differ. Default: false. Optional for a sampler.
    */
   readonly shared?: boolean;
 }

@@ -51,7 +51,7 @@ export class ChoiceParts {
     const { renderer, topLogprobs } = this.#request;
     // A stop token ends the choice. It has no text.
     if (renderer.settledParts === undefined || this.#stopTokenIds.has(sampled.id)) return undefined;
-    // The whole sample may still have them. Without them it is an error.
+    // The finished sample may still have them. If it has none, the call fails.
     if (topLogprobs > 0 && sampled.topLogprobs === undefined) return undefined;
     const token = choiceToken(this.#decoder, sampled, false);
     this.#text += token.text;

@@ -114,8 +114,8 @@ function textOffsets(tokens: Choice["tokens"], start: number): number[] {
 }
 
 /**
- * Returns the logprobs of the most likely tokens and of the sampled one by their texts. Of several tokens with one text,
- * the likeliest counts.
+ * Returns the logprobs of the most likely tokens and of the sampled one by their texts. Of several tokens with one
+ * text, the likeliest counts.
  */
 function topMapping(token: ChoiceToken): Readonly<Record<string, number>> {
   const mapping = new Map<string, number>();

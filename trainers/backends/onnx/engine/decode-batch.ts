@@ -176,7 +176,8 @@ export class DecodeBatch {
     for (const { completion, lane } of this.#lanes()) {
       const next = probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize);
       if (!sample(completion, next, stateValues?.[lane])) continue;
-      // Only now: keys that are not finite would spoil the next row of the lane, although they are masked.
+      // Not before sampling, which fails if values are not finite: their keys would spoil the lane's next row, despite
+      // its mask.
       this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
       unfinished.add(completion);
     }

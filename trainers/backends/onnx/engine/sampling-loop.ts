@@ -29,8 +29,8 @@ export interface DecodingModel {
 }
 
 /**
- * The least number of decoding steps between two prefills of a joinable loop. More would let more prompts share a
- * prefill, which reads all weights once, but new calls would wait longer.
+ * The least number of decoding steps between two prefills of a joinable loop. With more steps, more prompts share a
+ * prefill, which reads all weights once. With fewer steps, new calls wait less.
  */
 const stepsBetweenPrefills = 4;
 
