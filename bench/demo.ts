@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { additions, runDemo } from "../examples/demo.ts";
+import { additions, runDemo } from "../examples/training/demo.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { shuffledRewards } from "./shuffled-rewards.ts";
 

@@ -87,7 +87,7 @@ test.each([
   if (hint !== undefined) expect(refused.hint).toMatch(hint);
 });
 
-const halving = fileURLToPath(import.meta.resolve("../../examples/halving-player.ts"));
+const halving = fileURLToPath(import.meta.resolve("../../examples/agents/halving-player.ts"));
 
 test("a module's policy has its own options, with their defaults, and those of every policy", async () => {
   expect(await readPolicySettings(halving)).toEqual({ model: halving, careless: 0 });

@@ -16,7 +16,7 @@ import { repository } from "../examples/run-program.ts";
 import { lyceum, tinyConfig, tinyRunFolder } from "./run-lyceum.ts";
 
 const folder = join(repository, "examples");
-const files = globSync("**/*.yaml", { cwd: folder, exclude: ["deploy/**"] }).toSorted();
+const files = globSync("**/*.yaml", { cwd: folder, exclude: ["serving/**"] }).toSorted();
 const catalog = await openCatalog();
 
 const resolved = ({ config, algorithms }: LoadedRun): Promise<ResolvedConfig> =>

@@ -81,7 +81,7 @@ function checkImage(words: readonly string[]): void {
   expect(existsSync(join(repository, folder, "Dockerfile")), folder).toBe(true);
 }
 
-/** A command on the files of examples/deploy. */
+/** A command on the files of examples/serving. */
 function checkRecipe(words: readonly string[]): void {
   expect(["cd", "export", "docker", "kubectl"]).toContain(words[0]);
   const paths = words.filter((word) => word.startsWith("examples/"));

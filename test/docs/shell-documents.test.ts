@@ -16,7 +16,7 @@ import { runnerOf, shellCommands } from "./shell-commands.ts";
 
 const short =
   "--set training.steps=2 --set training.batchSize=2 --set sampling.maxTokens=8 --set evaluation='{}' --set preflight=false";
-const trained = `lyceum train --config examples/arithmetic-sft.yaml ${short.replace("2", "1")}`;
+const trained = `lyceum train --config examples/training/arithmetic-sft.yaml ${short.replace("2", "1")}`;
 const measured =
   "lyceum eval --env math --set tasks=arithmetic --limit 2 --max-tokens 2 --model models/SmolLM2-135M-Instruct";
 

@@ -22,6 +22,10 @@ interface Program {
   readonly check: (stdout: string) => void;
 }
 
+const examples = globSync("examples/{agents,environments,training}/*.{ts,yaml}", { cwd: repository });
+const exampleNames = (extension: string): string[] =>
+  examples.map((path) => basename(path)).filter((name) => name.endsWith(`.${extension}`));
+const exampleFile = (name: string): string => join(repository, examples.find((path) => basename(path) === name)!);
 const output = (folder: string): string[] => [join(folder, "run")];
 const oneStep = (folder: string): string[] => ["1", ...output(folder)];
 /** Returns the values of a metric, step by step. */
@@ -145,7 +149,7 @@ const programs: Readonly<Record<string, Program>> = {
 };
 
 it("every program of the folder is run here", () => {
-  const files = globSync(join(repository, "examples/*.ts")).map((path) => basename(path));
+  const files = exampleNames("ts");
   const others = [
     ...["demo.ts", "halving-player.ts", "my-algorithm.ts", "random-player.ts", "shop-agent.ts", "stateful-tools.ts"],
   ];
@@ -157,7 +161,7 @@ describe.each(Object.entries(programs))("%s", (file, { arguments: given, check }
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     try {
       await writeFile(join(folder, "train.yaml"), tinyRun);
-      const { code, stdout, stderr } = await runProgram(join(repository, "examples", file), {
+      const { code, stdout, stderr } = await runProgram(exampleFile(file), {
         folder,
         arguments: given?.(folder) ?? [],
         environment: hub.environment,
@@ -199,7 +203,7 @@ describe("the configs", () => {
   };
 
   it("are all run here", () => {
-    const files = globSync(join(repository, "examples/*.yaml")).map((path) => basename(path));
+    const files = exampleNames("yaml");
     const others = ["my-algorithm.yaml", "shop-agent.yaml", "stateful-tools.yaml"];
     expect(files.toSorted()).toEqual([...Object.keys(configs), ...others].toSorted());
   });
@@ -213,7 +217,7 @@ describe("the configs", () => {
         arguments: [
           "train",
           "-c",
-          join(repository, "examples/my-algorithm.yaml"),
+          join(repository, "examples/training/my-algorithm.yaml"),
           "-o",
           ...output(folder),
           "--override",
@@ -240,13 +244,13 @@ describe("the configs", () => {
   ])("%s.yaml trains by SFT, then by GRPO, in its own environment", async (name, environment, lines) => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const path = join(repository, `examples/${name}.ts`);
+    const path = exampleFile(`${name}.ts`);
     expect((await readFile(path, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(lines);
     const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: "cpu", threads: 1 };
     const { code, stdout, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
       folder,
       arguments: [
-        ...["train", "-c", join(repository, `examples/${name}.yaml`), "-o", ...output(folder), "--override"],
+        ...["train", "-c", exampleFile(`${name}.yaml`), "-o", ...output(folder), "--override"],
         ...[`model=${JSON.stringify(small)}`, "evaluation.limit=2", "stages.0.training.steps=2"],
         ...["stages.1.training.steps=1", "stages.1.training.batchSize=1", "stages.1.algorithm.groupSize=2"],
       ],
@@ -258,13 +262,13 @@ describe("the configs", () => {
   });
 
   it.each(Object.entries(configs))("%s trains", async (file, set) => {
-    await using run = await trainOneStep({ config: join(repository, "examples", file), hub, set });
+    await using run = await trainOneStep({ config: exampleFile(file), hub, set });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(run.output).toMatch(/\nmodel: /);
   });
 
   it.skipIf(!existsSync(questions))("gsm8k-grpo.yaml trains on GSM8K itself (LYCEUM_TEST_DATA)", async () => {
-    const config = join(repository, "examples/gsm8k-grpo.yaml");
+    const config = join(repository, "examples/training/gsm8k-grpo.yaml");
     const set = [`model.path=${hub.model}`, `environment.path=${data}`, "algorithm.groupSize=2"];
     await using run = await trainOneStep({ config, hub, set });
     expect(run.output).toMatch(/\nstep 1\/1 /);
@@ -273,12 +277,12 @@ describe("the configs", () => {
   it("arithmetic-grpo.yaml starts from the model of arithmetic-sft.yaml", async () => {
     const shape = ["model.scratch.hiddenSize=16", "model.scratch.layers=1", "model.scratch.heads=2"];
     await using first = await trainOneStep({
-      config: join(repository, "examples/arithmetic-sft.yaml"),
+      config: join(repository, "examples/training/arithmetic-sft.yaml"),
       hub,
       set: shape,
     });
     await using second = await trainOneStep({
-      config: join(repository, "examples/arithmetic-grpo.yaml"),
+      config: join(repository, "examples/training/arithmetic-grpo.yaml"),
       hub,
       set: [`model.path=${join(first.folder, "model")}`],
     });

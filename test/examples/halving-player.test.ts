@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { repository, runProgram } from "./run-program.ts";
 
-const halving = join(repository, "examples/halving-player.ts");
+const halving = join(repository, "examples/agents/halving-player.ts");
 
 test("halving-player.ts plays by its path, and with its option by a policy file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));

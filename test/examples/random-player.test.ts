@@ -11,7 +11,7 @@ it.each<readonly [string, EnvironmentDefinition, readonly string[]]>([
   ["tic-tac-toe", ticTacToeEnvironment() as EnvironmentDefinition, [..."123456789"]],
   ["kuhn-poker", kuhnPokerEnvironment() as EnvironmentDefinition, ["check", "bet", "call", "fold"]],
 ])("random-player.ts makes every legal move of %s, and no other", async (_, environment, moves) => {
-  const policies = await scriptFile(join(repository, "examples/random-player.ts"));
+  const policies = await scriptFile(join(repository, "examples/agents/random-player.ts"));
   const tasks = await environment.tasks("train");
   const made = new Set<string>();
   for (let seed = 0; seed < 60; seed++) {

@@ -11,7 +11,7 @@ import { execute } from "./execute.ts";
 import { freePort } from "./free-port.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
-const recipes = join(import.meta.dirname, "../../examples/deploy");
+const recipes = join(import.meta.dirname, "../../examples/serving");
 const main = join(import.meta.dirname, "../../src/cli/main.ts");
 const token = "interop-token";
 const startMs = 60_000;

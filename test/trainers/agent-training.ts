@@ -1,4 +1,4 @@
-import { agent, demonstrate, environment } from "../../examples/shop-agent.ts";
+import { agent, demonstrate, environment } from "../../examples/agents/shop-agent.ts";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import { agentProgram } from "../../src/server/capture/agent-program.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";

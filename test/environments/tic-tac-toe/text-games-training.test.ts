@@ -29,7 +29,7 @@ it.each([
 });
 
 it.each(["tic-tac-toe", "kuhn-poker"])("self-play in %s is evaluated against a random player", async (id) => {
-  const opponent = `scripted:${join(repository, "examples/random-player.ts")}`;
+  const opponent = `scripted:${join(repository, "examples/agents/random-player.ts")}`;
   const config = {
     seed: 1,
     environment: { id },

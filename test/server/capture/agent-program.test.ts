@@ -181,7 +181,7 @@ describe("a command", () => {
   });
 
   test.skipIf(spawnSync("jq", ["--version"]).error !== undefined)("is the shell script of the examples", async () => {
-    const script = join(import.meta.dirname, "../../../examples/curl-agent.sh");
+    const script = join(import.meta.dirname, "../../../examples/agents/curl-agent.sh");
     await using policy = await opened({ command: ["sh", script] }, scriptedPolicy(["three", "four"]));
     const { action, calls } = await policy.act({ ...request, messages: [textMessage("user", 'Is "2\n" \\ 2?')] });
     expect(textOf(action.message)).toBe("four");
