@@ -88,7 +88,7 @@ export function bugFixEnvironment(
         return { replies: { fixer: original }, state: { bug, original, found } };
       }
       const isLast = turn + 1 >= maxTurns + firstTurns;
-      const code = replyCode(texts[fixer]!, "python");
+      const code = replyCode(texts[fixer]!, { language: "python", names: [task.problem.entryPoint] });
       const revision = (feedback: string) => ({
         replies: {
           [fixer]: revisionPrompt(parsed, {

@@ -89,7 +89,7 @@ export function classCompletionEnvironment(
     step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { acting, owners } = sharesOf(task);
       const isLast = turn + 1 >= maxTurns;
-      const replies = acting.map(({ agent }) => replyCode(texts[agent]!, "python"));
+      const replies = acting.map(({ agent, own }) => replyCode(texts[agent]!, { language: "python", names: own }));
       const revisions = (feedback: (place: number) => string) => ({
         replies: Object.fromEntries(
           acting.map(({ agent, own }, place) => [

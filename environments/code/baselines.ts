@@ -7,6 +7,7 @@ import { fenced } from "../shared/code-turns/code-block.ts";
 import { replyCode } from "../shared/code-turns/reply-code.ts";
 import { codePrompt } from "./code-prompt.ts";
 import { Exchange } from "./exchange.ts";
+import { auxName } from "./structure/pair-structure.ts";
 
 /**
  * Strategies that let untrained models play the code environment with two agents, for comparison with trained models.
@@ -99,9 +100,12 @@ function withText({ messages }: ActRequest, text: string): ActRequest["messages"
   return [...messages.slice(0, -1), { ...last, content: [...last.content, { type: "text", text: `\n\n${text}` }] }];
 }
 
+/** Returns the other agent's code. */
 function codeOf(request: ActRequest, { message }: Action): string {
-  const { language } = problemOf(request).suite;
-  return fenced(language, replyCode(textOf(message), language));
+  const { entryPoint, suite } = problemOf(request);
+  const { language } = suite;
+  const names = [request.agent === "aux" ? entryPoint : auxName];
+  return fenced(language, replyCode(textOf(message), { language, names }));
 }
 
 function problemOf({ episode }: ActRequest): CodeProblem {

@@ -44,7 +44,10 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
     step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
-      const code = { aux: replyCode(texts.aux, language), main: replyCode(texts.main, language) };
+      const code = {
+        aux: replyCode(texts.aux, { language, names: [auxName] }),
+        main: replyCode(texts.main, { language, names: [entryPoint] }),
+      };
       const revision = (feedback: Readonly<Record<Agent, string>>) => {
         const reply = (agent: Agent, original: string, name: string): string =>
           revisionPrompt(options, {

@@ -31,7 +31,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
     step: async ({ task, text, turn, random, opened: { value: sandbox }, signal }) => {
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
-      const code = replyCode(text, language);
+      const code = replyCode(text, { language, names: [entryPoint] });
       const revision = (feedback: string) => ({
         reply: revisionPrompt(options, {
           language,

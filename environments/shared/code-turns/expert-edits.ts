@@ -46,7 +46,7 @@ export async function expertEdits(expert: Policy, request: EditRequest): Promise
       seed,
       signal,
     });
-    const code = replyCode(textOf(action.message), language);
+    const code = replyCode(textOf(action.message), { language, names: request.names });
     if (code.trim() === "") return { text: "The expert returned no edit.", failed: true };
     return { text: `An expert edited your code:\n\n${fenced(language, code)}`, failed: false };
   } catch (error) {

@@ -1,5 +1,8 @@
-import { expect, it } from "vitest";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
 import { replyCode } from "../../../../environments/shared/code-turns/reply-code.ts";
+
+const python = (text: string, ...names: string[]): string => replyCode(text, { language: "python", names });
 
 it.each([
   ["a reply without a block is code", "def f(): pass", "def f(): pass"],
@@ -14,6 +17,129 @@ it.each([
   ["carriage returns", "```python\r\nx = 1\r\n```\r\n", "x = 1"],
   ["backticks within a line open nothing", "Use ```x``` here", "Use ```x``` here"],
   ["an empty block", "```python\n```", ""],
+  ["a fence in a docstring", '```python\nx = """\n    ```\n"""\n```', 'x = """\n    ```\n"""'],
 ])("%s", (_, text, code) => {
-  expect(replyCode(text, "python")).toBe(code);
+  expect(python(text)).toBe(code);
+  expect(python(text, "x")).toBe(code);
+  expect(python(text, "absent")).toBe(code);
+});
+
+const f = "def f(x):\n    return x + 1";
+const block = (code: string, mark = "python"): string => `\`\`\`${mark}\n${code}\n\`\`\``;
+
+describe("the block that defines the solution is graded", () => {
+  it.each([
+    ["a usage example after it", `${block(f)}\nUsage:\n${block("print(f(1))")}`, f],
+    ["tests after it", `${block(f)}\n${block("def test_f():\n    assert f(1) == 3")}`, f],
+    ["a nested definition of the name in tests", `${block(f)}\n${block("from f import f\nf(1)")}`, f],
+    ["printed output after it", `${block(f)}\nIt prints:\n${block("2", "")}`, f],
+    ["output in another language after it", `${block(f, "Python3.11")}\n${block("2", "text")}`, f],
+    ["a mark with attributes", `${block(f, '{.python title="a.py"}')}\n${block("2", "text")}`, f],
+    ["a draft before it", `${block("def f(x):\n    return x")}\nBetter:\n${block(f)}`, f],
+    ["a draft that is cut off before it", `\`\`\`python\ndef f(\n\`\`\`\n${block(f)}`, f],
+    ["an unmarked one before a marked one", `${block(f, "")}\n${block("f(1)")}`, f],
+    ["a wrongly marked one before a marked one", `${block(f, "rust")}\n${block("f(1)")}`, f],
+    ["a class", `${block("class f:\n    pass")}\n${block("f()")}`, "class f:\n    pass"],
+    ["a variable", `${block("f = lambda x: x + 1")}\n${block("f(1)")}`, "f = lambda x: x + 1"],
+    ["an annotated variable", `${block("f: Any = abs")}\n${block("f(1)")}`, "f: Any = abs"],
+    ["an async function", `${block("async def f(x): return x")}\n${block("await f(1)")}`, "async def f(x): return x"],
+    ["a longer name is another one", `${block(f)}\n${block("def f2(x): return x")}`, f],
+    ["a comparison is no definition", `${block(f)}\n${block("f == 1")}`, f],
+  ])("%s", (_, text, code) => expect(python(text, "f")).toBe(code));
+
+  it.each([
+    ["imports", "import math as m\nfrom os import (path,\n  sep)", "def f(x):\n    return m.floor(x) + len(sep)"],
+    ["a helper", "def one():\n    return 1", "def f(x):\n    return x + one()"],
+    ["a constant", "ONE: int = 1", "def f(x):\n    return x + ONE"],
+    ["a decorated class", "@dataclass\nclass One:\n    x: int", "def f(x):\n    return One(x)"],
+  ])("%s in a block before or after it", (_, helper, code) => {
+    for (const text of [`${block(helper)}\nThen:\n${block(code)}`, `${block(code)}\nwith\n${block(helper)}`]) {
+      expect(python(`${text}\n${block("print(f(1))")}`, "f")).toBe(`${helper}\n\n${code}`);
+    }
+  });
+
+  it("a helper's helper, and not what nothing uses", () => {
+    const parts = ["import math", "def two():\n    return math.pi", "def one():\n    return two()"].map((part) =>
+      block(part),
+    );
+    const code = "def f(x):\n    return one()";
+    const text = [...parts, block("def three():\n    return 3"), block(code)].join("\n");
+    expect(python(text, "f")).toBe(
+      "import math\n\ndef two():\n    return math.pi\n\ndef one():\n    return two()\n\ndef f(x):\n    return one()",
+    );
+  });
+
+  it("no block that does more than to define something", () => {
+    expect(python(`${block("one = 1\nprint(one)")}\n${block("def f(x):\n    return one")}`, "f")).toBe(
+      "def f(x):\n    return one",
+    );
+  });
+
+  it("each name from its last block, if no block has all of them", () => {
+    const text = [block("def a(self):\n    pass"), block("  def b(self):\n    return 1"), block("a(1)")].join("\n");
+    expect(python(text, "a", "b")).toBe("def a(self):\n    pass\n\ndef b(self):\n  return 1");
+  });
+
+  it.each([
+    ["indented by 2", `1. Here:\n  \`\`\`python\n  def f(x):\n      return x + 1\n  \`\`\``, f],
+    ["indented by 4", `1.  Here:\n\n    \`\`\`python\n    def f(x):\n        return x + 1\n    \`\`\``, f],
+    ["indented by a tab", "-\t```python\n\tdef f(x):\n\t    return x + 1\n\t```".replace("-\t", "\t"), f],
+    ["indented, around code that is not", `   \`\`\`python\n${f}\n   \`\`\``, f],
+    ["with words after the closing one", `\`\`\`python\n${f}\n\`\`\` That is it.\nBye.`, f],
+    ["that closes only", `${f}\n\`\`\``, f],
+    ["that closes only, with words after it", `${f}\n\`\`\`\nThis adds one.`, f],
+    ["that opens at the end of a line", `Here it is: \`\`\`python\n${f}\n\`\`\``, f],
+    ["that closes at the end of a line", `\`\`\`python\n${f}\`\`\`\nThis adds one.`, f],
+  ])("fences: %s", (_, text, code) => expect(python(text, "f").trim()).toBe(code));
+
+  it.each([
+    ["function f(x) { return x + 1; }", "console.log(f(1));"],
+    ["const f = (x) => x + 1;", "const f = require('./f');\nf(1);"],
+    ["exports.f = (x) => x + 1;", "console.assert(f(1) === 2)"],
+    ["export async function* f(x) { yield x; }", "for await (const x of f(1)) console.log(x)"],
+  ])("JavaScript: %s", (code, usage) => {
+    const text = `${block(code, "js")}\n${block(usage, "JavaScript")}`;
+    expect(replyCode(text, { language: "javascript", names: ["f"] })).toBe(code);
+  });
+
+  it("JavaScript: imports and helpers in blocks of their own", () => {
+    const parts = ["const { floor } = Math;", "import fs, { join as j } from 'fs';", "const one = () => floor(1.5);"];
+    const code = "function f(x) { return j(x, one()); }";
+    const text = [...parts, code, "f(1);"].map((part) => block(part, "js")).join("\n\n");
+    expect(replyCode(text, { language: "javascript", names: ["f"] })).toBe([...parts, code].join("\n\n"));
+  });
+});
+
+const surroundings = fc.record({
+  indent: fc.constantFrom("", " ", "  ", "   ", "    ", "\t"),
+  mark: fc.constantFrom("python", "Python", "py", "python3", "", "python3.12", "{python}"),
+  before: fc.constantFrom("", "Sure! Here it is:\n", `${block("def f(x):\n    return 0")}\nNo:\n`, "1. First\n"),
+  after: fc.constantFrom("", " Done.", "\nDone.", `\n${block("print(f(1))")}`, `\nOutput:\n${block("2", "")}`),
+  end: fc.constantFrom("\n", "\r\n"),
+});
+
+it("nothing around the block changes the code", () => {
+  fc.assert(
+    fc.property(surroundings, ({ indent, mark, before, after, end }) => {
+      const lines = [`\`\`\`${mark}`, ...f.split("\n"), "```"].map((line) => indent + line);
+      const reply = `${before}${lines.join("\n")}${after}`.replaceAll("\n", end);
+      expect(python(reply, "f")).toBe(f);
+    }),
+  );
+});
+
+it("long replies that are built to be slow are read at once", () => {
+  const long = 100_000;
+  for (const text of [
+    "import (".repeat(long / 8),
+    `${"from a import (\n".repeat(long / 16)}`,
+    block(`f${" ".repeat(long)}`),
+    block("const {\n".repeat(long / 8)),
+    `${"f\n\n\n".repeat(long / 4)}`,
+    "```\n".repeat(long / 4),
+    `${" ".repeat(long)}\`\`\`x`,
+    `${block("x = f")}\n`.repeat(long / 20),
+  ]) {
+    expect(python(text, "f", "g").length).toBeLessThanOrEqual(text.length);
+  }
 });
