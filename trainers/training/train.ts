@@ -17,7 +17,6 @@ import { isBetter, writeBestCheckpoint } from "../checkpoint/best-checkpoint.ts"
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
 import { configHash } from "../checkpoint/run-identity.ts";
 import { writeCheckpoint } from "../checkpoint/write-checkpoint.ts";
-import { trainedGroup } from "../credit/trained-agents.ts";
 import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { unscoredWarning } from "../metrics/rollout-metrics.ts";
@@ -173,8 +172,7 @@ async function* trainStep(
     yield { type: "warning", step, message };
   }
   const frozen = new Set(Object.keys(run.frozen));
-  const trained = groups.map((group) => trainedGroup(group, frozen));
-  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, trained) : undefined;
+  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, { groups, frozen }) : undefined;
   if (sample === undefined) return;
   yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
 }

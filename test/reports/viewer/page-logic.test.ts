@@ -11,7 +11,7 @@ import { overlaidCharts } from "../../../src/reports/viewer/page/overlaid-charts
 import { matchesWords, nextOrder, runOrders } from "../../../src/reports/viewer/page/run-columns.ts";
 import { smoothed } from "../../../src/reports/viewer/page/smoothed.ts";
 import { sortRows } from "../../../src/reports/viewer/page/sort-rows.ts";
-import { timeline } from "../../../src/reports/viewer/page/timeline.ts";
+import { timeline } from "../../../src/core/trace/timeline.ts";
 import type { RunSummary } from "../../../src/reports/viewer/view-source.ts";
 
 describe("smoothed", () => {

@@ -26,7 +26,8 @@ describe("the list entry of a training", () => {
     expect((await readFile(join(folder, "metrics.jsonl"))).length).toBeGreaterThan(2 << 20);
     const [line] = (await folderSource(folder).runs()).runs;
     expect(line).toMatchObject({ done: 6_000, total: 20_000, status: "stopped", scores: { reward: 6_000 } });
-    const { trend = [] } = line!;
+    const trend = line!.trend?.values ?? [];
+    expect(line!.trend?.of).toBe("reward");
     expect(trend).toHaveLength(40);
     expect([...trend].sort((one, other) => one - other)).toEqual(trend);
     expect(trend[0]).toBeLessThan(600);
@@ -43,7 +44,7 @@ describe("the list entry of a training", () => {
     await appendFile(join(folder, "metrics.jsonl"), text.slice(0, 60));
     expect(await line()).toMatchObject({ done: 1, scores: { reward: 0.25 } });
     await appendFile(join(folder, "metrics.jsonl"), `${text.slice(60)}\n`);
-    expect(await line()).toMatchObject({ done: 2, scores: { reward: 0.5 }, trend: [0.25, 0.5] });
+    expect(await line()).toMatchObject({ done: 2, scores: { reward: 0.5 }, trend: { of: "reward", values: [0.25, 0.5] } });
   });
 
   it("has not ended if it was resumed after its end", async () => {
