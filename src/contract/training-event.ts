@@ -23,6 +23,11 @@ export interface RunStartEvent {
   readonly agents?: Readonly<Record<string, { readonly policy: string; readonly frozen?: true }>>;
   /** The lowest and the highest reward of an episode, as the environment declares them. */
   readonly rewardRange?: readonly [minimum: number, maximum: number];
+  /**
+   * False if the environment does not state which episodes are correct. The metric `accuracy` of its evaluations then
+   * counts episodes with the highest reward, and is not shown. Absent otherwise.
+   */
+  readonly definesCorrect?: false;
   readonly seed: number;
   /**
    * The learning rate after warm-up. `defaultOf` is the kind of training that the value is the default of. It is absent

@@ -2,7 +2,6 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Episode, Group } from "../../src/contract/episode.ts";
 import type { Policy } from "../../src/contract/policy.ts";
-import { definesCorrect } from "../../src/evaluation/correctness.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../../src/evaluation/evaluate-options.ts";
 import { evaluatedAgents } from "../../src/evaluation/evaluated-agents.ts";
@@ -19,7 +18,6 @@ import { throwIfAllFailed } from "../training/failed-batch.ts";
  * Evaluates the policies of a training by {@link evaluate}, which stores the evaluation in `folder`. Returns its
  * episodes and its metrics: those of {@link rolloutMetrics} except `groups/without-signal`, `accuracy` (that of the
  * evaluation's summary, over scored episodes) and `accuracy/over-all` (the same if unscored episodes count as wrong).
- * There is no accuracy if the environment does not state which episodes are correct.
  *
  * - In a mixture, also returns `reward/<environment>` and `accuracy/<environment>`.
  * - If there are several agents, also returns each agent's reward. All other metrics are those of the agents that are
@@ -100,14 +98,10 @@ function metricsOf<Task>(
     ),
   );
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
-  const { correct, spec } = manifest;
-  const accuracy = definesCorrect(correct, spec) ? summary.metrics.accuracy : undefined;
-  const ruleOf = (name: string) => correct && ("environments" in correct ? correct.environments[name] : correct);
+  const { accuracy } = summary.metrics;
   const accuracies = Object.entries(environment.environmentOf === undefined ? {} : summary.levels).flatMap(
     ([name, { metrics: ofEnvironment }]) =>
-      ofEnvironment.accuracy === undefined || !definesCorrect(ruleOf(name))
-        ? []
-        : [[`accuracy/${name}`, ofEnvironment.accuracy.value]],
+      ofEnvironment.accuracy === undefined ? [] : [[`accuracy/${name}`, ofEnvironment.accuracy.value]],
   );
   return {
     ...metrics,

@@ -12,6 +12,7 @@ import type {
 } from "../../src/contract/training-event.ts";
 import { registerSavedWork } from "../../src/core/files/saved-work.ts";
 import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
+import { defaultRule, definesCorrect } from "../../src/evaluation/correctness.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
 import { isBetter, writeBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
@@ -315,6 +316,7 @@ function startEvent(run: TrainingRun, { backend, environmentOptions }: TrainOpti
     },
     ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
     rewardRange: environment.spec.rewardRange,
+    ...(definesCorrect(defaultRule(environment.spec)) ? {} : { definesCorrect: false }),
     seed: config.seed,
     learningRate: { value: config.training.learningRate, defaultOf: run.defaultRateOf },
     steps: run.steps,

@@ -47,6 +47,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
       .record(z.string(), z.object({ policy: z.string(), frozen: z.literal(true).exactOptional() }))
       .exactOptional(),
     rewardRange: z.tuple([numberSchema, numberSchema]).exactOptional(),
+    definesCorrect: z.literal(false).exactOptional(),
     seed: z.number(),
     learningRate: z.object({ value: z.number(), defaultOf: z.string().exactOptional() }).exactOptional(),
     steps: stepSchema,

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { tryParseJson } from "../../contract/json.ts";
 import type { RunEndEvent, RunStartEvent, StepEvent, TrainingEvaluationEvent } from "../../contract/training-event.ts";
 import { metricsFileName, parseHeader } from "../training/metrics-file.ts";
+import { withStatedAccuracy } from "../training/run-record.ts";
 import { trainingEventSchema } from "../training/training-event-schema.ts";
 import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
 import { unfinishedStatus } from "./run-age.ts";
@@ -73,7 +74,8 @@ function readBrief(file: string, size: number): Omit<BriefTraining, "stamp"> {
   const ended = lastEvent<RunEndEvent>(lines, '{"type":"run-end"');
   // A resumed run has not ended.
   const end = ended.place > Math.max(start.place, step.place) ? ended.event : undefined;
-  const evaluation = lastEvent<TrainingEvaluationEvent>(lines, '{"type":"evaluation"').event;
+  const { event: evaluated } = lastEvent<TrainingEvaluationEvent>(lines, '{"type":"evaluation"');
+  const evaluation = evaluated && withStatedAccuracy(evaluated, start.event);
   const rewarded = lastEvent<StepEvent>(lines, '{"type":"step"', '"reward/mean":').event;
   const trend = trendOf(lines);
   return {

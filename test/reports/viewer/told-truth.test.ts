@@ -1,10 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
-import { definesCorrect } from "../../../src/evaluation/correctness.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { compareRuns } from "../../../src/evaluation/compare.ts";
+import { definesCorrect } from "../../../src/evaluation/correctness.ts";
 import { evaluate } from "../../../src/evaluation/evaluate.ts";
 import { evaluationStatus } from "../../../src/evaluation/evaluation-status.ts";
 import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
@@ -130,6 +130,8 @@ describe("the verdict about a difference", () => {
     expect(verdictOf(Array(8).fill(-1))).toBe("worse");
     expect(verdictOf([...Array(8).fill(1), ...Array(8).fill(-1)])).toBe("unclear");
     const test = { method: "sign", p: 0.001 } as const;
-    expect(differenceVerdict({ interval: { low: 0, high: 1, level: 0.95, method: "bootstrap" }, test })).toBe("unclear");
+    expect(differenceVerdict({ interval: { low: 0, high: 1, level: 0.95, method: "bootstrap" }, test })).toBe(
+      "unclear",
+    );
   });
 });
