@@ -139,7 +139,7 @@ describe("the list entry of an evaluation", () => {
     const source = folderSource(folder);
     const text = await readFile(path, "utf8");
     expect((await source.runs()).runs).toMatchObject([{ done: 3 }]);
-    await writeFile(path, text.replace('"played": 3', '"played": 2'));
+    await writeFile(path, text.replaceAll(/"(episodes|played)": 3/g, '"$1": 2'));
     await utimes(path, 1, 1);
     expect((await source.runs()).runs).toMatchObject([{ done: 2 }]);
     await writeFile(path, text.slice(0, 300));
