@@ -4,12 +4,13 @@ import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import { formatDuration, formatNumber } from "../core/text/format.ts";
 import { type ComparedMetric, type Comparison, compareRuns } from "../evaluation/compare.ts";
+import { differenceVerdict } from "../evaluation/metrics/difference-verdict.ts";
 import {
   type ComparedTraining,
   compareTrainings,
   type TrainingComparison,
 } from "../reports/training/compare-trainings.ts";
-import { differenceRangeText, differenceText, metricText } from "../reports/training/metric-text.ts";
+import { differenceRangeText, differenceText, metricText, verdictText } from "../reports/training/metric-text.ts";
 import { metricsFileName } from "../reports/training/metrics-file.ts";
 import { truncateText } from "../reports/training/terminal-text.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
@@ -112,6 +113,7 @@ function metricLines(name: string, metric: ComparedMetric): string[] {
   return [
     `${name} of ${tasks} tasks: A ${metricText(name, first)}, B ${metricText(name, second)}, ` +
       `B - A ${differenceText(name, difference)}${range}`,
-    `  B better on ${wins}, worse on ${losses}, the same on ${ties}; ${test.method} test p = ${formatNumber(test.p)}`,
+    `  B better on ${wins}, worse on ${losses}, the same on ${ties}; ` +
+      `${test.method} test p = ${formatNumber(test.p)}: ${verdictText(differenceVerdict(metric))}`,
   ];
 }

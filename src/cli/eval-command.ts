@@ -154,12 +154,12 @@ function interrupted(folder: string): LyceumError {
 }
 
 /** Throws if every episode failed, because then more than one task is wrong. */
-function refuseFailed({ summary: { counts, name }, folder, failure }: FinishedRun): void {
-  if (counts.failed === 0 || counts.failed < counts.played) return;
+function refuseFailed({ summary: { status, counts, name }, folder, failure }: FinishedRun): void {
+  if (status !== "failed") return;
   throw new LyceumError({
     code: "policy.failed",
     message: `Every one of ${counts.failed} episodes of ${name} failed. The first: ${failure?.message ?? "unknown"}`,
-    hint: `${join(folder, "failures.jsonl")} has each with its error. Play them again with --retry-failed.`,
+    hint: `lyceum view ${folder} shows each with its error. Play them again with --retry-failed.`,
     ...(failure?.error === undefined ? {} : { cause: fromErrorData(failure.error) }),
   });
 }

@@ -1,6 +1,7 @@
 import { formatDuration, formatNumber, formatPercent } from "../core/text/format.ts";
 import { definesCorrect } from "../evaluation/correctness.ts";
 import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";
+import { metricLabel } from "../reports/training/metric-text.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { FirstFailure } from "./first-failure.ts";
 
@@ -10,13 +11,11 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
   const metricText = (metric: string, value: Metric): string => valueText(metric, value, counts);
   const model = [...new Set(Object.values(models))].join(" and ");
   const isDefined = definesCorrect(summary.correct);
-  // If the environment does not define what is correct, accuracy is the share of episodes with the highest reward.
-  const label = (metric: string): string => (metric === "accuracy" && !isDefined ? "at the top reward" : metric);
   // With two opponents, the mean reward over both has no meaning.
   const shown = Object.entries(metrics).filter(
     ([metric]) => !("win-rate" in metrics) || !isOfAllAgents(metric, isDefined),
   );
-  const rows = shown.map(([metric, value]) => [label(metric), metricText(metric, value)] as const);
+  const rows = shown.map(([metric, value]) => [metricLabel(metric, isDefined), metricText(metric, value)] as const);
   const levelRows = Object.entries(levels).flatMap(([level, of]) => {
     const lead = isDefined && of.metrics.accuracy !== undefined ? "accuracy" : "reward";
     const score = of.metrics[lead];

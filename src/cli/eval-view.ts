@@ -52,7 +52,7 @@ export async function showEvaluation(
 }
 
 function beginProgress(manifest: EvaluationManifest, played: readonly EpisodeEntry[]): EvalProgress {
-  const { name, tasks, samples, correct } = manifest;
+  const { name, tasks, samples, correct, spec } = manifest;
   const progress: EvalProgress = {
     name,
     total: tasks * samples,
@@ -62,7 +62,7 @@ function beginProgress(manifest: EvaluationManifest, played: readonly EpisodeEnt
     correct: 0,
     rewards: 0,
     unscored: 0,
-    hasCorrect: definesCorrect(correct),
+    hasCorrect: definesCorrect(correct, spec),
   };
   for (const entry of played) countEntry(progress, entry);
   return progress;

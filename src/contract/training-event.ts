@@ -23,6 +23,11 @@ export interface RunStartEvent {
   readonly agents?: Readonly<Record<string, { readonly policy: string; readonly frozen?: true }>>;
   /** The lowest and the highest reward of an episode, as the environment declares them. */
   readonly rewardRange?: readonly [minimum: number, maximum: number];
+  /**
+   * False if the environment does not state which episodes are correct. The metric `accuracy` of its evaluations then
+   * counts episodes with the highest reward, and is not shown. Absent otherwise.
+   */
+  readonly definesCorrect?: false;
   readonly seed: number;
   /**
    * The learning rate after warm-up. `defaultOf` is the kind of training that the value is the default of. It is absent
@@ -82,8 +87,11 @@ export interface ProbeEvent {
   /** The same metrics as those of a step. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly elapsedMs: number;
-  /** The best and the worst completion. */
-  readonly samples: readonly Pick<SampleEvent, "prompt" | "completion" | "reward">[];
+  /** The best and the worst completion. With several agents, those of the best and the worst episode. */
+  readonly samples: readonly Pick<
+    SampleEvent,
+    "prompt" | "agent" | "completion" | "reward" | "conversation" | "rewards"
+  >[];
   /** What to change if few groups have a signal. */
   readonly advice: readonly string[];
 }
@@ -117,12 +125,25 @@ export interface SampleEvent {
   readonly step: number;
   /** The whole prompt as one text. */
   readonly prompt: string;
-  /** The messages of the prompt, if there are several. */
+  /** The messages of the prompt, if there are several. Absent if there is a `conversation`. */
   readonly messages?: readonly { readonly role: string; readonly text: string }[];
   /** The author of the completion, in an environment with several agents. */
   readonly agent?: string;
   readonly completion: string;
   readonly reward?: number;
+  /** In an environment with several agents, the messages of all agents and turns, in order. */
+  readonly conversation?: readonly {
+    /** From 0. */
+    readonly turn: number;
+    /** The agent that wrote it. Absent if it is not an action. */
+    readonly author?: string;
+    /** The agents that read it. Absent for an action. */
+    readonly readers?: readonly string[];
+    readonly role: string;
+    readonly text: string;
+  }[];
+  /** In an environment with several agents, the reward of each agent that has one. */
+  readonly rewards?: Readonly<Record<string, number>>;
   readonly demonstration?: true;
 }
 

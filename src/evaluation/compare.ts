@@ -18,7 +18,7 @@ export interface Comparison {
   readonly differences: readonly RunDifference[];
   /** The number of tasks that both runs have. */
   readonly shared: number;
-  /** `reward`, and `accuracy` if both runs have one. */
+  /** `reward`, and before it `accuracy` if both runs define which episodes are correct. */
   readonly metrics: Readonly<Record<string, ComparedMetric>>;
   /** The common tasks on which the first metric differs, in the order of the first run. */
   readonly changed: readonly ComparedTask[];
@@ -78,13 +78,11 @@ export async function compareRuns(first: string, second: string): Promise<Compar
       [first, one],
       [second, other],
     ]);
-  const hasAccuracy = one.manifest.correct !== undefined && other.manifest.correct !== undefined;
-  const rewardFirst = !definesCorrect(one.manifest.correct) || !definesCorrect(other.manifest.correct);
+  const hasAccuracy = [one, other].every(({ manifest: { correct, spec } }) => definesCorrect(correct, spec));
   const scores: [name: string, score: (result: TaskResult) => number | undefined][] = [
     ...(hasAccuracy ? [["accuracy", accuracyOf] as [string, typeof accuracyOf]] : []),
     ["reward", (result) => taskSummary(result).reward ?? undefined],
   ];
-  if (rewardFirst) scores.reverse();
   const compared = scores.map(([name, score]) => [name, comparedTasks(pairs, score)] as const);
   return {
     first: comparedRun(first, one, pairs.length),

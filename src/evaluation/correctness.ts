@@ -3,6 +3,7 @@ import type { CorrectRule } from "../contract/correct-rule.ts";
 import type { EnvironmentSpec } from "../contract/environment.ts";
 import type { Episode } from "../contract/episode.ts";
 import { environmentName } from "../core/environment/environment-name.ts";
+import type { ManifestSpec } from "./log/manifest.ts";
 
 /** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
@@ -24,13 +25,18 @@ export function defaultRule(
 }
 
 /**
- * True if the environment, the benchmark or the user defines which episodes are correct. Otherwise `accuracy` is only
- * the share of episodes with the highest reward, and the mean reward is more informative.
+ * True if the environment, the benchmark or the user defines which episodes are correct. Otherwise the metric `accuracy`
+ * is only the share of episodes with the highest reward. It is then not shown as accuracy, and the mean reward comes
+ * first. Without a `spec`, every bound of the total reward counts as the highest reward.
  */
-export function definesCorrect(rule: CorrectRule | null | undefined): boolean {
+export function definesCorrect(
+  rule: CorrectRule | null | undefined,
+  spec?: Pick<ManifestSpec, "rewardRange">,
+): boolean {
   if (rule === undefined || rule === null) return false;
-  if ("environments" in rule) return Object.values(rule.environments).every(definesCorrect);
-  return "stated" in rule || rule.component !== undefined;
+  if ("environments" in rule) return Object.values(rule.environments).every((inner) => definesCorrect(inner));
+  if ("stated" in rule || rule.component !== undefined) return true;
+  return spec !== undefined && rule.atLeast !== spec.rewardRange[1];
 }
 
 /**

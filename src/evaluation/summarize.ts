@@ -1,3 +1,4 @@
+import { evaluationStatus } from "./evaluation-status.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
 import type { EvaluationManifest } from "./log/manifest.ts";
 import type { EvaluationSummary, LevelSummary, TimeSummary } from "./log/summary.ts";
@@ -23,7 +24,7 @@ export function summarize(options: {
     version: 2,
     name,
     models: identity.models,
-    status: counts.played === counts.episodes ? "completed" : "interrupted",
+    status: evaluationStatus(counts),
     counts,
     correct: manifest.correct,
     metrics: evaluationMetrics(results, manifest),

@@ -63,7 +63,7 @@ describe("lyceum eval", () => {
     expect(JSON.parse(compared.stdout)).toMatchObject({
       shared: 60,
       differences: expect.arrayContaining([{ setting: "rubric", first: null, second: "./strict.ts" }]),
-      metrics: { accuracy: { test: { method: "sign" } } },
+      metrics: { reward: { tasks: 52 } },
     });
     const text = (await run("compare a c")).stdout;
     expect(text).toMatch(/60 tasks in both\nreward of 52 tasks: A 0\.\d+, B 0\.\d+/);

@@ -6,10 +6,11 @@ import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";
 
 it("two runs are compared on the tasks that both have scored, in any order", async () => {
   const [first, second] = [await temporaryFolder(), await temporaryFolder()];
-  await evaluated([["1"], ["0"], ["0"], ["1"], ["throw"], ["0"]], { folder: first });
+  const correct = { component: "worth", atLeast: 1 };
+  await evaluated([["1"], ["0"], ["0"], ["1"], ["throw"], ["0"]], { folder: first, correct });
   // The same tasks in reverse order, without task 0 and with an additional one.
   const order = [5, 4, 3, 2, 1, 77].map((n) => ({ n }));
-  await evaluated([["1"], ["1"], ["0.5"], ["1"], ["1"], ["0"]], { folder: second, environment: answers(order) });
+  await evaluated([["1"], ["1"], ["0.5"], ["1"], ["1"], ["0"]], { folder: second, environment: answers(order), correct });
   const comparison = await compareRuns(first, second);
   expect(comparison).toMatchObject({ shared: 5, first: { alone: 1 }, second: { alone: 1 } });
   expect(comparison.metrics.accuracy).toMatchObject({
@@ -20,13 +21,14 @@ it("two runs are compared on the tasks that both have scored, in any order", asy
   expect(comparison.changed.map(({ first: a, second: b }) => [a, b])).toEqual([
     [0, 1],
     [0, 1],
-    [1, 0.5],
+    [1, 0],
     [0, 1],
   ]);
   let text = "";
   await compareCommand({ first, second, json: false }, { write: (words) => (text += words) });
   expect(text).toMatch(/^accuracy of 4 tasks: A 25\.0%, B 75\.0%, B - A \+50\.0 points, 95 % \S+ to \S+ points \(/m);
   expect(text).toMatch(/^reward of 4 tasks: A 0\.25, B 0\.875, B - A \+0\.625, 95 % /m);
+  expect(text).toMatch(/^ {2}B better on 3, worse on 1, the same on 0; sign test p = 0\.625: no clear difference$/m);
   const same = await compareRuns(first, first);
   expect(same.metrics.accuracy).toMatchObject({ difference: 0, wins: 0, losses: 0, test: { p: 1 } });
 });

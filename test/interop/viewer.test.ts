@@ -75,6 +75,16 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       await page.close();
     }
   }
+  /** The right edge of a column's head in the page, in pixels. */
+  const rightOf = async (page: Page, name: string, table = 0): Promise<number> => {
+    const head = page
+      .locator("table:has(thead)")
+      .nth(table)
+      .locator("th")
+      .filter({ hasText: new RegExp(`^${name}$`) });
+    const { x, width } = (await head.boundingBox())!;
+    return x + width;
+  };
   const rowsOf = (page: Page) => page.locator("table.episodes tbody tr");
 
   it("lists the runs, and compares two selected ones", () =>
@@ -267,7 +277,13 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
     }));
 
   it("fits a phone and dark mode", async () => {
-    const pages = ["#/run/first", "#/run/train", "#/compare/first/second", "#/run/stages%2F1-sft/episodes"];
+    const pages = [
+      "#/run/first",
+      "#/run/train",
+      "#/compare/first/second",
+      "#/run/stages%2F1-sft/episodes",
+      "#/overlay/train/stages%2F1-sft",
+    ];
     for (const hash of ["", ...pages, "#/run/first?task=%3D0", "#/run/stages%2F1-sft/episodes?task=%3D0"]) {
       await opened(
         hash,
@@ -278,6 +294,10 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
             await page.locator(".message").first().waitFor();
           }
           expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), hash).toBeLessThanOrEqual(0);
+          if (hash === "") expect(await rightOf(page, "reward")).toBeLessThanOrEqual(390);
+          if (hash.includes("compare")) {
+            for (const table of [0, 1]) expect(await rightOf(page, "B", table)).toBeLessThanOrEqual(390);
+          }
           const ground = await page.evaluate("getComputedStyle(document.body).backgroundColor");
           expect(ground).toBe("rgb(17, 20, 25)");
         },

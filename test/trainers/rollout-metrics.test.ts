@@ -5,8 +5,10 @@ import type { Episode, EpisodeStatus, Group } from "../../src/contract/episode.t
 import { textMessage } from "../../src/contract/message.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { createRandom } from "../../src/core/random/random.ts";
+import { plainLine } from "../../src/reports/training/plain-line.ts";
+import { trainingEventSchema } from "../../src/reports/training/training-event-schema.ts";
 import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/metrics/rollout-metrics.ts";
-import { sampleEvent } from "../../trainers/training/sample-event.ts";
+import { asDemonstration, sampleEvent } from "../../trainers/training/sample-event.ts";
 import { playedEpisode } from "./played-episode.ts";
 
 function episode(options: {
@@ -207,8 +209,10 @@ describe("rolloutMetrics", () => {
 });
 
 describe("sampleEvent", () => {
+  const learning = (groups: readonly Group[], ...frozen: string[]) => ({ groups, frozen: new Set(frozen) });
+
   it("has the whole prompt, the completion, and the reward if there is one", () => {
-    expect(sampleEvent(3, [group(episode({ reward: scored(1) }))])).toEqual({
+    expect(sampleEvent(3, learning([group(episode({ reward: scored(1) }))]))).toEqual({
       type: "sample",
       step: 3,
       prompt: "Be brief.\n2+2=",
@@ -219,7 +223,46 @@ describe("sampleEvent", () => {
       completion: "4",
       reward: 1,
     });
-    expect(sampleEvent(3, [group(episode({ reward: unscored("silent") }))])).not.toHaveProperty("reward");
-    expect(sampleEvent(3, [])).toBeUndefined();
+    expect(sampleEvent(3, learning([group(episode({ reward: unscored("silent") }))]))).not.toHaveProperty("reward");
+    expect(sampleEvent(3, learning([]))).toBeUndefined();
+  });
+
+  it("has every message of every agent of a team by turn, and each agent's reward", () => {
+    const agent = (words: readonly [string, string], value: number) => ({
+      nodes: [
+        { id: 0, parent: null, turn: 0, message: textMessage("user", "Build it.") },
+        { id: 1, parent: 0, turn: 0, message: textMessage("assistant", words[0]) },
+        { id: 2, parent: 1, turn: 1, message: textMessage("user", `After ${words[0]}.`) },
+        { id: 3, parent: 2, turn: 1, message: textMessage("assistant", words[1]) },
+      ],
+      turns: [
+        { turn: 0, node: 1, finish: "stop" as const },
+        { turn: 1, node: 3, finish: "stop" as const },
+      ],
+      ...{ reward: scored(value), terminated: true, truncated: false },
+    });
+    const team = playedEpisode({ coder: agent(["a", "b"], 1), reviewer: agent(["c", "d"], 0.5) });
+    const sample = sampleEvent(3, learning([group(team)], "coder"));
+    // The frozen coder is shown. The sample is that of the reviewer, who learns.
+    expect(sample).toMatchObject({ agent: "reviewer", completion: "d", reward: 0.5 });
+    expect(sample).toMatchObject({ rewards: { coder: 1, reviewer: 0.5 } });
+    expect(sample).not.toHaveProperty("messages");
+    expect(sample!.conversation!.map(({ turn, author, readers, text }) => [turn, author ?? readers, text])).toEqual([
+      [0, ["coder", "reviewer"], "Build it."],
+      [0, "coder", "a"],
+      [0, "reviewer", "c"],
+      [1, ["coder"], "After a."],
+      [1, ["reviewer"], "After c."],
+      [1, "coder", "b"],
+      [1, "reviewer", "d"],
+    ]);
+    // Nothing is lost in metrics.jsonl, and a line of the terminal has every action.
+    const event = { ...sample!, step: 3 };
+    expect(trainingEventSchema.parse(JSON.parse(JSON.stringify(event)))).toEqual(event);
+    for (const action of ["coder, turn 1: a", "reviewer, turn 1: c", "coder, turn 2: b", "reviewer, turn 2: d"])
+      expect(plainLine(event)).toContain(action);
+    expect(plainLine(event)).toMatch(/coder 1 {2}reviewer 0.5/);
+    expect(asDemonstration(event)).not.toHaveProperty("rewards");
+    expect(sampleEvent(3, learning([group(team)], "coder", "reviewer"))).toBeUndefined();
   });
 });

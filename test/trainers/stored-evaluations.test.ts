@@ -45,7 +45,7 @@ it("a training stores each evaluation as lyceum eval does, with the accuracy tha
   });
   expect((await readEntries(last)).size).toBe(8);
   const { metrics, differences } = await compareRuns(join(evaluations, steps[0]!), last);
-  expect(metrics.accuracy?.difference).toBeCloseTo(accuracies.at(-1)! - accuracies[0]!, 12);
+  expect(metrics.reward?.difference).toBeCloseTo(accuracies.at(-1)! - accuracies[0]!, 12);
   expect(differences).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
-import type { AgentEpisode } from "../../src/contract/episode.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { Episode, Group } from "../../src/contract/episode.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
@@ -10,7 +11,7 @@ import { openPlayers } from "../models/open-policy.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
 import { throwIfAllFailed } from "../training/failed-batch.ts";
 import { playedUnit, playTasks } from "../training/play-tasks.ts";
-import { lastCompletion } from "../training/sample-event.ts";
+import { firstLearner, sampleOf } from "../training/sample-event.ts";
 import type { TrainingRun } from "../training/training-run.ts";
 import { probeAdvice } from "./probe-advice.ts";
 
@@ -48,7 +49,10 @@ export async function probeSignal(run: TrainingRun, { groups: count }: TrainingC
     step: 0,
     ...found,
     elapsedMs: performance.now() - started,
-    samples: bestAndWorst(played),
+    samples: bestAndWorst(
+      all.map(({ group }) => group),
+      frozen,
+    ),
     advice: probeAdvice(run, { ...found, rewards: played.flatMap(allRewards) }),
   };
 }
@@ -75,21 +79,29 @@ function allRewards({ group }: PlayedGroup): number[] {
   return agentsOf(group).flatMap((agent) => rewardsOf(group, agent));
 }
 
-/** Returns the completions with the highest and the lowest reward. If all rewards are equal, two of different tasks. */
-function bestAndWorst(played: readonly PlayedGroup[]): ProbeEvent["samples"] {
-  const acted = played
-    .flatMap(({ group }) => group.episodes.flatMap(({ agents }) => Object.values(agents)))
-    .filter(({ turns }) => turns.length > 0);
+/** Returns samples of the episodes with the highest and the lowest reward. If all are equal, two of different tasks. */
+function bestAndWorst(groups: readonly Group[], frozen: ReadonlySet<AgentId>): ProbeEvent["samples"] {
+  const acted = groups.flatMap(({ episodes }) =>
+    episodes.flatMap((episode) => {
+      const learner = firstLearner(episode, frozen);
+      return learner === undefined ? [] : [{ episode, learner, reward: rewardOf(episode, frozen) }];
+    }),
+  );
   if (acted.length === 0) return [];
-  const sorted = acted.toSorted((a, b) => rewardOf(b) - rewardOf(a));
-  const samples = [sorted[0]!, sorted.at(-1)!].map((agent) => {
-    const { messages: _, ...sample } = lastCompletion(agent);
+  const sorted = acted.toSorted((a, b) => b.reward - a.reward);
+  const samples = [sorted[0]!, sorted.at(-1)!].map(({ episode, learner }) => {
+    const { messages: _, ...sample } = sampleOf(episode, learner);
     return sample;
   });
   const [best, worst] = samples;
   return JSON.stringify(best) === JSON.stringify(worst) ? samples.slice(1) : samples;
 }
 
-function rewardOf({ reward }: AgentEpisode): number {
-  return reward.status === "scored" ? reward.value : Number.NEGATIVE_INFINITY;
+/** Returns the mean reward of the agents that learn. Those without one count as the lowest. */
+function rewardOf({ agents }: Episode, frozen: ReadonlySet<AgentId>): number {
+  const learners = Object.entries(agents).filter(([name, { turns }]) => !frozen.has(name) && turns.length > 0);
+  const rewards = learners.map(([, { reward }]) =>
+    reward.status === "scored" ? reward.value : Number.NEGATIVE_INFINITY,
+  );
+  return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
 }

@@ -1,23 +1,54 @@
-import type { AgentEpisode, Group, MessageNode } from "../../src/contract/episode.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { AgentEpisode, Episode, Group, MessageNode } from "../../src/contract/episode.ts";
 import { type Message, textOf } from "../../src/contract/message.ts";
 import type { SampleEvent } from "../../src/contract/training-event.ts";
+import { timeline } from "../../src/core/trace/timeline.ts";
 
-/** Returns the last action of the first episode that has one, as a {@link SampleEvent}. */
-export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent | undefined {
-  const agents = groups.flatMap((group) => group.episodes).flatMap((episode) => Object.entries(episode.agents));
-  const [name, agent] = agents.find(([, { turns }]) => turns.length > 0) ?? [];
-  if (name === undefined || agent === undefined) return undefined;
-  const isOneOfSeveral = agents.some(([other]) => other !== name);
-  return { type: "sample", step, ...(isOneOfSeveral ? { agent: name } : {}), ...lastCompletion(agent) };
+/**
+ * Returns the last action of the first episode in which an agent acted that learns, as a {@link SampleEvent}. If there
+ * are several agents, it also has what all of them read and wrote, `frozen` ones included.
+ */
+export function sampleEvent(
+  step: number,
+  { groups, frozen }: { readonly groups: readonly Group[]; readonly frozen: ReadonlySet<AgentId> },
+): SampleEvent | undefined {
+  for (const episode of groups.flatMap((group) => group.episodes)) {
+    const learner = firstLearner(episode, frozen);
+    if (learner !== undefined) return { type: "sample", step, ...sampleOf(episode, learner) };
+  }
+  return undefined;
+}
+
+/** Returns the first agent of an episode that learns and acted. */
+export function firstLearner({ agents }: Pick<Episode, "agents">, frozen: ReadonlySet<AgentId>): AgentId | undefined {
+  return Object.keys(agents).find((name) => !frozen.has(name) && agents[name]!.turns.length > 0);
+}
+
+/** Returns the last action of an agent and, if there are several, the messages and rewards of all agents. */
+export function sampleOf(
+  { agents }: Pick<Episode, "agents">,
+  name: AgentId,
+): Omit<SampleEvent, "type" | "step" | "demonstration"> {
+  const completion = lastCompletion(agents[name]!);
+  if (Object.keys(agents).length === 1) return completion;
+  const { messages: _, ...last } = completion;
+  const conversation = timeline(agents).map(({ agent, readers, node: { turn, message }, turn: action }) => ({
+    turn,
+    ...(action === undefined ? { readers } : { author: agent }),
+    role: message.role,
+    text: shownText(message),
+  }));
+  const rewards = Object.entries(agents).flatMap(([agent, { reward }]) =>
+    reward.status === "scored" ? [[agent, reward.value] as const] : [],
+  );
+  return { agent: name, ...last, conversation, rewards: Object.fromEntries(rewards) };
 }
 
 /**
  * Returns the last action of an agent, with the conversation before it and the agent's reward. The agent must have
  * acted.
  */
-export function lastCompletion(
-  agent: AgentEpisode,
-): Pick<SampleEvent, "prompt" | "messages" | "completion" | "reward"> {
+function lastCompletion(agent: AgentEpisode): Pick<SampleEvent, "prompt" | "messages" | "completion" | "reward"> {
   const node = agent.nodes[agent.turns.at(-1)!.node]!;
   const { reward } = agent;
   const messages = ancestors(agent, node).map(({ message }) => ({ role: message.role, text: shownText(message) }));
@@ -29,8 +60,8 @@ export function lastCompletion(
   };
 }
 
-/** Marks the sample as a demonstration. The reward is removed, because it says nothing about the model. */
-export function asDemonstration({ reward: _, ...sample }: SampleEvent): SampleEvent {
+/** Marks the sample as a demonstration. The rewards are removed, because they say nothing about the model. */
+export function asDemonstration({ reward: _, rewards: __, ...sample }: SampleEvent): SampleEvent {
   return { ...sample, demonstration: true };
 }
 

@@ -12,12 +12,12 @@ import type {
 } from "../../src/contract/training-event.ts";
 import { registerSavedWork } from "../../src/core/files/saved-work.ts";
 import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
+import { defaultRule, definesCorrect } from "../../src/evaluation/correctness.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
 import { isBetter, writeBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
 import { configHash } from "../checkpoint/run-identity.ts";
 import { writeCheckpoint } from "../checkpoint/write-checkpoint.ts";
-import { trainedGroup } from "../credit/trained-agents.ts";
 import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { unscoredWarning } from "../metrics/rollout-metrics.ts";
@@ -173,8 +173,7 @@ async function* trainStep(
     yield { type: "warning", step, message };
   }
   const frozen = new Set(Object.keys(run.frozen));
-  const trained = groups.map((group) => trainedGroup(group, frozen));
-  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, trained) : undefined;
+  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, { groups, frozen }) : undefined;
   if (sample === undefined) return;
   yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
 }
@@ -317,6 +316,7 @@ function startEvent(run: TrainingRun, { backend, environmentOptions }: TrainOpti
     },
     ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
     rewardRange: environment.spec.rewardRange,
+    ...(definesCorrect(defaultRule(environment.spec)) ? {} : { definesCorrect: false }),
     seed: config.seed,
     learningRate: { value: config.training.learningRate, defaultOf: run.defaultRateOf },
     steps: run.steps,

@@ -14,8 +14,8 @@ export interface EvaluationSummary {
   readonly version: 2;
   readonly name: string;
   readonly models: Readonly<Record<AgentId, string>>;
-  /** `interrupted`: episodes are missing. */
-  readonly status: "completed" | "interrupted";
+  /** `failed`: every played episode failed. `interrupted`: episodes are missing. */
+  readonly status: "completed" | "interrupted" | "failed";
   readonly counts: EpisodeCounts;
   /** The rule for correct episodes, if there is one. */
   readonly correct?: CorrectRule;

@@ -18,8 +18,10 @@ export type MeasuredRun = Pick<EvaluationManifest, "k" | "spec" | "correct"> & {
  */
 export function evaluationMetrics(
   results: readonly TaskResult[],
-  { k: ks, spec: { agents }, identity: { models, rotated = false }, correct }: MeasuredRun,
+  { k: ks, spec, identity: { models, rotated = false }, correct }: MeasuredRun,
 ): Record<string, Metric> {
+  const { agents } = spec;
+  const isDefined = definesCorrect(correct, spec);
   const metrics: [name: string, metric: Metric | undefined][] = [];
   const shares: typeof metrics = [];
   if (correct !== undefined) {
@@ -31,7 +33,7 @@ export function evaluationMetrics(
       shares.push([`pass^${k}`, shareMetric(results, k, (counts) => estimatePassHatK({ ...counts, k }))]);
     }
   }
-  if (definesCorrect(correct)) metrics.push(...shares);
+  if (isDefined) metrics.push(...shares);
   const players = [...new Set(Object.values(models))];
   if (agents.length === 2 && players.length === 2) {
     metrics.push(["win-rate", meanMetric(results, (entry) => matchScore(entry, { agents, rotated }))]);
@@ -44,7 +46,7 @@ export function evaluationMetrics(
       undefined;
     metrics.push([`reward/${name}`, meanMetric(results, rewardOf)]);
   }
-  if (!definesCorrect(correct)) metrics.push(...shares);
+  if (!isDefined) metrics.push(...shares);
   for (const name of componentNames(results)) {
     metrics.push([`component/${name}`, meanMetric(results, (entry) => component(entry, name))]);
   }

@@ -1,4 +1,14 @@
 import { formatNumber, formatPercent } from "../../core/text/format.ts";
+import type { DifferenceVerdict } from "../../evaluation/metrics/difference-verdict.ts";
+
+/**
+ * Returns the label of a metric of an evaluation. Without a definition of correctness there is no accuracy: those
+ * metrics count episodes with the highest reward, and their labels say so.
+ */
+export function metricLabel(name: string, isCorrectDefined: boolean): string {
+  if (isCorrectDefined) return name;
+  return name === "accuracy" ? "at the top reward" : name.replace(/^pass[@^].*/, "$& at the top reward");
+}
 
 /** Formats a metric of an evaluation. Rewards have the environment's own unit. All other metrics are shares. */
 export function metricText(name: string, value: number): string {
@@ -21,6 +31,11 @@ export function differenceRangeText(
   { low, high }: { readonly low: number; readonly high: number },
 ): string {
   return `${differenceText(name, low).replace(" points", "")} to ${differenceText(name, high)}`;
+}
+
+/** Returns the verdict about a difference in words. */
+export function verdictText(verdict: DifferenceVerdict): string {
+  return verdict === "unclear" ? "no clear difference" : `B is ${verdict}`;
 }
 
 function isShare(name: string): boolean {

@@ -1,11 +1,12 @@
 import { match } from "ts-pattern";
 import type { RunStartEvent, SampleEvent, TrainingEvent } from "../../contract/training-event.ts";
-import { formatCount, formatDuration, formatNumber } from "../../core/text/format.ts";
+import { formatCount, formatDuration } from "../../core/text/format.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { learningRateText } from "./learning-rate-text.ts";
 import { evaluationSummary, type MetricSummary, stepSummary } from "./metric-summary.ts";
 import { preflightLines } from "./preflight-text.ts";
 import { probeLines } from "./probe-text.ts";
+import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { truncateText } from "./terminal-text.ts";
 import { visibleLine } from "./visible-text.ts";
 
@@ -53,11 +54,13 @@ function runStartLine(event: RunStartEvent): string {
 }
 
 function sampleLine(event: SampleEvent): string {
-  const reward = event.reward === undefined ? [] : [`reward ${formatNumber(event.reward)}`];
-  const prompt = truncateText(visibleLine(event.prompt), 200);
-  const completion = truncateText(visibleLine(event.completion), 400);
+  const prompt = truncateText(visibleLine(event.conversation?.[0]?.text ?? event.prompt), 200);
+  const actions = sampleActions(event).map(({ who, text }) => {
+    return truncateText(visibleLine(who === undefined ? text : `${who}: ${text}`), 400);
+  });
   const what = event.demonstration === true ? "demonstration" : "sample";
-  return join([`${what} at step ${event.step}`, ...reward, `${prompt} → ${completion}`]);
+  const rewards = sampleRewards(event).map(visibleLine);
+  return join([`${what} at step ${event.step}`, ...rewards, [prompt, ...actions].join(" → ")]);
 }
 
 function words(summaries: readonly MetricSummary[]): string[] {

@@ -1,15 +1,19 @@
 import type { ProbeEvent } from "../../contract/training-event.ts";
 import { formatDuration, formatNumber, formatPercent } from "../../core/text/format.ts";
+import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { truncateText, wrapText } from "./terminal-text.ts";
 import { visibleLine } from "./visible-text.ts";
 
 /** Returns the results of a probe as lines of at most `width` columns: its numbers, samples and advice. */
 export function probeLines(event: ProbeEvent, width: number = Number.POSITIVE_INFINITY): string[] {
   const { samples, advice } = event;
-  const sampleLines = samples.flatMap(({ prompt, completion, reward }) => {
-    const rewardText = reward === undefined ? "" : `, reward ${formatNumber(reward)}`;
-    const asked = lastCharacters(visibleLine(prompt.trim()), 120);
-    return indented(`sample${rewardText}: ${asked} → ${truncateText(visibleLine(completion.trim()), 200)}`, width);
+  const sampleLines = samples.flatMap((sample) => {
+    const rewards = sampleRewards(sample).map((text) => `, ${visibleLine(text)}`);
+    const asked = lastCharacters(visibleLine((sample.conversation?.[0]?.text ?? sample.prompt).trim()), 120);
+    const actions = sampleActions(sample).map(({ who, text }) => {
+      return truncateText(visibleLine(`${who === undefined ? "" : `${who}: `}${text.trim()}`), 200);
+    });
+    return indented(`sample${rewards.join("")}: ${[asked, ...actions].join(" → ")}`, width);
   });
   return [
     ...wrapText(`probe: ${probeFacts(event).join(", ")}`, width),

@@ -24,7 +24,7 @@ export interface RunRecord {
   readonly probe?: ProbeEvent;
   /** The steps in ascending order, one per step number. For repeated steps, the last one. */
   readonly steps: readonly StepEvent[];
-  /** The evaluations in ascending order, one per step and split. */
+  /** The evaluations in ascending order, one per step and split, without an accuracy that nothing defines. */
   readonly evaluations: readonly TrainingEvaluationEvent[];
   readonly samples: readonly SampleEvent[];
   readonly warnings: readonly TrainingWarningEvent[];
@@ -95,13 +95,23 @@ export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?
     preflight,
     probe,
     steps: byStep(steps.values()),
-    evaluations: byStep(evaluations.values()),
+    evaluations: byStep(evaluations.values()).map((event) => withStatedAccuracy(event, start)),
     samples: byStep(samples),
     warnings,
     checkpoints,
     elapsedMs: finishedMs + sessionMs,
     resumptions,
   };
+}
+
+/** Returns an evaluation without its accuracies if the environment does not state which episodes are correct. */
+export function withStatedAccuracy(
+  event: TrainingEvaluationEvent,
+  start: Pick<RunStartEvent, "definesCorrect"> | undefined,
+): TrainingEvaluationEvent {
+  if (start?.definesCorrect !== false) return event;
+  const metrics = Object.entries(event.metrics).filter(([name]) => !/^accuracy(\/|$)/.test(name));
+  return { ...event, metrics: Object.fromEntries(metrics) };
 }
 
 function byStep<T extends { readonly step: number }>(events: Iterable<T>): T[] {

@@ -14,6 +14,25 @@ const errorSchema = z.object({
   data: z.json().exactOptional(),
 });
 
+const sampleShape = {
+  prompt: z.string(),
+  agent: z.string().exactOptional(),
+  completion: z.string(),
+  reward: numberSchema.exactOptional(),
+  conversation: z
+    .array(
+      z.object({
+        turn: z.int().nonnegative(),
+        author: z.string().exactOptional(),
+        readers: z.array(z.string()).exactOptional(),
+        role: z.string(),
+        text: z.string(),
+      }),
+    )
+    .exactOptional(),
+  rewards: z.record(z.string(), numberSchema).exactOptional(),
+};
+
 /**
  * The schema of a {@link TrainingEvent} in metrics.jsonl. Unknown keys are dropped, because a later version may have
  * more.
@@ -28,6 +47,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
       .record(z.string(), z.object({ policy: z.string(), frozen: z.literal(true).exactOptional() }))
       .exactOptional(),
     rewardRange: z.tuple([numberSchema, numberSchema]).exactOptional(),
+    definesCorrect: z.literal(false).exactOptional(),
     seed: z.number(),
     learningRate: z.object({ value: z.number(), defaultOf: z.string().exactOptional() }).exactOptional(),
     steps: stepSchema,
@@ -55,7 +75,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     comparison: z.enum(["group", "batch"]),
     metrics: metricsSchema,
     elapsedMs: numberSchema,
-    samples: z.array(z.object({ prompt: z.string(), completion: z.string(), reward: numberSchema.exactOptional() })),
+    samples: z.array(z.object(sampleShape)),
     advice: z.array(z.string()),
   }),
   z.object({
@@ -70,11 +90,8 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
   z.object({
     type: z.literal("sample"),
     step: stepSchema,
-    prompt: z.string(),
+    ...sampleShape,
     messages: z.array(z.object({ role: z.string(), text: z.string() })).exactOptional(),
-    agent: z.string().exactOptional(),
-    completion: z.string(),
-    reward: numberSchema.exactOptional(),
     demonstration: z.literal(true).exactOptional(),
   }),
   z.object({

@@ -1,8 +1,9 @@
-import { formatCount, formatDuration, formatNumber } from "../../core/text/format.ts";
+import { formatCount, formatDuration } from "../../core/text/format.ts";
 import { type ActivityProgress, progressText } from "../../core/training-progress.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { learningRateText } from "./learning-rate-text.ts";
 import { evaluationSummary, type MetricSummary, rewardSummary, updateSummary } from "./metric-summary.ts";
+import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { sparkline } from "./sparkline.ts";
 import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-text.ts";
 import type { TrainingViewState } from "./training-state.ts";
@@ -131,18 +132,34 @@ function evaluationLine({ evaluation }: TrainingViewState): Span[][] {
   ];
 }
 
+/** The maximum number of actions of a team in the block. */
+const mostActions = 8;
+
 function sampleLines({ sample }: TrainingViewState, width: number): Span[][] {
   if (sample === undefined) return [];
-  const reward = sample.reward === undefined ? "" : ` · reward ${formatNumber(sample.reward)}`;
+  const rewards = sampleRewards(sample).map((text) => ` · ${visibleLine(text)}`);
+  const actions = sampleActions(sample);
+  const shown = actions.slice(-mostActions);
+  const omitted = actions.length - shown.length;
+  const room = actions.length === 1 ? 3 : 1;
+  const prompt = sample.conversation?.[0]?.text ?? sample.prompt;
   const block = (text: string, mark: string, style: "dim" | undefined, maximum: number): Span[][] =>
     wrapText(visibleLine(text.trim()), Math.max(1, width - 4), maximum).map((line, index) => [
       span(index === 0 ? `  ${mark} ` : "    ", "dim"),
       style === undefined ? span(line) : span(line, style),
     ]);
   return [
-    [span(`${sample.demonstration === true ? "demonstration" : "sample"} of step ${sample.step}${reward}`, "dim")],
-    ...lastLines(sample.prompt).flatMap((line, index) => block(line, index === 0 ? "›" : " ", "dim", 1)),
-    ...block(sample.completion, "‹", undefined, 3),
+    [
+      span(
+        `${sample.demonstration === true ? "demonstration" : "sample"} of step ${sample.step}${rewards.join("")}`,
+        "dim",
+      ),
+    ],
+    ...lastLines(prompt).flatMap((line, index) => block(line, index === 0 ? "›" : " ", "dim", 1)),
+    ...(omitted === 0 ? [] : block(`${omitted} earlier actions`, " ", "dim", 1)),
+    ...shown.flatMap(({ who, text }) =>
+      block(who === undefined ? text : `${who}: ${text.trim()}`, "‹", undefined, room),
+    ),
   ];
 }
 

@@ -48,7 +48,7 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
   };
   const read = async (maximumMs: number): Promise<void> => {
     judges = await readManifest(folder).then(
-      ({ correct }) => definesCorrect(correct),
+      ({ correct, spec }) => definesCorrect(correct, spec),
       () => false,
     );
     const until = performance.now() + maximumMs;

@@ -1,15 +1,16 @@
 import { definesCorrect } from "../../evaluation/correctness.ts";
+import { evaluationStatus } from "../../evaluation/evaluation-status.ts";
 import type { EvaluationManifest } from "../../evaluation/log/manifest.ts";
 import { parseManifest, parseSummary, readManifest } from "../../evaluation/log/read-log.ts";
 import { type RunFolder, runFolder } from "../../evaluation/log/run-folder.ts";
-import type { EvaluationSummary, Metric } from "../../evaluation/log/summary.ts";
+import type { EvaluationSummary } from "../../evaluation/log/summary.ts";
 import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
 import type { EpisodeIndex } from "./episode-index.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 import { readEvaluationRows } from "./evaluation-rows.ts";
 import { countRows, metricsSoFar, resumedAfterMs } from "./evaluation-view.ts";
 import { unfinishedStatus } from "./run-age.ts";
-import type { RunScores, RunStatus, RunSummary } from "./view-source.ts";
+import type { RunStatus, RunSummary } from "./view-source.ts";
 
 /** The files that determine the list entry, in addition to the process that writes the run. */
 const watched = ["manifest", "summary", "index", "episodes", "failures"] as const;
@@ -19,14 +20,15 @@ type Stamps = Readonly<Record<(typeof watched)[number], FileStamp | undefined>>;
 /** The parts of an evaluation that its list entry needs. They change only if the files change. */
 interface BriefEvaluation {
   readonly stamps: Stamps;
-  readonly line: Omit<RunSummary, "path" | "status" | "done" | "scores">;
+  readonly line: Omit<RunSummary, "path" | "status" | "done" | "failed" | "scores">;
   /** Undefined if there is no summary, or if an interrupted run has continued since. Then its process decides. */
   readonly status: RunStatus | undefined;
   /** Undefined if its index is long. */
   readonly figures: Figures | undefined;
 }
 
-type Figures = Pick<RunSummary, "done" | "scores">;
+type Figures = Pick<RunSummary, "done" | "failed" | "scores">;
+type Metrics = EvaluationSummary["metrics"];
 
 /** Indexes up to this size, some thousands of episodes, are read at once. Longer ones are read as they grow. */
 const briefBytes = 1 << 20;
@@ -50,7 +52,7 @@ export function createEvaluationLines(): (run: {
     }
     const changed = Math.max(stamps.index?.mtimeMs ?? 0, stamps.manifest?.mtimeMs ?? 0);
     const status = brief.status ?? unfinishedStatus(folder, changed);
-    return { path, ...brief.line, status, ...(brief.figures ?? figuresOf((await index()).rows)) };
+    return { path, ...brief.line, status, ...(brief.figures ?? figuresSoFar((await index()).rows)) };
   };
 }
 
@@ -69,8 +71,9 @@ function readBrief(files: RunFolder, stamps: Stamps): BriefEvaluation {
   const manifest = parseManifest(text!, files.manifest);
   const summary = (stamps.summary?.size ?? 0) > 0 ? readSummaryHead(files.summary, stamps.summary!.size) : undefined;
   const wentOn = (stamps.index?.mtimeMs ?? 0) > (stamps.summary?.mtimeMs ?? 0) + resumedAfterMs;
-  const ended = summary?.status === "interrupted" && wentOn ? undefined : summary;
-  const judges = definesCorrect(manifest.correct);
+  const status = summary && evaluationStatus(summary.counts);
+  const ended = status !== "completed" && wentOn ? undefined : summary;
+  const judges = definesCorrect(manifest.correct, manifest.spec);
   return {
     stamps,
     line: {
@@ -81,19 +84,34 @@ function readBrief(files: RunFolder, stamps: Stamps): BriefEvaluation {
       startedAt: manifest.startedAt,
       total: manifest.tasks * manifest.samples,
     },
-    status: ended?.status,
+    status: ended && status,
     figures:
       ended !== undefined
-        ? { done: ended.counts.played, scores: headline(ended.metrics) }
+        ? figuresOf(ended.counts, judges ? ended.metrics : withoutAccuracy(ended.metrics))
         : (stamps.index?.size ?? 0) <= briefBytes
-          ? figuresOf(readEvaluationRows(files, { stamps, judges }))
+          ? figuresSoFar(readEvaluationRows(files, { stamps, judges }))
           : undefined,
   };
 }
 
-function figuresOf(rows: readonly EpisodeRow[]): Figures {
+function figuresSoFar(rows: readonly EpisodeRow[]): Figures {
   const counts = countRows(rows);
-  return { done: counts.played, scores: headline(metricsSoFar(rows, counts)) };
+  return figuresOf(counts, metricsSoFar(rows, counts));
+}
+
+function figuresOf({ played, failed }: { played: number; failed: number }, metrics: Metrics): Figures {
+  const { accuracy, reward } = metrics;
+  const winRate = metrics["win-rate"];
+  return {
+    done: played,
+    scores: { reward: reward?.value, accuracy: accuracy?.value, "win rate": winRate?.value },
+    ...(failed === 0 ? {} : { failed }),
+  };
+}
+
+/** Without a definition of correctness, the metric counts episodes with the highest reward. */
+function withoutAccuracy({ accuracy: _, ...metrics }: Metrics): Metrics {
+  return metrics;
 }
 
 /** Enough for the figures of a summary with some levels. */
@@ -103,7 +121,7 @@ const headBytes = 1 << 15;
 const tasksBegin = ',\n  "tasks": [';
 
 /** Parses a summary, perhaps without the part after its figures. */
-function readSummaryHead(path: string, size: number): Pick<EvaluationSummary, "status" | "counts" | "metrics"> {
+function readSummaryHead(path: string, size: number): Pick<EvaluationSummary, "counts" | "metrics"> {
   if (size > headBytes / 8) {
     const [text] = readParts(path, [{ from: 0, length: Math.min(size, headBytes) }]);
     const end = text!.indexOf(tasksBegin);
@@ -116,10 +134,4 @@ function readSummaryHead(path: string, size: number): Pick<EvaluationSummary, "s
 /** Returns the models of a run as one name. */
 function modelName({ identity }: Pick<EvaluationManifest, "identity">): string {
   return [...new Set(Object.values(identity.models))].join(" and ");
-}
-
-function headline(metrics: Readonly<Record<string, Metric>>): RunScores {
-  const { accuracy, reward } = metrics;
-  const winRate = metrics["win-rate"];
-  return { reward: reward?.value, accuracy: accuracy?.value, "win rate": winRate?.value };
 }

@@ -1,4 +1,6 @@
 import { fileSize } from "../../core/trace/file-size.ts";
+import { readEpisodeAt } from "../../core/trace/read-episode.ts";
+import { evaluationStatus } from "../../evaluation/evaluation-status.ts";
 import { readManifest, readSummary } from "../../evaluation/log/read-log.ts";
 import { runFolder } from "../../evaluation/log/run-folder.ts";
 import type { EvaluationSummary, Metric } from "../../evaluation/log/summary.ts";
@@ -19,14 +21,16 @@ export async function evaluationView(options: {
   const { path, folder, index } = options;
   const manifest = await readManifest(folder);
   const summary = await currentSummary(folder);
+  const status = summary === undefined ? await statusSoFar(folder) : evaluationStatus(summary.counts);
   const counts = countRows(index.rows);
   const levels = [...index.tasks.values()].flatMap(({ level }) => level ?? []);
   return {
     kind: "evaluation",
     path,
-    status: summary?.status ?? (await statusSoFar(folder)),
+    status,
     manifest,
     ...(summary === undefined ? {} : { summary: withoutTasks(summary) }),
+    ...(status === "failed" ? await firstError(index) : {}),
     counts,
     metrics: summary?.metrics ?? metricsSoFar(index.rows, counts),
     levels: [...new Set(levels)].sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
@@ -38,13 +42,22 @@ export async function evaluationView(options: {
 /** A resumed run writes to its index long after the summary. In a copied folder, both have the same time. */
 export const resumedAfterMs = 10_000;
 
-/** Returns the summary. Undefined if there is none, or if an interrupted run has continued since. */
+/** Returns the summary. Undefined if there is none, or if an unfinished run has continued since. */
 async function currentSummary(folder: string): Promise<EvaluationSummary | undefined> {
   const files = runFolder(folder);
   if ((await fileSize(files.summary)) === 0) return undefined;
   const summary = await readSummary(folder);
   const wentOn = (await changedMs([files.index])) > (await changedMs([files.summary])) + resumedAfterMs;
-  return summary.status === "interrupted" && wentOn ? undefined : summary;
+  return evaluationStatus(summary.counts) !== "completed" && wentOn ? undefined : summary;
+}
+
+/** Returns the error of the first failed episode in the order of tasks. */
+async function firstError({ rows, paths }: EpisodeIndex): Promise<Pick<EvaluationView, "error">> {
+  const failed = rows.filter(({ status }) => status === "failed");
+  const first = failed.toSorted((a, b) => a.task.index - b.task.index || a.sampleIndex - b.sampleIndex)[0];
+  if (first === undefined) return {};
+  const { error } = await readEpisodeAt(paths[first.file]!, first);
+  return error === undefined ? {} : { error };
 }
 
 /** Returns the status of an evaluation without a summary. */

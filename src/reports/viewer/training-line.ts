@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { tryParseJson } from "../../contract/json.ts";
 import type { RunEndEvent, RunStartEvent, StepEvent, TrainingEvaluationEvent } from "../../contract/training-event.ts";
 import { metricsFileName, parseHeader } from "../training/metrics-file.ts";
+import { withStatedAccuracy } from "../training/run-record.ts";
 import { trainingEventSchema } from "../training/training-event-schema.ts";
 import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
 import { unfinishedStatus } from "./run-age.ts";
@@ -73,7 +74,8 @@ function readBrief(file: string, size: number): Omit<BriefTraining, "stamp"> {
   const ended = lastEvent<RunEndEvent>(lines, '{"type":"run-end"');
   // A resumed run has not ended.
   const end = ended.place > Math.max(start.place, step.place) ? ended.event : undefined;
-  const evaluation = lastEvent<TrainingEvaluationEvent>(lines, '{"type":"evaluation"').event;
+  const { event: evaluated } = lastEvent<TrainingEvaluationEvent>(lines, '{"type":"evaluation"');
+  const evaluation = evaluated && withStatedAccuracy(evaluated, start.event);
   const rewarded = lastEvent<StepEvent>(lines, '{"type":"step"', '"reward/mean":').event;
   const trend = trendOf(lines);
   return {
@@ -87,7 +89,7 @@ function readBrief(file: string, size: number): Omit<BriefTraining, "stamp"> {
       // A run may be resumed with more steps.
       total: (start.place > step.place ? start : step).event?.steps ?? 0,
       ...scoresOf({ evaluation, rewarded, step: step.event }),
-      ...(trend.length > 1 ? { trend } : {}),
+      ...(trend.values.length > 1 ? { trend } : {}),
       ...(end?.reason === "failed" && end.error !== undefined ? { error: end.error.message } : {}),
     },
     status: end === undefined ? undefined : end.reason === "aborted" ? "interrupted" : end.reason,
@@ -127,21 +129,23 @@ function scoresOf(of: {
   };
 }
 
-/** Returns the means of equal parts of the read steps. */
-function trendOf(lines: readonly string[]): number[] {
+/** Returns the means of equal parts of the read steps: of the reward, or of the loss if there are no rewards. */
+function trendOf(lines: readonly string[]): NonNullable<RunSummary["trend"]> {
   const steps = lines.filter((line) => line.startsWith('{"type":"step"'));
-  const metric = steps.some((line) => line.includes('"reward/mean":')) ? '"reward/mean":' : '"loss/total":';
+  const of = steps.some((line) => line.includes('"reward/mean":')) ? "reward" : "loss";
+  const metric = of === "reward" ? '"reward/mean":' : '"loss/total":';
   const values = steps.flatMap((line) => {
     const at = line.indexOf(metric);
     const value = at < 0 ? Number.NaN : Number.parseFloat(line.slice(at + metric.length, at + metric.length + 32));
     return Number.isFinite(value) ? value : [];
   });
   const count = Math.min(trendLength, values.length);
-  return Array.from({ length: count }, (_, place) => {
+  const means = Array.from({ length: count }, (_, place) => {
     const part = values.slice(
       Math.floor((place * values.length) / count),
       Math.floor(((place + 1) * values.length) / count),
     );
     return part.reduce((sum, value) => sum + value, 0) / part.length;
   });
+  return { of, values: means };
 }

@@ -1,4 +1,5 @@
 import type { Episode } from "../../contract/episode.ts";
+import type { ErrorData } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
 import type { PreflightCheck } from "../../contract/training-event.ts";
 import type { Comparison } from "../../evaluation/compare.ts";
@@ -29,7 +30,10 @@ export interface RunList {
   readonly runs: readonly RunSummary[];
 }
 
-/** `running`: its process is alive. `stopped`: its process ended before the run ended, for example by a kill. */
+/**
+ * `running`: its process is alive. `stopped`: its process ended before the run ended, for example by a kill. `failed`: an
+ * error ended it, or every episode of an evaluation failed.
+ */
 export type RunStatus = "running" | "completed" | "interrupted" | "failed" | "stopped";
 
 /** A list entry of a run. */
@@ -46,12 +50,14 @@ export interface RunSummary {
   /** The number of episodes or steps. */
   readonly done: number;
   readonly total: number;
+  /** The number of episodes of an evaluation that failed. */
+  readonly failed?: number;
   /** The newest known scores. */
   readonly scores: RunScores;
   /** The source of the scores, such as `test, step 60`. */
   readonly scoresOf?: string;
-  /** A few evenly spaced values of a training's reward, or of its loss. */
-  readonly trend?: readonly number[];
+  /** A few evenly spaced values of a metric of a training's steps. */
+  readonly trend?: { readonly of: "reward" | "loss"; readonly values: readonly number[] };
   /** The error that ended it. */
   readonly error?: string;
   /** The reason why it cannot be read, if it cannot. */
@@ -79,6 +85,8 @@ export interface EvaluationView {
   readonly manifest: EvaluationManifest;
   /** Absent while the run is running, or after a kill. Without the figures of single tasks. */
   readonly summary?: Omit<EvaluationSummary, "tasks">;
+  /** The error of the first failed episode, if every episode failed. */
+  readonly error?: ErrorData;
   readonly counts: {
     readonly played: number;
     readonly scored: number;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentEpisode } from "../../../src/contract/episode.ts";
 import { settingDifferences } from "../../../src/core/text/setting-differences.ts";
+import { timeline } from "../../../src/core/trace/timeline.ts";
 import type { ChartSeries, LineChart } from "../../../src/reports/training/chart.ts";
 import { differenceText, metricText } from "../../../src/reports/training/metric-text.ts";
 import { promptNames } from "../../../src/reports/viewer/episode-text.ts";
@@ -11,7 +12,6 @@ import { overlaidCharts } from "../../../src/reports/viewer/page/overlaid-charts
 import { matchesWords, nextOrder, runOrders } from "../../../src/reports/viewer/page/run-columns.ts";
 import { smoothed } from "../../../src/reports/viewer/page/smoothed.ts";
 import { sortRows } from "../../../src/reports/viewer/page/sort-rows.ts";
-import { timeline } from "../../../src/reports/viewer/page/timeline.ts";
 import type { RunSummary } from "../../../src/reports/viewer/view-source.ts";
 
 describe("smoothed", () => {

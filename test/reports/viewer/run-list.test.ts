@@ -5,7 +5,7 @@ import type { TrainingEvent } from "../../../src/contract/training-event.ts";
 import { lockRun } from "../../../src/core/files/run-lock.ts";
 import { type RunFolder, runFolder } from "../../../src/evaluation/log/run-folder.ts";
 import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
-import type { EvaluationView, RunSummary } from "../../../src/reports/viewer/view-source.ts";
+import type { EvaluationView, RunSummary, TrainingView } from "../../../src/reports/viewer/view-source.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 
@@ -26,11 +26,30 @@ describe("the list entry of a training", () => {
     expect((await readFile(join(folder, "metrics.jsonl"))).length).toBeGreaterThan(2 << 20);
     const [line] = (await folderSource(folder).runs()).runs;
     expect(line).toMatchObject({ done: 6_000, total: 20_000, status: "stopped", scores: { reward: 6_000 } });
-    const { trend = [] } = line!;
+    const trend = line!.trend?.values ?? [];
+    expect(line!.trend?.of).toBe("reward");
     expect(trend).toHaveLength(40);
     expect([...trend].sort((one, other) => one - other)).toEqual(trend);
     expect(trend[0]).toBeLessThan(600);
     expect(trend.at(-1)).toBeGreaterThan(5_400);
+  });
+
+  it("has no accuracy if its environment does not state which episodes are correct", async () => {
+    const folder = await temporaryFolder();
+    const metrics = { "reward/mean": 3.5, accuracy: 0, "accuracy/over-all": 0 };
+    const evaluation: TrainingEvent = { type: "evaluation", step: 1, split: "test", metrics };
+    const told = { ...start, definesCorrect: false } as TrainingEvent;
+    for (const [begin, accuracy] of [
+      [start, 0],
+      [told, undefined],
+    ] as const) {
+      await writeTraining(folder, [begin, step(1, { "reward/mean": 3 }), evaluation]);
+      const source = folderSource(folder);
+      expect((await source.runs()).runs[0]!.scores).toMatchObject({ reward: 3.5, accuracy });
+      const { evaluations, tiles } = (await source.run(".")) as TrainingView;
+      expect(evaluations[0]!.metrics.accuracy).toBe(accuracy);
+      expect(tiles.some(({ label }) => label.startsWith("Accuracy"))).toBe(accuracy === 0);
+    }
   });
 
   it("is read again if the file has changed, and only complete lines count", async () => {
@@ -43,7 +62,11 @@ describe("the list entry of a training", () => {
     await appendFile(join(folder, "metrics.jsonl"), text.slice(0, 60));
     expect(await line()).toMatchObject({ done: 1, scores: { reward: 0.25 } });
     await appendFile(join(folder, "metrics.jsonl"), `${text.slice(60)}\n`);
-    expect(await line()).toMatchObject({ done: 2, scores: { reward: 0.5 }, trend: [0.25, 0.5] });
+    expect(await line()).toMatchObject({
+      done: 2,
+      scores: { reward: 0.5 },
+      trend: { of: "reward", values: [0.25, 0.5] },
+    });
   });
 
   it("has not ended if it was resumed after its end", async () => {
@@ -116,7 +139,7 @@ describe("the list entry of an evaluation", () => {
     const source = folderSource(folder);
     const text = await readFile(path, "utf8");
     expect((await source.runs()).runs).toMatchObject([{ done: 3 }]);
-    await writeFile(path, text.replace('"played": 3', '"played": 2'));
+    await writeFile(path, text.replaceAll(/"(episodes|played)": 3/g, '"$1": 2'));
     await utimes(path, 1, 1);
     expect((await source.runs()).runs).toMatchObject([{ done: 2 }]);
     await writeFile(path, text.slice(0, 300));

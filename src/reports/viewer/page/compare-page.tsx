@@ -2,10 +2,12 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatNumber } from "../../../core/text/format.ts";
 import type { ComparedTask } from "../../../evaluation/compare.ts";
-import { differenceRangeText, differenceText, metricText } from "../../training/metric-text.ts";
+import { type DifferenceVerdict, differenceVerdict } from "../../../evaluation/metrics/difference-verdict.ts";
+import { differenceRangeText, differenceText, metricText, verdictText } from "../../training/metric-text.ts";
 import type { ComparisonView, ViewSource } from "../view-source.ts";
 import { PathText, Problem, Text } from "./parts.tsx";
 import { routeHash, runHash } from "./route.ts";
+import { Scroller } from "./scroller.tsx";
 import { Table } from "./table.tsx";
 import { useData } from "./use-data.ts";
 
@@ -49,29 +51,31 @@ function Sides({ comparison }: { readonly comparison: ComparisonView }): JSX.Ele
     ["B", comparison.second],
   ] as const;
   return (
-    <table class="metrics">
-      <tbody>
-        {sides.map(([letter, { folder, name, models, alone }]) => (
-          <tr key={letter}>
-            <td>
-              <b>{letter}</b>
-            </td>
-            <td>
-              <a href={runHash(folder)}>
-                <Text>{folder}</Text>
-              </a>
-            </td>
-            <td>
-              <Text>{name}</Text>
-            </td>
-            <td class="wrap">
-              <PathText path={[...new Set(Object.values(models))].join(" and ")} />
-            </td>
-            <td class="soft">{alone > 0 && `${alone} tasks that the other does not have`}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Scroller label="compared runs">
+      <table class="metrics">
+        <tbody>
+          {sides.map(([letter, { folder, name, models, alone }]) => (
+            <tr key={letter}>
+              <td>
+                <b>{letter}</b>
+              </td>
+              <td class="wrap">
+                <a href={runHash(folder)}>
+                  <PathText path={folder} />
+                </a>
+              </td>
+              <td>
+                <Text>{name}</Text>
+              </td>
+              <td class="wrap">
+                <PathText path={[...new Set(Object.values(models))].join(" and ")} />
+              </td>
+              <td class="soft">{alone > 0 && `${alone} tasks that the other does not have`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroller>
   );
 }
 
@@ -87,13 +91,17 @@ function Figures({ metrics }: Pick<ComparisonView, "metrics">): JSX.Element {
         { name: "B", number: ([name, { second }]) => metricText(name, second) },
         {
           name: "B − A",
-          number: ([name, metric]) => <b class={sign(metric.difference)}>{differenceText(name, metric.difference)}</b>,
+          number: ([name, metric]) => (
+            <b class={verdictClass[differenceVerdict(metric)]}>{differenceText(name, metric.difference)}</b>
+          ),
+          title: ([, metric]) => verdictText(differenceVerdict(metric)),
         },
         {
           name: "95 % interval",
           number: ([name, { interval }]) => interval && differenceRangeText(name, interval),
           title: ([, { interval }]) => interval?.method,
         },
+        { name: "verdict", cell: ([, metric]) => verdictText(differenceVerdict(metric)) },
         { name: "B better", number: ([, { wins }]) => wins },
         { name: "B worse", number: ([, { losses }]) => losses },
         { name: "same", number: ([, { ties }]) => ties },
@@ -135,19 +143,15 @@ function Changed(props: {
           keyOf={({ hash, id }) => `${hash} ${id}`}
           columns={[
             { name: "task", kind: "name", cell: ({ id }) => <Text>{id}</Text> },
+            { name: "A", number: (task) => link(first, task, task.first) },
+            { name: "B", number: (task) => link(second, task, task.second) },
+            // One task says nothing about chance, so its difference has no colour.
+            { name: "B − A", number: (task) => differenceText(metric, task.second - task.first) },
             {
               name: "prompt",
               kind: "words",
               cell: ({ hash }) => <Text>{comparison.prompts[hash] ?? ""}</Text>,
               title: ({ hash }) => comparison.prompts[hash],
-            },
-            { name: "A", number: (task) => link(first, task, task.first) },
-            { name: "B", number: (task) => link(second, task, task.second) },
-            {
-              name: "B − A",
-              number: (task) => (
-                <span class={sign(task.second - task.first)}>{differenceText(metric, task.second - task.first)}</span>
-              ),
             },
           ]}
         />
@@ -156,6 +160,5 @@ function Changed(props: {
   );
 }
 
-function sign(value: number): string {
-  return value > 0 ? "good" : value < 0 ? "bad" : "";
-}
+/** Only a difference that is not chance has a colour. */
+const verdictClass: Readonly<Record<DifferenceVerdict, string>> = { better: "good", worse: "bad", unclear: "" };

@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../../contract/episode.ts";
 import { formatCount, formatDuration, formatNumber } from "../../../core/text/format.ts";
+import { timeline } from "../../../core/trace/timeline.ts";
 import { MessageView } from "./message-view.tsx";
 import { ModelCalls } from "./model-calls.tsx";
 import { Text } from "./parts.tsx";
-import { timeline } from "./timeline.ts";
 import type { ShownToken } from "./token-text.tsx";
 
 /** How the messages of a transcript are shown. */

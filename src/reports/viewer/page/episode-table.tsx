@@ -177,6 +177,7 @@ function outcomeCell({ outcome, status }: EpisodeRow): JSX.Element {
   return (
     <>
       <Outcome outcome={outcome} />
+      {status === "failed" && outcome !== "failed" && <span class="bad"> failed</span>}
       {status === "truncated" && <span class="soft"> cut off</span>}
       {status === "aborted" && <span class="soft"> aborted</span>}
     </>

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { formatCount, formatDuration, formatNumber } from "../../../core/text/format.ts";
 import { definesCorrect } from "../../../evaluation/correctness.ts";
 import type { LevelSummary } from "../../../evaluation/log/summary.ts";
-import { metricText } from "../../training/metric-text.ts";
+import { metricLabel, metricText } from "../../training/metric-text.ts";
 import type { EvaluationView, ViewSource } from "../view-source.ts";
 import { EpisodeTable } from "./episode-table.tsx";
 import type { FilterFields } from "./filter-bar.tsx";
@@ -20,13 +20,14 @@ export function EvaluationPage(props: {
   const { source, run, route, live } = props;
   const { manifest, summary, status, counts, metrics } = run;
   const total = manifest.tasks * manifest.samples;
+  const label = (metric: string): string => metricLabel(metric, definesCorrect(manifest.correct, manifest.spec));
   return (
     <>
       <header class="title">
         <h1>
           <Text>{manifest.name}</Text>
         </h1>
-        <Status status={status} />
+        <Status status={status} failed={counts.failed} />
         {counts.played < total && (
           <span class="soft">
             {formatCount(counts.played)} of {formatCount(total)} episodes
@@ -34,9 +35,17 @@ export function EvaluationPage(props: {
         )}
       </header>
       <RunFacts run={run} />
+      {run.error !== undefined && (
+        <div class="problem">
+          Every one of {formatCount(counts.failed)} episodes failed. The first: <Text>{run.error.message}</Text>{" "}
+          {run.error.hint !== undefined && <Text>{run.error.hint}</Text>}
+        </div>
+      )}
       <div class="figures">
-        <MetricTable metrics={metrics} />
-        {summary !== undefined && Object.keys(summary.levels).length > 1 && <LevelTable levels={summary.levels} />}
+        <MetricTable metrics={metrics} label={label} />
+        {summary !== undefined && Object.keys(summary.levels).length > 1 && (
+          <LevelTable levels={summary.levels} label={label} />
+        )}
       </div>
       {run.note !== undefined && <p class="note">{run.note}</p>}
       <EpisodeTable
@@ -50,9 +59,14 @@ export function EvaluationPage(props: {
   );
 }
 
+interface Labelled {
+  /** Returns the label of a metric. */
+  readonly label: (metric: string) => string;
+}
+
 /** Without a rule of correctness, only the maximum reward counts as correct, and no episode is marked as wrong. */
 function outcomesOf({ manifest }: EvaluationView): FilterFields["outcomes"] {
-  const judged = definesCorrect(manifest.correct) ? (["correct", "wrong"] as const) : [];
+  const judged = definesCorrect(manifest.correct, manifest.spec) ? (["correct", "wrong"] as const) : [];
   return ["scored", ...judged, "unscored", "truncated", "failed"];
 }
 
@@ -92,7 +106,7 @@ function RunFacts({ run: { manifest, summary, counts, training } }: { readonly r
   );
 }
 
-function MetricTable({ metrics }: Pick<EvaluationView, "metrics">): JSX.Element | null {
+function MetricTable({ metrics, label }: Pick<EvaluationView, "metrics"> & Labelled): JSX.Element | null {
   const entries = Object.entries(metrics);
   if (entries.length === 0) return null;
   const hasAll = entries.some(([, { overAll }]) => overAll !== undefined);
@@ -104,7 +118,7 @@ function MetricTable({ metrics }: Pick<EvaluationView, "metrics">): JSX.Element 
       rows={entries}
       keyOf={([name]) => name}
       columns={[
-        { name: "metric", cell: ([name]) => <Text>{name}</Text> },
+        { name: "metric", cell: ([name]) => <Text>{label(name)}</Text> },
         { name: "value", number: ([name, { value }]) => <b>{metricText(name, value)}</b> },
         {
           name: "95 % interval",
@@ -118,7 +132,10 @@ function MetricTable({ metrics }: Pick<EvaluationView, "metrics">): JSX.Element 
   );
 }
 
-function LevelTable({ levels }: { readonly levels: NonNullable<EvaluationView["summary"]>["levels"] }): JSX.Element {
+function LevelTable(
+  props: { readonly levels: NonNullable<EvaluationView["summary"]>["levels"] } & Labelled,
+): JSX.Element {
+  const { levels, label } = props;
   const all = new Set(Object.values(levels).flatMap(({ metrics }) => Object.keys(metrics)));
   // Agents and components make the table wide, and are less useful by level.
   const names = [...all].filter((name) => !name.includes("/"));
@@ -132,7 +149,7 @@ function LevelTable({ levels }: { readonly levels: NonNullable<EvaluationView["s
         { name: "episodes", number: ([, { counts }]) => formatCount(counts.played) },
         ...names.map((name): Column<[string, LevelSummary]> => {
           const text = (value: number | undefined): string => (value === undefined ? "–" : metricText(name, value));
-          return { name, number: ([, { metrics }]) => text(metrics[name]?.value) };
+          return { name, head: label(name), number: ([, { metrics }]) => text(metrics[name]?.value) };
         }),
       ]}
     />

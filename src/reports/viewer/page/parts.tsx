@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment, type JSX } from "preact";
-import { formatNumber } from "../../../core/text/format.ts";
+import { formatCount, formatNumber } from "../../../core/text/format.ts";
 import { visibleText } from "../../training/visible-text.ts";
 import type { EpisodeOutcome } from "../episode-row.ts";
 import type { RunStatus } from "../view-source.ts";
@@ -33,9 +33,14 @@ export function Problem({ message }: { readonly message: string }): JSX.Element 
   );
 }
 
-/** The status of a run in words. */
-export function Status({ status }: { readonly status: RunStatus }): JSX.Element {
-  return <span class={`status ${status}`}>{status}</span>;
+/** The status of a run in words. If only some episodes failed, their number. */
+export function Status({ status, failed = 0 }: { readonly status: RunStatus; readonly failed?: number }): JSX.Element {
+  return (
+    <>
+      <span class={`status ${status}`}>{status}</span>
+      {failed > 0 && status !== "failed" && <span class="bad failures">{formatCount(failed)} failed</span>}
+    </>
+  );
 }
 
 /** The outcome of an episode in words. */

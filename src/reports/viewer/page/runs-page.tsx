@@ -164,16 +164,19 @@ function runColumns(runs: readonly RunSummary[]): (Column<RunSummary> | false)[]
     };
   const columns: (Column<RunSummary> | false)[] = [
     { name: "run", kind: "name", cell: nameCell },
-    { name: "kind", cell: ({ kind }) => <span class={`kind ${kind}`}>{kind}</span> },
-    { name: "status", cell: ({ problem, status }) => problem === undefined && <Status status={status} /> },
+    {
+      name: "status",
+      cell: ({ problem, status, failed }) => problem === undefined && <Status status={status} failed={failed} />,
+    },
     score("reward", formatNumber),
     score("accuracy", formatPercent),
     score("win rate", formatPercent),
     score("loss", formatNumber),
     runs.some(({ trend }) => trend !== undefined) && {
       name: "trend",
-      cell: ({ trend }) => trend !== undefined && <TrendLine values={trend} />,
+      cell: ({ trend }) => trend !== undefined && <TrendLine trend={trend} />,
     },
+    { name: "kind", cell: ({ kind }) => <span class={`kind ${kind}`}>{kind}</span> },
     { name: "done", number: doneCell, title: ({ kind }) => (kind === "training" ? "steps" : "episodes") },
     { name: "environment", cell: environmentCell },
     { name: "model", kind: "wrap", cell: ({ model }) => <PathText path={model} /> },

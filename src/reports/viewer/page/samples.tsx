@@ -1,5 +1,6 @@
-import type { JSX } from "preact";
-import { formatCount, formatNumber } from "../../../core/text/format.ts";
+import { Fragment, type JSX } from "preact";
+import { formatCount } from "../../../core/text/format.ts";
+import { sampleRewards } from "../../training/sample-text.ts";
 import type { TrainingView } from "../view-source.ts";
 import { Text } from "./parts.tsx";
 
@@ -27,35 +28,56 @@ export function Sample(props: {
   readonly sample: Pick<ShownSample, "prompt" | "completion"> & Partial<ShownSample>;
 }): JSX.Element {
   const { sample } = props;
-  const { step, agent, prompt, messages, completion, reward, demonstration } = sample;
+  const { step, prompt, messages, completion, conversation, demonstration } = sample;
   return (
     <article class="sample">
       <header>
         {step !== undefined && <span>step {formatCount(step)}</span>}
-        {agent !== undefined && (
-          <span>
-            <Text>{agent}</Text>
+        {sampleRewards(sample).map((text) => (
+          <span key={text}>
+            <Text>{text}</Text>
           </span>
-        )}
-        {reward !== undefined && <span>reward {formatNumber(reward)}</span>}
+        ))}
         {demonstration === true && <span>demonstration</span>}
       </header>
-      {(messages ?? [{ role: "prompt", text: prompt }]).map(({ role, text }, index) => (
-        <div key={index}>
-          <span>
-            <Text>{role}</Text>
-          </span>
-          <pre class="soft">
-            <Text>{text}</Text>
-          </pre>
-        </div>
-      ))}
-      <div class="completion">
-        <span>{messages === undefined ? "completion" : "assistant"}</span>
-        <pre>
-          <Text>{completion === "" ? "(empty)" : completion}</Text>
-        </pre>
-      </div>
+      {conversation === undefined ? (
+        <>
+          {(messages ?? [{ role: "prompt", text: prompt }]).map(({ role, text }, index) => (
+            <SampleText key={index} label={role} text={text} />
+          ))}
+          <SampleText label={messages === undefined ? "completion" : "assistant"} text={completion} isAction={true} />
+        </>
+      ) : (
+        conversation.map(({ turn, author, readers, text }, index) => (
+          <Fragment key={index}>
+            {turn !== conversation[index - 1]?.turn && <p class="break">turn {turn + 1}</p>}
+            <SampleText
+              label={author ?? `to ${readers?.join(", ") ?? ""}`}
+              text={text}
+              isAction={author !== undefined}
+            />
+          </Fragment>
+        ))
+      )}
     </article>
+  );
+}
+
+function SampleText(props: {
+  readonly label: string;
+  readonly text: string;
+  /** True if a model wrote it. */
+  readonly isAction?: boolean;
+}): JSX.Element {
+  const { label, text, isAction = false } = props;
+  return (
+    <div class={isAction ? "completion" : undefined}>
+      <span>
+        <Text>{label}</Text>
+      </span>
+      <pre class={isAction ? undefined : "soft"}>
+        <Text>{text === "" && isAction ? "(empty)" : text}</Text>
+      </pre>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { AgentEpisode, AgentTurn, MessageNode } from "../../../contract/episode.ts";
+import type { AgentEpisode, AgentTurn, MessageNode } from "../../contract/episode.ts";
 
 /** A message of an episode with several agents, and its place among the messages of all agents. */
 export interface TimelineEntry {
