@@ -42,16 +42,17 @@ def logged_steps(trainer, name: str) -> list[float]:
 
 
 def letter_examples(tokens, prompts: list[str], tool) -> list[tuple[list[int], list[int]]]:
-    """Returns the ids of each prompt, of calls of the tool `answer` with some letters, and of plain answers."""
+    """Returns the ids of each prompt, and of calls of the tool `answer` with some letters and of plain answers."""
+    calls = [json.dumps({"name": "answer", "arguments": {"text": text}}) for text in ["a", "bb"]]
+    replies = [f"<tool_call>\n{call}\n</tool_call>" for call in calls]
+    replies += [f"<think>\n\n</think>\n\n{text}" for text in ["ab", "a"]]
     examples = []
-    for text, prompt in itertools.product(["a", "b", "ab", "bb"], prompts):
+    for reply, prompt in itertools.product(replies, prompts):
         asked = tokens.apply_chat_template(
             [{"role": "user", "content": prompt}],
             tools=[tool],
             add_generation_prompt=True,
             tokenize=False,
         )
-        call = json.dumps({"name": "answer", "arguments": {"text": text}})
-        for reply in [f"<tool_call>\n{call}\n</tool_call>", f"<think>\n\n</think>\n\n{text}"]:
-            examples.append((tokens(asked)["input_ids"], tokens(f"{reply}<|im_end|>")["input_ids"]))
+        examples.append((tokens(asked)["input_ids"], tokens(f"{reply}<|im_end|>")["input_ids"]))
     return examples
