@@ -19,9 +19,7 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
       // The feedback there shows every failing test of the reward.
       const tests = { "environment.shareTests": true, "environment.sandboxSlice": "all" };
       const code =
-        id === "code"
-          ? { "environment.dataset": codeDataset(config), "environment.reward": "mrlm", ...tests }
-          : {};
+        id === "code" ? { "environment.dataset": codeDataset(config), "environment.reward": "mrlm", ...tests } : {};
       return { set: { "environment.id": id, ...code } };
     },
   },
