@@ -42,7 +42,7 @@ export function migrationPage(): string[] {
     "| `mrlm eval` | `lyceum eval` |",
     "| `mrlm collect` | `lyceum collect` |",
     "| `mrlm info` | `lyceum info` |",
-    "| `mrlm serve` | none: an environment runs in the process that trains or evaluates |",
+    "| `mrlm serve` | `lyceum serve`: training and evaluation run an environment without a server, too |",
     "| `torchrun train.py`, on several GPUs | `lyceum train` with a server of the Tinker API: [Clusters](clusters.md) |",
     "",
     "## Flags",

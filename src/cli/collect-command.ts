@@ -11,7 +11,7 @@ import { taskCount } from "../core/taskset/task-count.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
-import { type CollectCounts, noCounts, openCollection, refuseExisting } from "./collect-progress.ts";
+import { type CollectCounts, noCounts, openCollection, refuseOutput } from "./collect-progress.ts";
 import { showCollecting } from "./collect-view.ts";
 import type { CommandContext } from "./commands.ts";
 import type { CollectArguments } from "./create-program.ts";
@@ -35,6 +35,7 @@ export async function collectCommand(
 ): Promise<void> {
   const { catalog, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
+  refuseOutput(args);
   await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
   const { open } = opener;
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: catalog.environments, open });
@@ -42,7 +43,6 @@ export async function collectCommand(
   const taskset = await splitTasks(environment, split, { signal });
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
   const count = taskCount(taskset, { split, limit, hint: "Set the number of episodes, such as --episodes 1000." });
-  refuseExisting(args);
   const { policy: policies, limits: ofFile } = await openCollector(args, { environment, opener });
   const limits = limitsOf(args, ofFile);
   await using collection = await openCollection(args);
@@ -88,9 +88,6 @@ export async function collectCommand(
   ];
   options.output.write(visibleText(`${args.output}: ${parts.join(", ")}\n`));
   for (const warning of warned) options.output.write(visibleText(`warning: ${warning}\n`));
-  if (!/\.jsonl$/i.test(args.output)) {
-    options.output.write("It has one conversation per line. Rename it to .jsonl to train on it.\n");
-  }
   signal.throwIfAborted();
   if (counts.failed === counts.episodes && failed.length > 0)
     throwIfAllFailed([{ task: failed[0]!.task, episodes: failed }]);

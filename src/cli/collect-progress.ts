@@ -72,7 +72,7 @@ export async function openCollection(args: CollectArguments): Promise<Collection
   const settings = settingsOf(args);
   await using resources = new AsyncDisposableStack();
   resources.use(await lockFile(path));
-  refuseExisting(args);
+  refuseOutput(args);
   // A kill between the creation of the two files leaves an empty output file.
   const goesOn = existsSync(path) && ((await fileSize(path)) > 0 || existsSync(progressPath));
   const progress = goesOn ? await readProgress(path, settings) : beginning();
@@ -140,8 +140,16 @@ export function noCounts(): CollectCounts {
   return { episodes: 0, written: 0, below: 0, unscored: 0, failed: 0, scored: 0, rewards: 0 };
 }
 
-/** Throws `config.invalid` if the output exists and `resume` is not set. */
-export function refuseExisting({ output: path, resume }: Pick<CollectArguments, "output" | "resume">): void {
+/** Throws `config.invalid` if the output has the name of another format, or if it exists and `resume` is not set. */
+export function refuseOutput({ output: path, resume }: Pick<CollectArguments, "output" | "resume">): void {
+  if (/\.(?:parquet|gz)$|\{split\}/i.test(path)) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The file ${path} would not be read as what it contains: one conversation per line, in JSON.`,
+      hint: "Choose an --output such as good.jsonl, whose name does not end in .parquet or .gz and has no {split}.",
+      data: { path },
+    });
+  }
   if (resume || !existsSync(path)) return;
   throw new LyceumError({
     code: "config.invalid",

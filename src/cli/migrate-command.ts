@@ -3,6 +3,7 @@ import { LyceumError } from "../contract/errors/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { Catalog } from "./catalog.ts";
 import { lostLines, serverLines, trainCommandLine } from "./migrate/config-text.ts";
+import { halfPrecisionNote } from "./migrate/model-settings.ts";
 import { migrateConfig } from "./migrate-config.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
 
@@ -37,6 +38,7 @@ export async function migrateCommand(
   const lines = [
     `${file}: ${set.size} keys, ${lost.length === 0 ? "nothing lost" : `${lost.length} without a counterpart:`}`,
     ...lostLines(lost),
+    ...(set.get("model.precision") === "float16" ? [`Note: ${halfPrecisionNote}`] : []),
     ...serverLines(converted),
     ...(output === undefined ? [] : [`Train with: ${trainCommandLine(output)}`]),
   ];

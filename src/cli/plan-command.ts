@@ -1,4 +1,5 @@
 import type { DecoderConfig } from "../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { chooseDevice } from "../../trainers/backends/onnx/device.ts";
 import { createAlgorithm } from "../../trainers/config/resolve-config.ts";
 import { planCluster } from "../../trainers/plan/cluster-plan.ts";
 import { devices } from "../../trainers/plan/devices.ts";
@@ -27,7 +28,8 @@ import { runEnvironment } from "./run-environment.ts";
 /**
  * Runs `lyceum plan`: estimates a training, or each of its stages, and prints the plans. Opens the environment to
  * measure prompts, unless arguments and config have all lengths and the steps. Throws `model.missing` or
- * `model.unsupported` for a model whose shape is not known, and `config.invalid` if the hardware is not named.
+ * `model.unsupported` for a model whose shape is not known, `config.invalid` if the hardware is not named, and
+ * `backend.unsupported` if it cannot train in the precision of the config.
  */
 export async function planCommand(args: PlanArguments, options: CommandContext): Promise<void> {
   const { catalog, output } = options;
@@ -69,6 +71,7 @@ async function planOn(
   const { maxTokensPerMicroBatch = 2048, threads } = engineOptions(config);
   if (device === "cpu") {
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
+    await chooseDevice("cpu", { precision: config.model.precision });
     const rates = await measureMachine(threads);
     return planEngine({ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price });
   }

@@ -1,7 +1,9 @@
 import { statSync } from "node:fs";
 import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import fc from "fast-check";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { conversationsEnvironment } from "../../environments/index.ts";
 import { lockFile } from "../../src/core/files/run-lock.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
@@ -119,6 +121,29 @@ describe("lyceum collect", () => {
       task: "4",
       agent: "agent",
     });
+  });
+
+  it("writes only what can be read as data, whatever the name of the file", async () => {
+    const endings = [".jsonl", ".JSON", ".txt", "", ".jsonl.bak"];
+    const refused = [".parquet", ".jsonl.gz", ".json.GZ", "-{split}.jsonl"];
+    const others = fc.sample(fc.stringMatching(/^(\.[a-z0-9]{1,5}){1,2}$/), 2);
+    for (const [place, ending] of [...endings, ...refused, ...others].entries()) {
+      const path = join(folder, `out/data-${place}${ending}`);
+      const words = ["collect", "-e", "./uneven.ts", "-n", "3", "-o", path];
+      const { code, stderr } = await runInProcess(words, { folder });
+      if (refused.some((other) => ending.toLowerCase().endsWith(other.toLowerCase()))) {
+        expect([ending, code]).toEqual([ending, 2]);
+        expect(stderr).toContain("Choose an --output such as good.jsonl");
+        await expect(readFile(path)).rejects.toThrow("ENOENT");
+        continue;
+      }
+      expect([ending, code, stderr]).toEqual([ending, 0, ""]);
+      const environment = conversationsEnvironment({ path });
+      expect(environment.splits).toEqual(["train"]);
+      const tasks = await environment.tasks("train");
+      expect(tasks.length).toBe(3);
+      expect((await tasks.get(2)).task.messages[0]).toMatchObject({ content: [{ text: "q2" }] });
+    }
   });
 
   it("locks its output: a second one is refused, new or resumed, and changes nothing", async () => {

@@ -7,9 +7,11 @@ import { textMessage, textOf } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { captureServer } from "../../src/server/capture/index.ts";
+import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
 import { type ServedPackages, servePackages } from "./served-packages.ts";
+import { writeTinyCheckpoint } from "./tiny-checkpoint.ts";
 
 const pettingZoo: WantedEnvironment = {
   name: "pettingzoo",
@@ -25,18 +27,49 @@ const verifiers: WantedEnvironment = {
 
 const prompts = ["Write a.", "Write it again."];
 
+function share(text: string): number {
+  return [...text].filter((letter) => letter === "a").length / Math.max(text.length, 1);
+}
+
 /** The share of the letter a in the answer is the reward, so that a model that hardly writes has several rewards. */
 const letters = defineEnvironment({
   id: "letters",
   tasks: prompts,
   reset: ({ task }) => task,
-  step: ({ text }) => ({ reward: [...text].filter((letter) => letter === "a").length / Math.max(text.length, 1) }),
+  step: ({ text }) => ({ reward: share(text) }),
+}) as EnvironmentDefinition;
+
+/** The texts of each episode of `pairs`. */
+const played: string[][] = [];
+/** Two turns, each with the reward of `letters`. */
+const pairs = defineEnvironment<string, number>({
+  id: "pairs",
+  tasks: prompts,
+  maxTurns: 2,
+  reset: ({ task }) => ({ messages: [textMessage("user", task)], state: played.push([]) - 1 }),
+  step: ({ text, turn, state }) => {
+    played[state]!.push(text);
+    const reward = share(text);
+    return turn === 0 ? { reward, reply: "Again." } : { reward };
+  },
+}) as EnvironmentDefinition;
+
+let steps = 0;
+/** Pays every text, and more for more kinds of characters. */
+const variety = defineEnvironment({
+  id: "variety",
+  tasks: prompts,
+  reset: ({ task }) => task,
+  step: ({ text }) => {
+    steps += 1;
+    return { reward: 0.1 + new Set(text).size / 20 };
+  },
 }) as EnvironmentDefinition;
 const debate = debateEnvironment({ rounds: 2 }) as EnvironmentDefinition;
 
 let packages: ServedPackages;
 beforeAll(async () => {
-  packages = await servePackages([letters, debate]);
+  packages = await servePackages([letters, pairs, variety, debate]);
 });
 afterAll(() => packages[Symbol.asyncDispose]());
 
@@ -60,6 +93,27 @@ async function rewardsOf(
     acting = done ? [] : Object.keys(observations);
   }
   return rewards;
+}
+
+/** A message of TRL's completions. */
+interface ChatMessage {
+  readonly role: string;
+  readonly content?: string;
+  readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: unknown } }[];
+}
+
+/** Returns the texts of the calls of `answer` that ran, and the plain answer at the end. */
+function textsOf(completion: readonly ChatMessage[]): string[] {
+  return completion.flatMap(({ role, content = "", tool_calls }, place) => {
+    if (role !== "assistant") return [];
+    if (tool_calls === undefined) return [content];
+    return tool_calls.flatMap(({ function: { name, arguments: given } }, index) => {
+      // TRL drops a result that is too long.
+      const result = completion[place + 1 + index]?.content ?? "Again.";
+      if (name !== "answer" || !["Again.", "Done."].includes(result)) return [];
+      return [(given as { readonly text: string }).text];
+    });
+  });
 }
 
 describe("an exported package", () => {
@@ -89,21 +143,54 @@ describe("an exported package", () => {
     for (const [agent, reward] of Object.entries(own)) expect(played.rewards[agent]).toBeCloseTo(reward, 6);
   });
 
-  test("trains a tiny model by TRL's GRPOTrainer, whose completions call the environment", async () => {
+  test("trains a model from scratch by TRL's GRPOTrainer, whose plain answers are rewarded", async () => {
+    const model = join(packages.folder, "model");
+    const engine = await createOnnxBackend({ device: "cpu" });
+    await writeTinyCheckpoint(engine, { family: "qwen3", folder: model });
+    await engine.close();
     const trained = await runPython<{
+      readonly rewards: readonly number[];
+      readonly norms: readonly number[];
+      readonly changed: number;
+    }>({
+      environment: await providePythonEnvironment(trl),
+      script: "trl_plain",
+      packages: join(packages.folder, "variety"),
+      request: { ...{ url: packages.server.url, model, tasks: prompts.length, steps: 2 }, folder: packages.folder },
+    });
+    expect(trained.rewards).toHaveLength(2);
+    expect(Math.min(...trained.rewards)).toBeGreaterThan(0.1);
+    expect(Math.min(...trained.norms)).toBeGreaterThan(0);
+    expect(trained.changed).toBeGreaterThan(0);
+    // Four completions in each step, each of them sent once.
+    expect(steps).toBe(8);
+  });
+
+  test("trains a tiny model that calls tools and answers by plain texts, each sent once", async () => {
+    const trained = await runPython<{
+      readonly played: readonly (readonly [completion: readonly ChatMessage[], reward: number, again: number])[];
       readonly rewards: readonly number[];
       readonly deviations: readonly number[];
       readonly calls: readonly number[];
-      readonly failures: readonly number[];
       readonly changed: number;
     }>({
       environment: await providePythonEnvironment(trl),
       script: "trl_grpo",
-      packages: join(packages.folder, "letters"),
+      packages: join(packages.folder, "pairs"),
       request: { url: packages.server.url, prompts, steps: 4, warmUp: 100, folder: join(packages.folder, "trl") },
       timeoutMs: 1_800_000,
     });
-    expect(trained.rewards).toHaveLength(4);
+    const sent = trained.played.map(([completion, reward, again]) => {
+      const texts = textsOf(completion).slice(0, 2);
+      expect([reward, again]).toEqual(Array(2).fill(texts.reduce((sum, text) => sum + share(text), 0)));
+      return texts;
+    });
+    expect(sent).toHaveLength(16);
+    expect(played.toSorted()).toEqual(sent.toSorted());
+    const isPlain = (texts: readonly string[], [first]: readonly ChatMessage[]): boolean =>
+      texts.length > 0 && first!.tool_calls === undefined;
+    const plain = trained.played.filter(([completion], place) => isPlain(sent[place]!, completion));
+    expect(plain.some(([, reward]) => reward > 0)).toBe(true);
     expect(Math.max(...trained.calls)).toBeGreaterThan(0);
     expect(new Set(trained.rewards).size).toBeGreaterThan(1);
     expect(Math.max(...trained.deviations)).toBeGreaterThan(0);

@@ -30,6 +30,8 @@ let resets = 0;
 const letters = defineEnvironment({
   id: "letters",
   tasks: prompts,
+  // A second turn is possible, so the class has the tool that takes a turn.
+  maxTurns: 2,
   reset: ({ task }) => {
     resets++;
     return task;

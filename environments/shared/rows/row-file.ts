@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
@@ -55,7 +55,11 @@ export function anySplit<Task>(definition: EnvironmentDefinition<Task>): Environ
 }
 
 function isOneFile(path: string | undefined): boolean {
-  return path !== undefined && /\.(?:json|jsonl|parquet)(?:\.gz)?$/i.test(path) && !path.includes("{split}");
+  if (path === undefined || path.includes("{split}")) return false;
+  return (
+    /\.(?:json|jsonl|parquet)(?:\.gz)?$/i.test(path) ||
+    statSync(resolve(path), { throwIfNoEntry: false })?.isFile() === true
+  );
 }
 
 /**

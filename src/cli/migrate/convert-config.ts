@@ -87,6 +87,8 @@ export function nestedConfig(set: ReadonlyMap<string, Json>): JsonObject {
 
 /** Returns true if a config of Lyceum can have a key with this algorithm, environment and adapter. */
 function isKnown(key: string, set: ReadonlyMap<string, Json>, keys: readonly ConfigKey[]): boolean {
+  // An address stands for an id.
+  if (key === "environment.url") return true;
   const matches = keys.filter(({ key: known }) => pattern(known).test(key));
   return matches.some(({ key: known, when }) => {
     if (when === undefined) return true;

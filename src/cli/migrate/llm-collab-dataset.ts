@@ -15,31 +15,37 @@ export interface OldDataset {
   readonly sizes: Readonly<Record<string, number>>;
 }
 
+/**
+ * The options of its environments with code. The tests of the reward are the tests of the feedback there, and all of
+ * them count.
+ */
+export const codeOptions: Readonly<Record<string, Json>> = { reward: "comlrl", shareTests: true };
+
 /** The data sets of LLM_Collab by `dataset.type`. */
 const datasets: readonly OldDataset[] = [
   {
     type: "humaneval",
-    environment: { id: "code", dataset: "humaneval", reward: "comlrl" },
+    environment: { id: "code", dataset: "humaneval", ...codeOptions },
     hub: ["openai/openai_humaneval"],
     split: "test",
     sizes: { test: 164 },
   },
   {
     type: "coophumaneval",
-    environment: { id: "code", dataset: "coop-humaneval", reward: "comlrl" },
+    environment: { id: "code", dataset: "coop-humaneval", ...codeOptions },
     hub: ["OpenMLRL/CoopHumanEval", "CoMLRL/CoopHumanEval", "LovelyBuggies/CoopHumanEval"],
     split: "test",
     sizes: { test: 82 },
   },
   {
     type: "mbpp",
-    environment: { id: "code", dataset: "mbpp-coop", reward: "comlrl" },
+    environment: { id: "code", dataset: "mbpp-coop", ...codeOptions },
     hub: ["OpenMLRL/MBPP", "CoMLRL/MBPP", "ryankamiri/mbpp"],
     sizes: {},
   },
   {
     type: "classeval",
-    environment: { id: "class-completion", split: "parameters", reward: "comlrl" },
+    environment: { id: "class-completion", split: "parameters", ...codeOptions },
     hub: ["FudanSELab/ClassEval"],
     split: "test",
     sizes: { test: 100 },

@@ -1,6 +1,6 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
-import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
+import { codeOptions, datasetOf, splitOf } from "./llm-collab-dataset.ts";
 import { agentNames, keepsConversation, processesRewards, turnsOf } from "./llm-collab-run.ts";
 import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
 import { modelSettings, precisionKey } from "./model-settings.ts";
@@ -16,8 +16,8 @@ const sampling = { temperature: "sampling.temperature", top_p: "sampling.topP", 
 export const llmCollabKeys: readonly OldKey[] = [
   {
     old: "dataset.type",
-    now: "environment.id, environment.dataset",
-    note: "humaneval, coophumaneval and mbpp are datasets of code, classeval is class-completion, tldr and arxiv are forms of writing",
+    now: "environment.id, environment.dataset, environment.shareTests",
+    note: "humaneval, coophumaneval and mbpp are datasets of code, classeval is class-completion, tldr and arxiv are forms of writing; with code, the tests of the reward are also those of the feedback",
     missing: (config) => datasetOf(config)?.type,
     convert: environment,
   },
@@ -188,7 +188,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     (old): OldKey => ({
       old,
       now: "environment.mode",
-      note: "code_feedback and personal_feedback of ClassEval become level_feedback with visible tests; plain_simple becomes plain",
+      note: "code_feedback and personal_feedback of ClassEval become level_feedback; plain_simple becomes plain",
       convert: mode,
       alone: true,
     }),
@@ -197,7 +197,9 @@ export const llmCollabKeys: readonly OldKey[] = [
     old: "external.sandbox_slice",
     now: "environment.sandboxSlice",
     none: "all",
-    note: "0, None and all mean all",
+    note: "0, None and all mean all, as ClassEval does without it",
+    missing: (config) =>
+      datasetOf(config)?.environment.id === "class-completion" && turnsOf(config) > 1 ? "all" : undefined,
     convert: (value, config) =>
       onCode(config, { "environment.sandboxSlice": value === 0 || typeof value !== "number" ? "all" : value }),
     alone: true,
@@ -328,15 +330,16 @@ function environment(value: Json, config: OldConfig): Converted {
         "environment.id": "code",
         "environment.dataset": "jsonl",
         "environment.path": path,
-        "environment.reward": "comlrl",
+        ...environmentKeys(codeOptions),
       },
       lost: `"${String(value)}" is not built in: environment.path has to name problems in the form of docs/code.md, or environment.id an environment of your own`,
     };
   }
-  const { environment: options } = dataset;
-  const set: Record<string, Json> = {};
-  for (const [key, option] of Object.entries(options)) set[`environment.${key}`] = option;
-  return { set };
+  return { set: environmentKeys(dataset.environment) };
+}
+
+function environmentKeys(options: Readonly<Record<string, Json>>): Record<string, Json> {
+  return Object.fromEntries(Object.entries(options).map(([key, option]) => [`environment.${key}`, option]));
 }
 
 function datasetName(value: Json, config: OldConfig): Converted {
@@ -390,7 +393,7 @@ function mode(value: Json, config: OldConfig): Converted {
   if (known !== undefined) {
     const changed = onCode(config, { "environment.mode": known });
     return known === "level_feedback" && known !== value
-      ? { ...changed, note: "feedback from visible tests; the old one names failing hidden tests" }
+      ? { ...changed, note: "shows every failing test; the old one shows the first five" }
       : changed;
   }
   return { lost: `the supported modes are ${same.join(", ")}` };

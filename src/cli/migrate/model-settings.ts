@@ -18,13 +18,16 @@ export function modelPath(value: Json): string {
     : name;
 }
 
+/** What the command line and a comment say about float16. */
+export const halfPrecisionNote = "float16 trains on cuda and webgpu; a CPU refuses it: set model.precision to float32";
+
 /** Converts the numbers of a model. The names of the keys differ between systems. */
 export const precisionKey: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
   idle: ["auto", "float32"],
-  note: "float16 needs a device that supports training in it; bfloat16 becomes float32",
+  note: "float16 trains on cuda and webgpu, not on a CPU; bfloat16 becomes float32",
   convert: (value) =>
     value === "float16"
-      ? { set: { "model.precision": "float16" } }
+      ? { set: { "model.precision": "float16" }, note: halfPrecisionNote }
       : { lost: "training is in float32, or in float16 by model.precision" },
   alone: true,
 };

@@ -7,12 +7,19 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
   {
     old: "env_type",
     now: "environment.id",
-    note: "code, math and debate keep their names, tool becomes tools; custom becomes a module: environment.id: ./my-env.ts",
+    note: "code, math and debate keep their names (code with shareTests and sandboxSlice: all, as there), tool becomes tools; custom becomes a module: environment.id: ./my-env.ts",
     convert: (value, config) => {
       const id = environmentId(config);
+      const address = remoteAddress(config);
+      if (address !== undefined) {
+        return { set: { "environment.url": id === undefined ? address : `${address}/${id}` } };
+      }
       if (id === undefined)
         return { lost: `"${String(value)}" is not built in: write its module and set environment.id: ./my-env.ts` };
-      const code = id === "code" ? { "environment.dataset": codeDataset(config), "environment.reward": "mrlm" } : {};
+      // The feedback there shows every failing test of the reward.
+      const tests = { "environment.shareTests": true, "environment.sandboxSlice": "all" };
+      const code =
+        id === "code" ? { "environment.dataset": codeDataset(config), "environment.reward": "mrlm", ...tests } : {};
       return { set: { "environment.id": id, ...code } };
     },
   },
@@ -66,10 +73,18 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
   },
   {
     old: "remote",
+    now: "environment.url",
+    note: "with server_address; the other keys are then options of the server",
     idle: [false],
-    note: "environment.url uses an environment on a server (docs/remote-environments.md)",
+    convert: (_, config) =>
+      remoteAddress(config) === undefined ? { lost: "without server_address, set environment.url" } : {},
   },
-  { old: "server_address", note: "environment.url uses an environment on a server (docs/remote-environments.md)" },
+  {
+    old: "server_address",
+    now: "environment.url",
+    note: "HOST:PORT becomes grpc://HOST:PORT/NAME, with remote: true; serve the environment by lyceum serve --grpc-port",
+    partOf: "remote",
+  },
   {
     old: "custom_class",
     note: "a Python class cannot be loaded: write the environment in TypeScript (docs/environments.md)",
@@ -80,6 +95,10 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
     note: "options of a Python class; environments of Lyceum declare their own options",
   },
 ];
+
+/** The comment at an environment on a server. */
+export const remoteNote =
+  "first serve it, by lyceum serve --environments NAME --grpc-port PORT; a server of MRLM has another protocol";
 
 /** The default number of turns of MRLM's environments. */
 const defaultTurns: Readonly<Record<string, number>> = { code: 3, math: 2, debate: 6, tool: 5 };
@@ -96,6 +115,13 @@ function environmentId(config: OldConfig): string | undefined {
     ["tool", "tools"],
     ["tools", "tools"],
   ]).get(type);
+}
+
+/** Returns the address of the server that an entry uses, if it uses one. */
+function remoteAddress(config: OldConfig): string | undefined {
+  const address = config.text("server_address");
+  if (config.get("remote") !== true || address === undefined) return undefined;
+  return /^\w+:\/\//.test(address) ? address.replace(/\/+$/, "") : `grpc://${address}`;
 }
 
 function codeDataset(config: OldConfig): string {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 import { convertKeys } from "./convert-keys.ts";
 import { modelPath } from "./model-settings.ts";
-import { mrlmEnvironmentKeys } from "./mrlm-environment-keys.ts";
+import { mrlmEnvironmentKeys, remoteNote } from "./mrlm-environment-keys.ts";
 import { algorithmOf } from "./mrlm-run.ts";
 import { type OldConfig, oldConfig } from "./old-config.ts";
 import type { Converted, RemovedKey } from "./old-key.ts";
@@ -18,11 +18,21 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
       lost.push({ key: `eval_envs[${place}]`, value: entry, reason: "an environment must be a mapping" });
       continue;
     }
-    const { set, lost: missed, unknown } = convertKeys(mrlmEnvironmentKeys, entry, oldConfig(entry));
-    lost.push(...[...missed, ...unknown].map((key) => ({ ...key, key: `eval_envs[${place}].${key.key}` })));
+    const { set, origins, lost: missing, unknown } = convertKeys(mrlmEnvironmentKeys, entry, oldConfig(entry));
+    const missed = [...missing, ...unknown];
+    const isRemote = set.has("environment.url");
     const options: Record<string, Json> = {};
-    for (const [key, option] of set)
-      if (key.startsWith("environment.")) options[key.slice("environment.".length)] = option;
+    for (const [key, option] of set) {
+      if (!key.startsWith("environment.")) continue;
+      if (!isRemote || key === "environment.url") options[key.slice("environment.".length)] = option;
+      else {
+        const { from, value: given } = origins.get(key)!;
+        const reason = "an option of the server: lyceum serve --set";
+        const old = from.filter((name) => !name.startsWith("the default"));
+        missed.push(...old.map((name) => ({ key: name, value: given, reason })));
+      }
+    }
+    lost.push(...missed.map((key) => ({ ...key, key: `eval_envs[${place}].${key.key}` })));
     const rewards = (set.get("rewards") ?? []) as readonly Json[];
     const [first = rewards] = made.map((other) => other.rewards);
     if (!isDeepStrictEqual(first, rewards)) {
@@ -32,15 +42,15 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
     if (!made.some((other) => isDeepStrictEqual(other.options, options))) made.push({ options, rewards });
   }
   const losing = lost.length === 0 ? {} : { lost };
-  const known = made.filter(({ options }) => options.id !== undefined);
+  const known = made.filter(({ options }) => options.id !== undefined || options.url !== undefined);
   if (algorithm === "dpo")
     return { lost: [{ key: "eval_envs", value, reason: "DPO learns from a file of preferences" }] };
   if (algorithm === "sft") {
-    const commands = known.map(({ options: { id, ...options } }) => {
+    const commands = known.map(({ options: { id, url, ...options } }) => {
       const set = Object.entries(options).map(([key, option]) => ` --set '${key}=${JSON.stringify(option)}'`);
       const model = modelPath(config.get("model.model_name_or_path") ?? "gpt2");
       const episodes = config.number("sft.max_trajectories") ?? 1000;
-      return `lyceum collect --env ${String(id)}${set.join("")} --model ${model} --episodes ${episodes} --output data/trajectories.jsonl`;
+      return `lyceum collect --env ${String(url ?? id)}${set.join("")} --model ${model} --episodes ${episodes} --output data/trajectories.jsonl`;
     });
     return {
       lost: [
@@ -59,6 +69,7 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
     return {
       set: { ...set, ...rewardsOf(only.rewards), "tasks.split": splits[0]!, "evaluation.split": splits[1]! },
       ...losing,
+      ...(only.options.url === undefined ? {} : { note: remoteNote }),
       ...(humaneval(only)
         ? { note: "HumanEval instead of three built-in problems; the first 32 tasks are held out" }
         : {}),
@@ -70,7 +81,9 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
   return {
     set: { environments: mixed, ...rewardsOf(only.rewards), "tasks.split": "train", "evaluation.split": "test" },
     ...losing,
-    note: "MBPP instead of built-in problems, because it has the same splits as the others",
+    note: known.some(({ options }) => options.url !== undefined)
+      ? remoteNote
+      : "MBPP instead of built-in problems, because it has the same splits as the others",
   };
 }
 

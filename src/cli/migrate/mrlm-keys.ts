@@ -1,6 +1,7 @@
 import { unknownNameError } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
 import { epochs } from "./epochs.ts";
+import { halfPrecisionNote } from "./model-settings.ts";
 import { clusterOf, serverCluster } from "./mrlm-cluster.ts";
 import { mrlmDistributedKeys } from "./mrlm-distributed-keys.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
@@ -201,10 +202,10 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "training.use_fp16",
     now: "model.precision",
     idle: [false],
-    note: "SkyRL trains in bfloat16",
+    note: "float16 trains on cuda and webgpu, not on a CPU; SkyRL trains in bfloat16",
     convert: (value, config) =>
       serverCluster(config) === undefined
-        ? { set: { "model.precision": value === true ? "float16" : value } }
+        ? { set: { "model.precision": value === true ? "float16" : value }, note: halfPrecisionNote }
         : { lost: serverPrecision },
     alone: true,
   },

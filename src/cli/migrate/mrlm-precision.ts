@@ -27,7 +27,7 @@ export const torchDtypeKey: OldKey = {
   now: "model.precision",
   server: bfloat16Keys.join(", "),
   idle: ["auto"],
-  note: "on this machine, float16 needs a device that can train in it, and bfloat16 becomes float32; SkyRL trains in bfloat16",
+  note: "on this machine, float16 trains on cuda and webgpu, not on a CPU, and bfloat16 becomes float32; SkyRL trains in bfloat16",
   convert: (value, config) => {
     if (value === "bfloat16") return bfloat16(config);
     if (serverCluster(config) !== undefined) return { lost: serverPrecision };

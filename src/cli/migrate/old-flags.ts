@@ -52,7 +52,7 @@ export const oldFlags: readonly OldFlag[] = [
     command: "collect",
     flag: "--output FILE",
     now: "--output",
-    note: "one conversation per line, for any file name",
+    note: "one conversation per line; the name must not end in .parquet or .gz",
   },
   { command: "collect", flag: "--filter-reward", now: "--min-reward" },
   { command: "serve", flag: "--environments", now: "--environments" },

@@ -22,7 +22,7 @@ export interface JsonlTasksetOptions<Row> {
 
 /**
  * Returns the rows of one or several JSONL files in order: one JSON value per line. Blank lines are skipped. Each file
- * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.jsonl.gz` file has
+ * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.gz` file has
  * no random access and is kept decompressed in memory. Errors name `file:line`: `data.not-found`, or `data.malformed`
  * for a row that is not valid JSON or UTF-8, or that does not match the schema.
  */
@@ -72,7 +72,7 @@ interface Lines {
 async function openLines(path: string, signal: AbortSignal | undefined): Promise<Lines> {
   const indexer = new LineIndexer();
   try {
-    if (path.endsWith(".gz")) {
+    if (/\.gz$/i.test(path)) {
       const bytes = await promisify(gunzip)(await readFile(path, { signal }));
       indexer.add(bytes);
       return { path, index: indexer.finish(), read: async (start, end) => bytes.subarray(start, end) };

@@ -15,8 +15,9 @@ import { findSplitFiles, type SplitFiles } from "./split-files.ts";
 /** The options of {@link loadTaskset}. */
 export interface TasksetSpec<Row> {
   /**
-   * A `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder of such files, or a hub data set (`owner/name`). `{split}` in
-   * a path is replaced by the name of the split.
+   * A file, a folder of `.jsonl`, `.jsonl.gz` or `.parquet` files, or a hub data set (`owner/name`). A file contains
+   * Parquet if its name ends in `.parquet`, else one JSON value per line, compressed if its name ends in `.gz`. `{split}`
+   * in a path is replaced by the name of the split.
    */
   readonly source: string;
   /** A split, or a slice of one. `train` by default. A single file is read completely, for every split name. */
@@ -59,18 +60,13 @@ export async function loadTaskset<Row = Record<string, unknown>>(
 /** Returns the local files of a split. Returns undefined if the source can only be a hub data set. */
 async function findLocal(spec: TasksetSpec<unknown>, split: string): Promise<SplitFiles | undefined> {
   const path = spec.source.replaceAll("{split}", split);
-  const format = /\.parquet$/i.test(path) ? "parquet" : /\.jsonl(?:\.gz)?$/i.test(path) ? "jsonl" : undefined;
-  if (format !== undefined) return { format, paths: [path] };
+  const format = /\.parquet$/i.test(path) ? "parquet" : "jsonl";
+  if (/\.(?:parquet|jsonl(?:\.gz)?)$/i.test(path)) return { format, paths: [path] };
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) return findInFolder(path, spec, split);
   if (found === undefined && /^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".")) return undefined;
   if (found === undefined) throw dataFileError(path, Object.assign(new Error("missing"), { code: "ENOENT" }));
-  throw new LyceumError({
-    code: "data.malformed",
-    message: `The file ${path} has an unknown format.`,
-    hint: "Its name must end in .jsonl, .jsonl.gz or .parquet.",
-    data: { path },
-  });
+  return { format, paths: [path] };
 }
 
 async function findInFolder(folder: string, { config }: TasksetSpec<unknown>, split: string): Promise<SplitFiles> {

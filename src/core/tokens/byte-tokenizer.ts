@@ -106,6 +106,7 @@ export function byteTokenizerFiles(): Readonly<Record<string, Json>> {
       pad_token: "<|pad|>",
       clean_up_tokenization_spaces: false,
       chat_template: byteChatTemplate,
+      response_template: byteResponseTemplate,
     },
     "generation_config.json": {
       bos_token_id: specialIds.get("<|bos|>")!,
@@ -114,6 +115,25 @@ export function byteTokenizerFiles(): Readonly<Record<string, Json>> {
     },
   };
 }
+
+/**
+ * How `transformers` reads an answer of this layout, which TRL asks for. Its form has no calls without arguments: such a
+ * call stays text.
+ */
+const byteResponseTemplate: Json = {
+  defaults: { role: "assistant" },
+  start_anchor: "<|assistant|>",
+  fields: {
+    tool_calls: {
+      open_pattern: "<\\|tool\\|>(?P<name>[\\w.:/-]+)",
+      close_pattern: "(?=<\\|tool\\|>)|<\\|eot\\|>",
+      repeats: true,
+      content: "json",
+      transform: { type: "function", function: { name: "{name}", arguments: "{content}" } },
+    },
+    content: { close: "<|eot|>", content: "text", content_args: { strip: false } },
+  },
+};
 
 /** The layout of `createByteRenderer` as a Jinja template. */
 const byteChatTemplate: string = [

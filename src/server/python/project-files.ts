@@ -102,12 +102,13 @@ with ${prefix}Client().sync() as client:
 \`\`\`python
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
-from ${module}.trl_environment import ${prefix}Environment, task_rows
+from ${module}.trl_environment import ${prefix}Environment, environment_reward, task_rows
 
 trainer = GRPOTrainer(
     model="Qwen/Qwen3-0.6B",
     train_dataset=Dataset.from_list(task_rows(64)),
     environment_factory=${prefix}Environment,
+    reward_funcs=environment_reward,
     args=GRPOConfig(output_dir="out", max_steps=10),
 )
 trainer.train()

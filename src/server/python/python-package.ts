@@ -41,7 +41,7 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
   checkName(name);
   const module = moduleName(name);
   const prefix = className(spec.id);
-  const { tools = [], agents, description = "" } = spec;
+  const { tools = [], agents, description = "", maxTurns } = spec;
   const isSingle = agents.length === 1;
   const hasVerifiers = isSingle && tools.length === 0;
   const [first] = splits;
@@ -49,7 +49,7 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
     "models.py": modelsModule({ prefix, agents, splits: splits.map((split) => split.name) }),
     "session.py": sessionModule(spec.id),
     "client.py": clientModule({ prefix, module: name }),
-    ...(isSingle ? trlModules({ prefix, description, tools }) : {}),
+    ...(isSingle ? trlModules({ prefix, description, tools, maxTurns }) : {}),
     ...(isSingle ? {} : { "pettingzoo_env.py": pettingZooModule({ prefix, name: spec.id, agents }) }),
   };
   const facts: ProjectFacts = {

@@ -38,7 +38,7 @@ describe.each(systems)("the table of %s", (system) => {
   it("contains only new keys that a config of Lyceum can have", () => {
     const known = new Set(configKeys(catalog).map(({ key }) => key.replace(/\[\].*|\.\*.*/, "")));
     const sections = ["environment", "environments", "rewards", "trackers", "agents.models"];
-    const pending = ["model.precision", "model.deviceIndex"];
+    const pending = ["model.precision", "model.deviceIndex", "environment.url"];
     for (const { old, now } of [...tables[system], ...mrlmEnvironmentKeys]) {
       const names = (now ?? "").split(/[,;] /).map((name) => name.replace(/^or /, "").replace(/ (under|with) .*/, ""));
       for (const name of names.filter((text) => text !== "")) {

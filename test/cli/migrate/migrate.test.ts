@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { runInProcess } from "../run-in-process.ts";
 import { lyceum } from "../run-lyceum.ts";
 
 /** Creates a folder with this text as `old.yaml`. It is removed when the test ends. */
@@ -48,6 +49,7 @@ describe("lyceum migrate", () => {
         maxTurns: 2,
         rewardEveryTurn: true,
         sandboxSlice: "all",
+        shareTests: true,
       },
       algorithm: {
         id: "magrpo",
@@ -63,6 +65,62 @@ describe("lyceum migrate", () => {
       training: { steps: 780, learningRate: 3e-5, batchSize: 1 },
       trackers: ["tensorboard"],
     });
+  });
+
+  it.each([
+    ["humaneval", {}, 1],
+    ["coophumaneval", { sandbox_slice: 2 }, 2],
+    ["classeval", {}, "all"],
+    ["classeval", { sandbox_slice: 2 }, 2],
+    ["my-problems", {}, 1],
+  ])("shares the tests of %s between feedback and reward, with %j", async (type, external, slice) => {
+    const old = { model: { name: "a/b" }, dataset: { type }, external, magrpo: { num_turns: 2 } };
+    const folder = await folderWith(JSON.stringify(old));
+    const { environment } = parse((await runInProcess(["migrate", "old.yaml"], { folder })).stdout);
+    const { sandboxSlice = 1, shareTests } = environment;
+    expect({ sandboxSlice, shareTests }).toEqual({ sandboxSlice: slice, shareTests: true });
+  });
+
+  it("says in advance that a CPU refuses float16", async () => {
+    const model = { model_name_or_path: "gpt2", torch_dtype: "float16" };
+    const math = { env_type: "math" };
+    for (const old of [
+      { model: { name: "a/b", torch_dtype: "float16" }, dataset: { type: "humaneval" }, magrpo: {} },
+      { training: { algorithm: "ppo" }, model, eval_envs: [math] },
+      { training: { algorithm: "ppo", use_fp16: true }, model: { ...model, torch_dtype: null }, eval_envs: [math] },
+    ]) {
+      const folder = await folderWith(JSON.stringify(old));
+      const { stdout, stderr } = await runInProcess(["migrate", "old.yaml"], { folder });
+      expect(stdout).toMatch(/# float16 .* a CPU refuses it.*\n {2}precision: float16/);
+      expect(stderr).toMatch(/^Note: float16 .* a CPU refuses it: set model.precision to float32$/m);
+    }
+  });
+
+  it("uses an environment on the server of MRLM's server_address", async () => {
+    const convert = async (...entries: readonly object[]) => {
+      const model = { model_name_or_path: "gpt2" };
+      const old = { training: { algorithm: "ppo" }, model, eval_envs: entries };
+      const folder = await folderWith(JSON.stringify(old));
+      const { code, stdout, stderr } = await runInProcess(["migrate", "old.yaml"], { folder });
+      expect(code, stderr).toBe(0);
+      const { environment, environments } = parse(stdout);
+      return { environment, environments, text: stdout };
+    };
+    const server = { remote: true, server_address: "gpu-7:50051" };
+    const math = await convert({ env_type: "math", max_attempts: 3, ...server });
+    expect(math.environment).toEqual({ url: "grpc://gpu-7:50051/math" });
+    expect(math.text).toContain("lyceum serve --environments NAME --grpc-port PORT");
+    expect(math.text).toMatch(/eval_envs\[0\]\.max_attempts: 3 \(an option of the server/);
+    expect((await convert({ env_type: "tool", ...server })).environment).toEqual({ url: "grpc://gpu-7:50051/tools" });
+    const secure = { ...server, server_address: "grpcs://a:1/" };
+    expect((await convert({ env_type: "custom", ...secure })).environment).toEqual({ url: "grpcs://a:1" });
+    const both = await convert({ env_type: "code", ...server }, { env_type: "math" });
+    expect(both.environments).toEqual([{ url: "grpc://gpu-7:50051/code" }, expect.objectContaining({ id: "math" })]);
+    const unused = await convert({ env_type: "math", ...server, remote: false });
+    expect(unused.environment).toMatchObject({ id: "math" });
+    const lost = await convert({ env_type: "math", remote: true });
+    expect(lost.environment).toMatchObject({ id: "math" });
+    expect(lost.text).toContain("eval_envs[0].remote: true (without server_address, set environment.url)");
   });
 
   it("does not overwrite files, and prints without --output", async () => {

@@ -51,7 +51,7 @@ describe("mrlm collect", () => {
     const flags = "--environment math --num-episodes 5 --filter-reward 0.5";
     const { code, stdout } = await run(`collect --model demonstration ${flags} --output data/t.json`, folder);
     expect(code).toBe(0);
-    expect(stdout).toContain("Rename it to .jsonl to train on it");
+    expect(stdout).toContain("5 conversations written");
     expect((await readFile(join(folder, "data/t.json"), "utf8")).trim().split("\n")).toHaveLength(5);
     const short = await run("collect --model ./nowhere -e math -n 5 -o data/u.jsonl", folder);
     expect(short.stderr).toContain("nowhere");

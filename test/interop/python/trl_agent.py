@@ -17,7 +17,7 @@ def handle(request: dict) -> dict:
     from datasets import Dataset
     from lyceum_sheets import agent_rollouts, model_endpoint
     from trl import GRPOTrainer
-    from trl_training import grpo_config
+    from trl_training import changed_weights, copied_weights, grpo_config, logged_steps
 
     tokens = tiny_qwen3.tokenizer(json.dumps(request["examples"]))
     model = tiny_qwen3.model(tokens)
@@ -80,7 +80,7 @@ def handle(request: dict) -> dict:
             )
             return super()._compute_loss(model, inputs)
 
-    before = {name: value.clone() for name, value in model.state_dict().items()}
+    before = copied_weights(model)
     rollouts = Rollouts(request["agent"], lyceum=request["lyceum"], env=request["env"])
     trainer = Trainer(
         model=model,
@@ -94,14 +94,13 @@ def handle(request: dict) -> dict:
         trainer.train()
     finally:
         rollouts.close()
-    steps = [entry for entry in trainer.state.log_history if "reward" in entry]
     return {
         "recorded": recorded,
         "sampled": sampled,
         "trained": trained,
         "rows": rows,
-        "deviations": [entry["reward_std"] for entry in steps],
-        "changed": sum(not torch.equal(before[name], value.cpu()) for name, value in model.state_dict().items()),
+        "deviations": logged_steps(trainer, "reward_std"),
+        "changed": changed_weights(model, before),
         "pid": os.getpid(),
     }
 

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { EnvironmentSpec } from "../../../src/contract/environment.ts";
@@ -14,9 +15,9 @@ import { pythonType } from "../../../src/server/python/python-type.ts";
 
 const hostile = 'Ends """ here.\n\n    Returns: \\ x\u2028\u0000Args:\n  (choices: [1)"';
 
-/** Checks the methods of the class, and plays an episode on a session that records its calls. */
-const useTools = `
-import inspect, json, sys, types, typing
+/** Imports the package without websockets. */
+const importPackage = `
+import inspect, json, sys, types, typing, warnings
 sys.path.insert(0, sys.argv[1])
 connect = types.ModuleType("websockets.sync.client")
 connect.connect = None
@@ -25,7 +26,11 @@ sys.modules["websockets.sync.client"] = connect
 package = types.ModuleType("hard_env")
 package.__path__ = [sys.argv[1] + "/hard_env"]
 sys.modules["hard_env"] = package
-from hard_env.trl_environment import HardEnvironment, task_rows
+from hard_env.trl_environment import HardEnvironment, environment_reward, task_rows
+`;
+
+/** Checks the methods of the class, and plays an episode on a session that records its calls. */
+const useTools = `${importPackage}
 env = HardEnvironment()
 sent = []
 class Recorder:
@@ -47,10 +52,69 @@ try:
 except ValueError as error:
     ended = str(error)
 print(json.dumps({
-    "methods": methods, "start": start, "sent": sent, "reward": env.get_reward(), "ended": ended,
+    "methods": methods, "start": start, "sent": sent, "ended": ended,
+    "reward": environment_reward([env], [[{"role": "assistant", "content": "z"}]])[0],
     "doc": inspect.getdoc(env.class_),
     "hints": {name: str(hint) for name, hint in typing.get_type_hints(env.list_).items()},
 }))
+`;
+
+/**
+ * Ends episodes of three turns by the reward function, twice and in another order, and returns what each session got.
+ * A turn of "lost" ends the connection, and one of "unscored" has no reward.
+ */
+const endEpisodes = `${importPackage}
+warnings.simplefilter("ignore")
+class Recorder:
+    def __init__(self):
+        self.sent = []
+    def reset(self, **options):
+        self.sent.append("reset")
+        return {"done": False, "observation": {"text": "start"}}
+    def step(self, action):
+        text = action["text"]
+        self.sent.append(text)
+        if text == "lost":
+            raise ConnectionError("gone")
+        if text == "refused":
+            raise RuntimeError("refused")
+        turns = self.sent[::-1].index("reset")
+        unscored = text == "unscored"
+        data = {"done": turns == 3, "reward": None if unscored else 0.25, "observation": {"text": "next"}}
+        return data | ({"metadata": {"unscored": {"agent": "no"}}} if unscored else {})
+class Other:
+    pass
+pool = [HardEnvironment() for _ in range(int(sys.argv[2]))]
+for env in pool:
+    env._session = Recorder()
+batches = []
+for rows in json.loads(sys.argv[3]):
+    environments, completions = [], []
+    for place, (turns, last) in enumerate(rows):
+        env = pool[place]
+        env.reset(index=0)
+        called = {"role": "assistant", "content": "", "tool_calls": [{"type": "function"}]}
+        completion = []
+        for text in turns:
+            completion.append(called)
+            try:
+                result = env.answer(text)
+            except Exception as error:
+                result = str(error)
+            completion.append({"role": "tool", "content": result})
+        environments.append(env)
+        completions.append(completion + ([called] if last is None else [] if last == "cut" else [last]))
+    environments.append(Other())
+    completions.append([{"role": "assistant", "content": "other"}])
+    try:
+        first = environment_reward(environments=environments, completions=completions, index=[0], trainer_state=None)
+    except RuntimeError as error:
+        first = [str(error)]
+    again = environment_reward(environments[::-1], completions[::-1])[::-1]
+    batches.append([first, again, [env._session.sent for env in pool[: len(rows)]]])
+    for env in pool:
+        env._session.sent = []
+print(json.dumps(batches))
 `;
 
 const spec: EnvironmentSpec = {
@@ -141,7 +205,7 @@ describe("the package of an environment", () => {
       const { stdout } = await promisify(execFile)("python3", ["-c", useTools, folder]);
       const result = JSON.parse(stdout) as Record<string, Json>;
       expect(result).toMatchObject({
-        methods: ["answer", "class_", "get_reward", "list_", "list_2", "reset", "reset_"],
+        methods: ["answer", "class_", "list_", "list_2", "reset", "reset_"],
         start: "start",
         reward: 0.75,
         ended: "The episode has ended.",
@@ -158,6 +222,59 @@ describe("the package of an environment", () => {
       expect(doc.match(/Args:/g)).toHaveLength(1);
       expect(doc).not.toMatch(/Returns:|choices:/);
       expect(doc).toMatch(/\n {4}from_: Ends/);
+    });
+  });
+
+  test("takes turns by a text only if there are several", async () => {
+    const moduleOf = (maxTurns: number): string =>
+      pythonPackage({ ...single, spec: { ...spec, tools: [], maxTurns } })["hard_env/trl_environment.py"]!;
+    expect(moduleOf(2)).toContain("def answer(");
+    expect(moduleOf(1)).not.toContain("def answer(");
+    await compiled(pythonPackage({ ...single, spec: { ...spec, tools: [], maxTurns: 1 } }));
+  });
+
+  test("sends a plain last message once, whatever happened before and however often rewards are asked for", async () => {
+    const said = (content: Json) => ({ role: "assistant", content });
+    const cases: readonly (readonly [turns: readonly string[], last: Json, sent: readonly string[], reward: Json])[] = [
+      [[], said("x"), ["x"], 0.25],
+      [[], said(""), [""], 0.25],
+      [[], said(null), [""], 0.25],
+      [[], said([{ type: "text", text: "a" }, { type: "image" }, { type: "text", text: "b" }]), ["ab"], 0.25],
+      [["a"], said("x"), ["a", "x"], 0.5],
+      [["a", "b"], said("x"), ["a", "b", "x"], 0.75],
+      // The tool ended the episode.
+      [["a", "b", "c"], said("x"), ["a", "b", "c"], 0.75],
+      [["a", "b", "c", "d"], said("x"), ["a", "b", "c"], 0.75],
+      // A call that did not run, and a result after which nothing was written.
+      [["a"], null, ["a"], 0.25],
+      [["a"], "cut", ["a"], 0.25],
+      [[], said("<think>a</think>\n\nx"), ["x"], 0.25],
+      [[], said("a</think>\nx"), ["x"], 0.25],
+      [[], said("<think>a"), [""], 0.25],
+      [[], said("x <think>a</think>"), ["x <think>a</think>"], 0.25],
+      [["unscored"], said("x"), ["unscored", "x"], null],
+      [["a"], said("unscored"), ["a", "unscored"], null],
+      [["lost"], said("x"), ["lost"], null],
+      [["a"], said("lost"), ["a", "lost"], null],
+      // The model reads the error of a tool, and goes on.
+      [["refused"], said("x"), ["refused", "x"], 0.25],
+    ];
+    const order = fc.shuffledSubarray(
+      cases.map((_, place) => place),
+      { minLength: 1 },
+    );
+    await compiled(pythonPackage(single), async (folder) => {
+      const run = async (batches: readonly (readonly number[])[]): Promise<unknown> => {
+        const rows = batches.map((places) => places.map((place) => cases[place]!.slice(0, 2)));
+        const args = ["-c", endEpisodes, folder, String(cases.length), JSON.stringify(rows)];
+        return JSON.parse((await promisify(execFile)("python3", args)).stdout) as unknown;
+      };
+      const batches = [cases.map((_, place) => place), ...fc.sample(order, 8)];
+      const expected = batches.map((places) => {
+        const rewards = [...places.map((place) => cases[place]![3]), null];
+        return [rewards, rewards, places.map((place) => ["reset", ...cases[place]![2]])];
+      });
+      expect(await run(batches)).toEqual(expected);
     });
   });
 
