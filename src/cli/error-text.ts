@@ -1,6 +1,6 @@
 import { LyceumError, toErrorData } from "../contract/errors/index.ts";
 import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 
 /**
  * Formats an error for people: its code and message, then the hint. With `debug`, the stack and its causes follow.

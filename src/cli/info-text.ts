@@ -1,4 +1,5 @@
 import type { ConfigKey } from "../core/config/index.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import {
   displayWidth,
   renderLine,
@@ -7,7 +8,6 @@ import {
   truncateText,
   wrapText,
 } from "../reports/training/terminal-text.ts";
-import { visibleLine } from "../reports/training/visible-text.ts";
 import type { Info } from "./info.ts";
 import type { NamedInfo } from "./named-info.ts";
 

@@ -121,7 +121,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
 
   async function report({ folder }: Parameters<Commands["report"]>[0]): Promise<void> {
     const { writeReport } = await import("../reports/training/index.ts");
-    const { visibleText } = await import("../reports/training/visible-text.ts");
+    const { visibleText } = await import("../core/text/visible-text.ts");
     stdout.write(`report: ${visibleText(await writeReport(folder))}\n`);
   }
 

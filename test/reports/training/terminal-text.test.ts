@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format.ts";
 import { sparkline } from "../../../src/reports/training/sparkline.ts";
 import { displayWidth, renderLine, span, truncateText, wrapText } from "../../../src/reports/training/terminal-text.ts";
-import { visibleLine, visibleText } from "../../../src/reports/training/visible-text.ts";
+import { visibleLine, visibleText } from "../../../src/core/text/visible-text.ts";
 
 const nasty = fc.string({
   unit: fc.constantFrom(
