@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { aborted } from "../core/concurrency/aborted.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { withoutUndefined } from "../core/without-undefined.ts";
 import { captureServer } from "../server/capture/index.ts";
 import { checkToken } from "../server/http/check-token.ts";
@@ -28,7 +29,7 @@ export async function captureCommand(args: CaptureArguments, options: CommandCon
     ...{ host, adminKey, policy, maxSessions },
     defaults: { sampling: withoutUndefined({ temperature, maxTokens }), ...withoutUndefined({ maxModelCalls }) },
   });
-  output.write(`${policy.name} answers at ${server.url}/v1 (Ctrl-C ends)\n`);
+  output.write(`${visibleLine(policy.name)} answers at ${server.url}/v1 (Ctrl-C ends)\n`);
   if (given === undefined) output.write(`The admin key is ${adminKey}\n`);
   await aborted(signal);
 }

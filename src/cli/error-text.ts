@@ -4,7 +4,8 @@ import { visibleText } from "../core/text/visible-text.ts";
 
 /**
  * Formats an error for people: its code and message, then the hint. With `debug`, the stack and its causes follow.
- * Positions in a config are part of the message. Secrets in URLs are hidden.
+ * Positions in a config are part of the message. Secrets in URLs are hidden. Every line after the first is indented, so
+ * that no text from outside looks like a message of its own.
  */
 export function errorText(error: unknown, options: { readonly debug: boolean }): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -18,7 +19,7 @@ export function errorText(error: unknown, options: { readonly debug: boolean }):
     lines.push("  Run it again with --debug to print the stack.");
   }
   if (options.debug) lines.push(...stacks(error));
-  return visibleText(withoutUrlSecrets(lines.join("\n")));
+  return visibleText(withoutUrlSecrets(lines.join("\n"))).replace(/\n(?![ \n]|caused by: )/g, "\n  ");
 }
 
 function stacks(error: unknown): string[] {

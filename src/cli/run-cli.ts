@@ -127,6 +127,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
 
   async function init({ name }: Parameters<Commands["init"]>[0]): Promise<void> {
     const { initPackage } = await import("./init.ts");
+    const { visibleText } = await import("../core/text/visible-text.ts");
     const { folder, files, reference } = await initPackage(name);
     const next = [
       `cd ${folder}`,
@@ -138,7 +139,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       "npx lyceum train",
       "npx lyceum train --config grpo.yaml",
     ];
-    stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`);
+    stdout.write(visibleText(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`));
   }
 
   async function view(args: Parameters<Commands["view"]>[0]): Promise<void> {

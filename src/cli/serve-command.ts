@@ -1,6 +1,7 @@
 import { LyceumError } from "../contract/errors/index.ts";
 import { aborted } from "../core/concurrency/aborted.ts";
 import { startTimer } from "../core/rollout/rollout-limits.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { type GrpcServer, serveGrpc } from "../server/grpc/serve-grpc.ts";
 import { checkToken } from "../server/http/check-token.ts";
 import { serveEnvironments } from "../server/http/serve-environments.ts";
@@ -40,14 +41,14 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
     const server = resources.use(
       await serveEnvironments({ host, port, hostname, token, tls, version: packageVersion(), ...limits }),
     );
-    const names = host.runner.environments.map(({ name }) => name);
+    const names = host.runner.environments.map(({ name }) => visibleLine(name));
     output.write(`${names.join(", ")} at ${server.url} (Ctrl-C ends)\n`);
     for (const name of names.slice(1)) output.write(`  ${name} at ${server.url}/${name}\n`);
   }
   let grpc: GrpcServer | undefined;
   if (policies !== undefined || grpcPort !== undefined) {
     grpc = resources.use(await serveGrpc({ host, policies, port: grpcPort, hostname, token, tls, ...limits }));
-    const served = policies === undefined ? "" : `${Object.keys(policies).join(", ")} by `;
+    const served = policies === undefined ? "" : `${visibleLine(Object.keys(policies).join(", "))} by `;
     output.write(
       host === undefined ? `${served}gRPC at ${grpc.url} (Ctrl-C ends)\n` : `  ${served}gRPC at ${grpc.url}\n`,
     );

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TinkerService } from "../../trainers/tinker/service/tinker-service.ts";
 import { aborted } from "../core/concurrency/aborted.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { checkToken } from "../server/http/check-token.ts";
 import type { CommandContext } from "./commands.ts";
 import { startModelServer } from "./model-server.ts";
@@ -35,7 +36,7 @@ export async function serveModelCommand(args: ServeModelArguments, options: Comm
   );
   await service.ready();
   const server = resources.use(await startModelServer({ service, hostname, port: args.port, token, tls }));
-  output.write(`${names.join(", ")} at ${server.url} (Ctrl-C ends)\n`);
+  output.write(`${visibleLine(names.join(", "))} at ${server.url} (Ctrl-C ends)\n`);
   await aborted(signal);
   const { running } = service.statistics();
   if (running > 0) {

@@ -1,5 +1,6 @@
 import { type ErrorCode, LyceumError } from "../../contract/errors/index.ts";
 import { isJsonObject } from "../../contract/json.ts";
+import { clientErrorData } from "../http/client-error-data.ts";
 import type { DialectError } from "./dialects/dialect.ts";
 
 const statuses: Partial<Record<ErrorCode, number>> = {
@@ -30,7 +31,7 @@ export function clientError(error: unknown): DialectError {
   if (!LyceumError.isInstance(error)) {
     return { status: 500, code: "internal", message: "The policy failed. The server's program has the error." };
   }
-  const { code, message, hint, data } = error;
+  const { code, message, hint, data } = clientErrorData(error);
   const found = isJsonObject(data) ? flagged.find(([flag]) => data[flag] === true)?.[1] : undefined;
   const status = found ?? statuses[code] ?? 500;
   return { status, code, message: hint === undefined ? message : `${message} ${hint}` };

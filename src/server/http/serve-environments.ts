@@ -105,7 +105,7 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
     connectionsCheckingInterval: heartbeatMs,
   };
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
-  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): unknown => {
     const status = refusal(request);
     if (status !== undefined) return refuseUpgrade(socket, status);
     const target = socketTarget(request.url ?? "", endpointOf);
