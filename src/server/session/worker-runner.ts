@@ -103,6 +103,7 @@ export async function workerRunner(options: WorkerRunnerOptions): Promise<Enviro
 function defaultHeapMb(workers: number): number {
   return Math.max(128, Math.min(4_096, Math.floor((0.75 * machineMemory()) / workers / 2 ** 20)));
 }
+
 function workersError(workers: number): LyceumError {
   return new LyceumError({
     code: "config.invalid",
