@@ -14,8 +14,16 @@ export const oddAuthorities: readonly string[] = [
   ...["127.0.0.1:99999", "localhost:-1", "\u00ff", "a b", "?", "#", "a,b", "xn--", "0x7f.1", `${"a".repeat(5_000)}`],
 ];
 
-/** Sends bytes, and resolves when the connection is closed, with the text of the answer. */
-export async function exchange(port: number, bytes: string | Buffer, ms = 2_000): Promise<string> {
+/**
+ * Sends bytes, and resolves when the connection is closed, with the text of the answer. With `ends`, the client sends
+ * nothing more, so that the server does not wait for the rest of a body.
+ */
+export async function exchange(
+  port: number,
+  bytes: string | Buffer,
+  ms = 2_000,
+  { ends = false }: { readonly ends?: boolean } = {},
+): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1" });
   let text = "";
   socket.on("data", (data) => {
@@ -24,7 +32,9 @@ export async function exchange(port: number, bytes: string | Buffer, ms = 2_000)
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   const timer = setTimeout(() => socket.destroy(), ms);
-  socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
+  const sent = typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes;
+  if (ends) socket.end(sent);
+  else socket.write(sent);
   await closed;
   clearTimeout(timer);
   return text;
@@ -62,7 +72,9 @@ export async function http2Statuses(
       });
       const closed = new Promise<void>((resolve) => call.once("close", () => resolve()));
       call.resume().end();
+      const timer = setTimeout(() => call.close(), 2_000);
       await closed;
+      clearTimeout(timer);
       statuses.push(status);
     } catch {
       // Node's client refuses what HTTP/2 cannot carry.

@@ -1,0 +1,10 @@
+import { z } from "zod";
+import { definePolicy, scriptedPolicy } from "../../src/index.ts";
+
+/** A policy that always gives the same answer. */
+export const policy = definePolicy({
+  id: "fixed",
+  description: "Says hello.",
+  options: z.strictObject({}),
+  open: () => scriptedPolicy(() => "Hello."),
+});
