@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { definePolicy, scriptedPolicy } from "../../src/index.ts";
+import { definePolicy } from "../../src/core/policy/define-policy.ts";
+import { scriptedPolicy } from "../../src/index.ts";
 
 /** A policy that always gives the same answer. */
 export const policy = definePolicy({

@@ -113,7 +113,7 @@ export function fuzzedLines(random: Random, { port, token, routes, bodies }: Fuz
   const text = JSON.stringify(changed(random.pick(bodies), random));
   const body = random.next() < 0.7 ? Buffer.from(text) : fuzzedBytes(random);
   const target = random.next() < 0.5 ? random.pick(routes) : random.pick(oddTargets);
-  const line = `${random.pick(methods)} ${random.next() < 0.2 ? replaced(target, random) : target} `;
+  const line = `${random.pick(methods)} ${target !== "" && random.next() < 0.2 ? replaced(target, random) : target} `;
   const version = random.next() < 0.9 ? "HTTP/1.1" : random.pick(["HTTP/1.0", "HTTP/2.0", "HTTP/9", "", "HTTP/1.1 x"]);
   const some = <T>(share: number, value: () => T): T[] => (random.next() < share ? [value()] : []);
   const headers = [

@@ -55,6 +55,7 @@ export const upgradeHeaders: readonly string[] = [
 export async function http2Statuses(
   url: string,
   calls: readonly Readonly<Record<string, string | undefined>>[],
+  ms = 2_000,
 ): Promise<readonly string[]> {
   const session = connectHttp2(url);
   session.on("error", () => {});
@@ -72,7 +73,7 @@ export async function http2Statuses(
       });
       const closed = new Promise<void>((resolve) => call.once("close", () => resolve()));
       call.resume().end();
-      const timer = setTimeout(() => call.close(), 2_000);
+      const timer = setTimeout(() => call.close(), ms);
       await closed;
       clearTimeout(timer);
       statuses.push(status);
