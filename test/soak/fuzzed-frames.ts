@@ -90,12 +90,40 @@ const oddLines = [
   ...["Content-Length: 5", "Content-Length: -1", "Content-Length: 5, 5", "Content-Length: 99999999999999999999"],
   ...["Content-Length : 3", "Content-Length: 0x5", "Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked"],
   ...["Transfer-Encoding: chunked, identity", "Transfer-Encoding:\u000bchunked", "X: a\r\n b", "X: \u0000", ": a", "X"],
-  ...["Expect: 100-continue", "Expect: x", "Upgrade: h2c", "Upgrade: websocket", "Connection: Upgrade", "Connection: close"],
+  ...[
+    "Expect: 100-continue",
+    "Expect: x",
+    "Upgrade: h2c",
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Connection: close",
+  ],
   ...["Content-Encoding: gzip", "Content-Encoding: zstd", "Content-Type: application/x-protobuf", "Accept: */*;q=x"],
   ...["Content-Type: application/json", "Content-Type: multipart/form-data", "X-Session-Id: __proto__", "Cookie: a=b"],
-  ...["Sec-WebSocket-Version: 7", "Sec-WebSocket-Key: x", "Forwarded: host=a", "X-HTTP-Method-Override: DELETE", "Range: x"],
+  ...[
+    "Sec-WebSocket-Version: 7",
+    "Sec-WebSocket-Key: x",
+    "Forwarded: host=a",
+    "X-HTTP-Method-Override: DELETE",
+    "Range: x",
+  ],
 ];
-const methods = ["GET", "GET", "POST", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "CONNECT", "TRACE", "QUERY", "get", ""];
+const methods = [
+  "GET",
+  "GET",
+  "POST",
+  "POST",
+  "POST",
+  "PUT",
+  "DELETE",
+  "HEAD",
+  "OPTIONS",
+  "CONNECT",
+  "TRACE",
+  "QUERY",
+  "get",
+  "",
+];
 
 /** What {@link fuzzedLines} needs to know of a server. */
 export interface FuzzedServer {
@@ -143,7 +171,9 @@ export function fuzzedCallHeaders(random: Random, paths: readonly string[], toke
     ":authority": some(0.7, () => random.pick(oddAuthorities)),
     host: some(0.2, () => random.pick(oddAuthorities)),
     te: some(0.8, () => "trailers"),
-    "content-type": some(0.9, () => random.pick(["application/grpc", "application/grpc+proto", "application/json", "x"])),
+    "content-type": some(0.9, () =>
+      random.pick(["application/grpc", "application/grpc+proto", "application/json", "x"]),
+    ),
     "grpc-timeout": some(0.1, () => random.pick(["1S", "-1S", "99999999999H", "x"])),
     "grpc-encoding": some(0.1, () => random.pick(["gzip", "br", "x"])),
     authorization: some(0.5, () => `Bearer ${random.pick([token ?? "x", "", "x"])}`),

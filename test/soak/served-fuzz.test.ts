@@ -10,13 +10,13 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createRandom, type Random } from "../../src/core/random/random.ts";
+import { Health } from "../../src/server/grpc/generated/grpc/health/v1/health_pb.ts";
 import {
   BatchStepRequestSchema,
   ListTasksRequestSchema,
   ResetRequestSchema,
   StepRequestSchema,
 } from "../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
-import { Health } from "../../src/server/grpc/generated/grpc/health/v1/health_pb.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
 import { exchange, http2Statuses } from "../server/http/odd-requests.ts";
@@ -214,7 +214,17 @@ const processes = (model: string, folder: string): Readonly<Record<string, Fuzze
     health: "/health",
     routes: [
       ...["/reset", "/step", "/state?session_id=x", "/mcp", "/ws", "/counting/ws", "/metadata", "/schema", "/metrics"],
-      ...["/create_session", "/create", "/ping", "/delete", "/tools", "/prompt", "/call", "/score_group", "/task_tools"],
+      ...[
+        "/create_session",
+        "/create",
+        "/ping",
+        "/delete",
+        "/tools",
+        "/prompt",
+        "/call",
+        "/score_group",
+        "/task_tools",
+      ],
       ...["/counting/task", "/counting/tasks", "/counting/num_tasks", "/counting/task_range", "/openapi.json"],
     ],
     bodies: [
@@ -227,25 +237,47 @@ const processes = (model: string, folder: string): Readonly<Record<string, Fuzze
     health: "/health",
     routes: [
       ...["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/models"],
-      ...["/sessions", "/sessions/x", "/sessions/x/rollout", "/sessions/x/trace_entries", "/health", "/chat/completions"],
+      ...[
+        "/sessions",
+        "/sessions/x",
+        "/sessions/x/rollout",
+        "/sessions/x/trace_entries",
+        "/health",
+        "/chat/completions",
+      ],
     ],
-    bodies: [chat, { model: "a", input: "Hi", tools: [] }, { ...chat, system: "a" }, { session_id: "x", purpose: "eval" }],
+    bodies: [
+      chat,
+      { model: "a", input: "Hi", tools: [] },
+      { ...chat, system: "a" },
+      { session_id: "x", purpose: "eval" },
+    ],
   },
   "serve-model": {
     words: ["serve-model", model, "--name", "tiny", "--chat-template", "none", "--device", "cpu", "--max-models", "2"],
     health: "/healthz",
     routes: [
       ...["/v1/chat/completions", "/v1/completions", "/v1/models", "/healthz", "/metrics"],
-      ...["create_session", "create_model", "forward", "forward_backward", "asample", "retrieve_future", "sessions"].map(
-        (route) => `/api/v1/${route}`,
-      ),
+      ...[
+        "create_session",
+        "create_model",
+        "forward",
+        "forward_backward",
+        "asample",
+        "retrieve_future",
+        "sessions",
+      ].map((route) => `/api/v1/${route}`),
       ...["optim_step", "save_weights", "load_weights", "weights_info", "telemetry", "sessions/x", "samplers/%"].map(
         (route) => `/api/v1/${route}`,
       ),
     ],
     bodies: [
       ...[chat, { model: "tiny", prompt: "ab", max_tokens: 2 }, { request_id: "x:1" }, { model_id: "x", path: "a" }],
-      { prompt: { chunks: [{ type: "encoded_text", tokens: [1] }] }, sampling_params: { max_tokens: 1 }, base_model: "tiny" },
+      {
+        prompt: { chunks: [{ type: "encoded_text", tokens: [1] }] },
+        sampling_params: { max_tokens: 1 },
+        base_model: "tiny",
+      },
     ],
   },
   view: {
@@ -301,7 +333,8 @@ describe("an hour's worth of wrong requests", () => {
     const statuses = new Map<string, number>();
     await times((hourOfRequests * scale) / 30, 8, async () => {
       const calls = Array.from({ length: 20 }, () => fuzzedCallHeaders(random, paths, token));
-      for (const status of await http2Statuses(served.grpcUrl, calls, 100)) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      for (const status of await http2Statuses(served.grpcUrl, calls, 100))
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
       for (let index = 0; index < 10; index++) {
         await exchange(served.grpcPort, fuzzedHttp2(random), 1_000, { ends: true });
       }

@@ -23,7 +23,10 @@ it("nothing from outside acts on a terminal or begins a line of its own", () => 
     fc.property(texts, (text) => {
       const key = { key: text, type: text, description: text, required: false, default: text };
       const info = { id: text, kind: "environment" as const, description: text, example: text, keys: [key] };
-      for (const shown of [namedInfoText(info as never, options), configKeysText({ config: [key as never] }, options)]) {
+      for (const shown of [
+        namedInfoText(info as never, options),
+        configKeysText({ config: [key as never] }, options),
+      ]) {
         expect(shown).not.toMatch(acting);
       }
       expect(renderLine([span(text, "bold")], { width: 1_000, color: false })).not.toMatch(/\n/);

@@ -72,11 +72,21 @@ test.each([
   const messages = ["lyceum/v1/messages.proto", "google/protobuf/struct.proto"];
   const model = ["lyceum/v1/model.proto", ...messages];
   expect(found.map((answer) => (Array.isArray(answer) ? answer.slice(0, 1) : answer))).toEqual([
-    ...[[model[0]], [model[0]], [messages[0]], [messages[0]], ["grpc/health/v1/health.proto"], [messages[1]], [model[0]]],
+    ...[
+      [model[0]],
+      [model[0]],
+      [messages[0]],
+      [messages[0]],
+      ["grpc/health/v1/health.proto"],
+      [messages[1]],
+      [model[0]],
+    ],
     "allExtensionNumbersResponse",
     ...Array(12).fill(Code.NotFound),
     Code.InvalidArgument,
   ]);
   expect(found[0]).toEqual(expect.arrayContaining(model));
-  expect(responses.every(({ validHost, originalRequest }) => validHost === "a" && originalRequest?.host === "a")).toBe(true);
+  expect(responses.every(({ validHost, originalRequest }) => validHost === "a" && originalRequest?.host === "a")).toBe(
+    true,
+  );
 });

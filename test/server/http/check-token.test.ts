@@ -49,13 +49,13 @@ test.each([
   ["capture", "--model", "no-such-model", "--host", "0.0.0.0"],
 ])("lyceum %s refuses blank tokens, as an option and as a variable", async (...words) => {
   const [option, variable] =
-    words[0] === "capture"
-      ? ["--admin-key", "LYCEUM_CAPTURE_ADMIN_KEY"]
-      : ["--token", "LYCEUM_SERVER_TOKEN"];
+    words[0] === "capture" ? ["--admin-key", "LYCEUM_CAPTURE_ADMIN_KEY"] : ["--token", "LYCEUM_SERVER_TOKEN"];
   for (const token of ["", " "]) {
     for (const isOption of [true, false]) {
       if (!isOption) vi.stubEnv(variable, token);
-      const { code, stderr } = await runInProcess([...words, ...(isOption ? [option, token] : [])], { folder: tmpdir() });
+      const { code, stderr } = await runInProcess([...words, ...(isOption ? [option, token] : [])], {
+        folder: tmpdir(),
+      });
       vi.unstubAllEnvs();
       expect(code).not.toBe(0);
       expect(stderr).toContain("is empty");

@@ -4,14 +4,13 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
 import { numberGuessingEnvironment } from "../../../environments/index.ts";
-import type { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { startModelServer } from "../../../src/cli/model-server.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { createHttp2Server, createHttpServer } from "../../../src/core/network/create-server.ts";
 import { listen } from "../../../src/core/network/listen.ts";
 import { scriptedPolicy } from "../../../src/index.ts";
-import type { ViewSource } from "../../../src/reports/viewer/view-source.ts";
 import { serveView } from "../../../src/reports/viewer/server.ts";
+import type { ViewSource } from "../../../src/reports/viewer/view-source.ts";
 import { captureServer } from "../../../src/server/capture/index.ts";
 import {
   Health,
@@ -21,6 +20,7 @@ import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
 import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
 import { localRunner } from "../../../src/server/session/local-runner.ts";
 import { createSessionHost, type SessionHost } from "../../../src/server/session/session-host.ts";
+import type { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { exchange, http2Statuses, oddAuthorities, oddTargets, requestText, upgradeHeaders } from "./odd-requests.ts";
 
 const token = "secret-token";
@@ -66,12 +66,18 @@ describe.each(Object.entries(servers))("%s", (_, [health, start]) => {
         requestText("/", [own, `Host: ${authority}`]),
         requestText("/", [own, `Origin: ${authority}`]),
       ]),
-      ...["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/2.0\r\n\r\n", "GET\r\n\r\n", "\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+      ...[
+        "GET / HTTP/1.0\r\n\r\n",
+        "GET / HTTP/2.0\r\n\r\n",
+        "GET\r\n\r\n",
+        "\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+      ],
       ...["CONNECT a:1", "CONNECT [", "TRACE /", "OPTIONS *", "M-SEARCH *", "QUERY /"].map(
         (line) => `${line} HTTP/1.1\r\n${own}\r\nConnection: close\r\n\r\n`,
       ),
-      ...["Expect: 100-continue", "Expect: x", "Transfer-Encoding: x", "Content-Length: -1", "Upgrade: h2c"].map((line) =>
-        requestText("/", [own, line, "Connection: Upgrade"], "POST"),
+      ...["Expect: 100-continue", "Expect: x", "Transfer-Encoding: x", "Content-Length: -1", "Upgrade: h2c"].map(
+        (line) => requestText("/", [own, line, "Connection: Upgrade"], "POST"),
       ),
     ];
     await Promise.all(odd.map((text) => exchange(port, text, 300)));
@@ -124,19 +130,28 @@ describe("a server whose handler fails", () => {
   it.each(Object.entries(failures))("goes on after it %s, answers 500 and logs one line", async (_, request) => {
     const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     try {
-      for (const server of [createHttpServer({ request, upgrade: request }), createHttp2Server({ request, settings: {} })]) {
+      for (const server of [
+        createHttpServer({ request, upgrade: request }),
+        createHttp2Server({ request, settings: {} }),
+      ]) {
         const { port } = await listen(server, { hostname: "127.0.0.1", port: 0 });
         const isHttp2 = !("keepAliveTimeout" in server);
         if (isHttp2) expect(await http2Statuses(`http://127.0.0.1:${port}`, [{ ":path": "/" }])).toEqual(["500"]);
         else {
-          expect(await exchange(port, requestText("/", ["Host: a"]))).toMatch(/^HTTP\/1\.1 500 [\s\S]*Its log says why/);
-          expect(await exchange(port, `GET / HTTP/1.1\r\n${["Host: a", ...upgradeHeaders].join("\r\n")}\r\n\r\n`)).toBe("");
+          expect(await exchange(port, requestText("/", ["Host: a"]))).toMatch(
+            /^HTTP\/1\.1 500 [\s\S]*Its log says why/,
+          );
+          expect(await exchange(port, `GET / HTTP/1.1\r\n${["Host: a", ...upgradeHeaders].join("\r\n")}\r\n\r\n`)).toBe(
+            "",
+          );
         }
         expect(warnings.mock.calls.length).toBe(isHttp2 ? 3 : 2);
         await new Promise((resolve) => server.close(resolve));
       }
       for (const [text] of warnings.mock.calls) {
-        expect(text).toMatch(/^A request failed: Error: It \\x1b\[31mbroke⏎at night\. \(.*odd-requests\.test\.ts:\d+:\d+\)$/);
+        expect(text).toMatch(
+          /^A request failed: Error: It \\x1b\[31mbroke⏎at night\. \(.*odd-requests\.test\.ts:\d+:\d+\)$/,
+        );
       }
     } finally {
       warnings.mockRestore();

@@ -4,7 +4,18 @@ import { connect } from "node:net";
 /** Targets of a request line that no client library sends. */
 export const oddTargets: readonly string[] = [
   ...["//", "///", "//[", "/\\", "//%", "http://[", "*", "", "?", "#", "/%ZZ", "/%", "/%00", "//evil.example/health"],
-  ...["http://evil.example/", "https://[::1", "/../../..", "/..%2f", "/\u00ff", "/[", "/{}|^`", "health", "/?%", "/a:b@c"],
+  ...[
+    "http://evil.example/",
+    "https://[::1",
+    "/../../..",
+    "/..%2f",
+    "/\u00ff",
+    "/[",
+    "/{}|^`",
+    "health",
+    "/?%",
+    "/a:b@c",
+  ],
   ...["/ws", "//ws", "/mcp?session_id=%", "/v1/../v1", "/api/v1/%", `/${"a".repeat(9_000)}`, "javascript:alert(1)"],
 ];
 
