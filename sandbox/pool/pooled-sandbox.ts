@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import { Semaphore } from "../../src/core/concurrency/semaphore.ts";
+import { warn } from "../../src/core/text/warn.ts";
 import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import type { ExecuteRequest, ExecuteResult, Language } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
@@ -319,9 +320,9 @@ export class PooledSandbox implements Sandbox {
     this.#isOut = true;
     const seconds = Math.round(this.#options.startBudgetMs / 1000);
     const message = toErrorData(error).message.replace(/\.?$/, ".");
-    process.emitWarning(
-      `A worker of the ${this.info.backend} sandbox does not start: ${message} Retrying for ${seconds} s.`,
+    warn(
       "SandboxWarning",
+      `A worker of the ${this.info.backend} sandbox does not start: ${message} Retrying for ${seconds} s.`,
     );
   }
 

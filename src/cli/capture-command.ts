@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { LyceumError } from "../contract/errors/index.ts";
 import { aborted } from "../core/concurrency/aborted.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { withoutUndefined } from "../core/without-undefined.ts";
 import { captureServer } from "../server/capture/index.ts";
-import { isLoopback } from "../server/http/allowed-origin.ts";
+import { checkToken } from "../server/http/check-token.ts";
 import type { CaptureArguments } from "./capture-program.ts";
 import type { CommandContext } from "./commands.ts";
 import { modelSettings } from "./model-arguments.ts";
@@ -19,8 +19,8 @@ const keyVariable = "LYCEUM_CAPTURE_ADMIN_KEY";
 export async function captureCommand(args: CaptureArguments, options: CommandContext): Promise<void> {
   const { catalog, output, environment, signal } = options;
   const given = args.adminKey ?? environment[keyVariable];
-  if (!given && !isLoopback(args.host)) throw needsKey(args.host);
-  const adminKey = given || randomBytes(24).toString("base64url");
+  checkToken(given, { hostname: args.host, name: "admin key", variable: keyVariable });
+  const adminKey = given ?? randomBytes(24).toString("base64url");
   await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
   const policy = await opener.openSettings(await modelSettings(args));
   const { temperature, maxTokens, maxModelCalls, host, port, maxSessions } = args;
@@ -29,16 +29,7 @@ export async function captureCommand(args: CaptureArguments, options: CommandCon
     ...{ host, adminKey, policy, maxSessions },
     defaults: { sampling: withoutUndefined({ temperature, maxTokens }), ...withoutUndefined({ maxModelCalls }) },
   });
-  output.write(`${policy.name} answers at ${server.url}/v1 (Ctrl-C ends)\n`);
-  if (!given) output.write(`The admin key is ${adminKey}\n`);
+  output.write(`${visibleLine(policy.name)} answers at ${server.url}/v1 (Ctrl-C ends)\n`);
+  if (given === undefined) output.write(`The admin key is ${adminKey}\n`);
   await aborted(signal);
-}
-
-function needsKey(host: string): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `Other machines reach ${host}, so the server needs an admin key.`,
-    hint: `Set ${keyVariable} or --admin-key to a long random text, or listen on 127.0.0.1.`,
-    data: { host },
-  });
 }

@@ -8,7 +8,7 @@ import { EpisodeWarnings } from "../core/rollout/episode-warnings.ts";
 import { rollout } from "../core/rollout/rollout.ts";
 import type { RolloutEvent } from "../core/rollout/rollout-event.ts";
 import { taskCount } from "../core/taskset/task-count.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
 import { type CollectCounts, noCounts, openCollection, refuseOutput } from "./collect-progress.ts";

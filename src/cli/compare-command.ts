@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import { formatDuration, formatNumber } from "../core/text/format.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { type ComparedMetric, type Comparison, compareRuns } from "../evaluation/compare.ts";
 import { differenceVerdict } from "../evaluation/metrics/difference-verdict.ts";
 import {
@@ -13,7 +14,6 @@ import {
 import { differenceRangeText, differenceText, metricText, verdictText } from "../reports/training/metric-text.ts";
 import { metricsFileName } from "../reports/training/metrics-file.ts";
 import { truncateText } from "../reports/training/terminal-text.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
 import type { CompareArguments } from "./eval-program.ts";
 
 /** The maximum number of tasks or settings in the list. */

@@ -6,11 +6,11 @@ import { throwIfFailed } from "../../trainers/preflight/preflight-error.ts";
 import { preflightTraining } from "../../trainers/preflight/preflight-training.ts";
 import { probeTraining } from "../../trainers/probe/probe-training.ts";
 import { planStages } from "../../trainers/training/stages.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { showActivity } from "../reports/training/activity-view.ts";
 import { TrainingProgress } from "../reports/training/index.ts";
 import { preflightReport } from "../reports/training/preflight-text.ts";
 import { probeLines } from "../reports/training/probe-text.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { openAgents, openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 

@@ -1,10 +1,11 @@
 import { LyceumError, toErrorData } from "../contract/errors/index.ts";
 import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 
 /**
  * Formats an error for people: its code and message, then the hint. With `debug`, the stack and its causes follow.
- * Positions in a config are part of the message. Secrets in URLs are hidden.
+ * Positions in a config are part of the message. Secrets in URLs are hidden. The lines of a message after the
+ * first are indented, so that no text from outside looks like a message of its own.
  */
 export function errorText(error: unknown, options: { readonly debug: boolean }): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -17,8 +18,8 @@ export function errorText(error: unknown, options: { readonly debug: boolean }):
   } else if (!options.debug) {
     lines.push("  Run it again with --debug to print the stack.");
   }
-  if (options.debug) lines.push(...stacks(error));
-  return visibleText(withoutUrlSecrets(lines.join("\n")));
+  const told = lines.join("\n").replace(/\n(?! )/g, "\n  ");
+  return visibleText(withoutUrlSecrets([told, ...(options.debug ? stacks(error) : [])].join("\n")));
 }
 
 function stacks(error: unknown): string[] {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fromErrorData, LyceumError } from "../contract/errors/index.ts";
 import { replaceFile } from "../core/files/replace-file.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { evaluate } from "../evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../evaluation/log/summary.ts";
@@ -33,7 +34,7 @@ export async function evalCommand(args: EvalArguments, options: Omit<CommandCont
   const players = await readPlayers(args, opener);
   const limits = limitsOf(args, players.limits);
   const note = temperatureNote(args);
-  if (note !== undefined && !args.json) output.write(`${note}\n`);
+  if (note !== undefined && !args.json) output.write(`${visibleLine(note)}\n`);
   const judge = await players.judge();
   const finished: FinishedRun[] = [];
   const printed: unknown[] = [];

@@ -1,8 +1,8 @@
 import { formatDuration, formatNumber, formatPercent } from "../core/text/format.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { definesCorrect } from "../evaluation/correctness.ts";
 import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";
 import { metricLabel } from "../reports/training/metric-text.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
 import type { FirstFailure } from "./first-failure.ts";
 
 /** Returns a summary as text: counts, why the first episode has no score, then a line for each metric. */

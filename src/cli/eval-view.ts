@@ -1,4 +1,5 @@
 import { formatDuration, formatNumber, formatPercent } from "../core/text/format.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { definesCorrect } from "../evaluation/correctness.ts";
 import type { EvaluationEvent } from "../evaluation/evaluation-event.ts";
 import type { EpisodeEntry } from "../evaluation/log/episode-entry.ts";
@@ -6,7 +7,6 @@ import type { EvaluationManifest } from "../evaluation/log/manifest.ts";
 import type { EvaluationSummary } from "../evaluation/log/summary.ts";
 import { episodeReward } from "../evaluation/metrics/task-results.ts";
 import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
-import { visibleLine } from "../reports/training/visible-text.ts";
 
 /** The update interval on a terminal, and elsewhere, in milliseconds. */
 const [redrawMs, plainMs] = [200, 10_000];

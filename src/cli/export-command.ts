@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ExportFormat } from "../../trainers/backend/training-backend.ts";
 import { exportModel } from "../../trainers/models/export-model.ts";
 import { openModels } from "../../trainers/models/open-models.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import type { CommandContext } from "./commands.ts";
 import type { ExportArguments } from "./create-program.ts";
 import { refuseFullFolder } from "./refuse-full-folder.ts";

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { EnvironmentDefinition, TaskFolder } from "../contract/environment.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import type { CommandContext } from "./commands.ts";
 import type { ExportHarborArguments } from "./export-harbor-program.ts";
 import { namedEnvironment } from "./named-environment.ts";

@@ -2,7 +2,7 @@ import { constants, copyFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { ToolSpec } from "../contract/message.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { pythonPackage } from "../server/python/python-package.ts";
 import type { EnvironmentRunner, ServedEnvironment } from "../server/session/environment-runner.ts";
 import { localRunner } from "../server/session/local-runner.ts";

@@ -1,4 +1,5 @@
 import type { ConfigKey } from "../core/config/index.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import {
   displayWidth,
   renderLine,
@@ -7,7 +8,6 @@ import {
   truncateText,
   wrapText,
 } from "../reports/training/terminal-text.ts";
-import { visibleLine } from "../reports/training/visible-text.ts";
 import type { Info } from "./info.ts";
 import type { NamedInfo } from "./named-info.ts";
 
@@ -37,7 +37,7 @@ export function infoText(info: Info, options: TextOptions): string {
     ["Algorithms", info.algorithms.map(({ id }) => id)],
     ["Policies", info.policies.map(({ id }) => id)],
   ];
-  for (const [label, names] of lists) lines.push(...labelled(label, names.join(", "), options.width));
+  for (const [label, names] of lists) lines.push(...labelled(label, visibleLine(names.join(", ")), options.width));
   const more: [string, string][] = [
     ["lyceum info math", "show an environment, an algorithm, a policy, or ./environment.ts"],
     ["lyceum info --keys", "show the keys of a config that belong to none of these"],
@@ -50,7 +50,7 @@ export function infoText(info: Info, options: TextOptions): string {
 export function namedInfoText(info: NamedInfo, options: TextOptions): string {
   const lines: Span[][] = [
     [span(info.id, "bold"), span(` (${info.kind})`, "dim")],
-    ...wrapText(info.description, options.width).map((line) => [span(line)]),
+    ...wrapText(visibleLine(info.description), options.width).map((line) => [span(line)]),
     [],
     ...(info.keys.length === 0 ? [[span("It has no options.", "dim")]] : keyRows(info.keys, options.width)),
     [],
@@ -80,7 +80,8 @@ function textOf(lines: readonly Span[][], options: TextOptions): string {
 }
 
 /** Returns a row per key: name, default, description. On a narrow terminal the description is below. */
-function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][] {
+function keyRows(given: readonly ConfigKey[], width: number, indent = 2): Span[][] {
+  const keys = given.map((key) => ({ ...key, key: visibleLine(key.key) }));
   const nameWidth = Math.max(0, ...keys.map(({ key }) => displayWidth(key)));
   const values = keys.map(defaultText);
   const valueWidth = Math.min(18, Math.max(0, ...values.map(displayWidth)));
@@ -89,7 +90,7 @@ function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][
   return keys.flatMap((key, index): Span[][] => {
     // The default already shows the type of a switch.
     const type = key.type === "true | false" ? undefined : `(${key.type})`;
-    const about = [key.description, type].filter((part) => part !== undefined).join(" ");
+    const about = visibleLine([key.description, type].filter((part) => part !== undefined).join(" "));
     const head = [
       span(" ".repeat(indent) + key.key.padEnd(nameWidth + 2)),
       span(values[index]!.padEnd(valueWidth + 2), key.required ? "yellow" : "green"),
@@ -104,5 +105,6 @@ function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][
 
 function defaultText(key: ConfigKey): string {
   if (key.required) return "required";
-  return key.default === undefined ? "–" : typeof key.default === "string" ? key.default : JSON.stringify(key.default);
+  if (key.default === undefined) return "–";
+  return visibleLine(typeof key.default === "string" ? key.default : JSON.stringify(key.default));
 }

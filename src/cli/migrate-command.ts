@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { LyceumError } from "../contract/errors/index.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import type { Catalog } from "./catalog.ts";
 import { lostLines, serverLines, trainCommandLine } from "./migrate/config-text.ts";
 import { halfPrecisionNote } from "./migrate/model-settings.ts";

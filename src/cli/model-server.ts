@@ -1,14 +1,15 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createSecureServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { downloadPrefix } from "../../trainers/tinker/service/checkpoint-routes.ts";
 import { tinkerApp } from "../../trainers/tinker/service/tinker-app.ts";
 import type { TinkerService } from "../../trainers/tinker/service/tinker-service.ts";
+import { createHttpServer } from "../core/network/create-server.ts";
 import { listen } from "../core/network/listen.ts";
 import { openAIError } from "../server/capture/dialects/openai-error.ts";
 import { completionApp } from "../server/completions/completion-app.ts";
 import { foreignRequest, isLoopback } from "../server/http/allowed-origin.ts";
+import { checkToken } from "../server/http/check-token.ts";
 import { endSlowReaders } from "../server/http/heartbeat.ts";
 import { bearerToken, sameSecret } from "../server/http/same-secret.ts";
 import { requestMetrics } from "../server/http/server-metrics.ts";
@@ -43,11 +44,12 @@ const maxBodyBytes = 64 * 2 ** 20;
 const slowMs = 60_000;
 
 /**
- * Starts a server. An address that other machines can reach needs a token. Throws `config.invalid` if the port is in
- * use.
+ * Starts a server. Throws `config.invalid` if the port is in use, for a blank token, and for an address that other
+ * machines reach without a token.
  */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { service, hostname, port = 0, token, tls } = options;
+  checkToken(token, { hostname });
   const local = isLoopback(hostname);
   const metrics = requestMetrics([
     { name: "lyceum_sessions", help: "The number of open sessions.", value: () => service.statistics().sessions },
@@ -67,15 +69,9 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   const completions = getRequestListener(completionApp({ models: service, maxBodyBytes }).fetch);
   let running = 0;
 
-  const answer = (request: IncomingMessage, response: ServerResponse, path: string): void => {
-    if (path === "/healthz") {
-      sendText(response, "application/json", '{"status":"ok"}');
-      return;
-    }
-    if (path === "/metrics") {
-      void metrics.text().then((text) => sendText(response, "text/plain; version=0.0.4", text));
-      return;
-    }
+  const answer = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
+    if (path === "/healthz") return sendText(response, "application/json", '{"status":"ok"}');
+    if (path === "/metrics") return sendText(response, "text/plain; version=0.0.4", await metrics.text());
     const isCompletion = path.startsWith("/v1/");
     const started = performance.now();
     if (isCompletion) running += 1;
@@ -86,18 +82,15 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
       // 408 is the answer to a request for a result that is not complete yet.
       metrics.answered({ kind, ms: performance.now() - started, failed: statusCode >= 400 && statusCode !== 408 });
     });
-    void (isCompletion ? completions : tinker)(request, response);
+    await (isCompletion ? completions : tinker)(request, response);
   };
 
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+  const onRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url?.split("?")[0] ?? "";
     const foreign = local && token === undefined ? foreignRequest(request) : undefined;
     const isOpen = path === "/healthz" || path === "/api/v1/healthz" || path.startsWith(downloadPrefix);
     const allowed = token === undefined || isOpen || sameSecret(token, keyOf(request));
-    if (foreign === undefined && allowed) {
-      answer(request, response, path);
-      return;
-    }
+    if (foreign === undefined && allowed) return await answer(request, response, path);
     metrics.refused(foreign ?? "token");
     const status = foreign === undefined ? 401 : 403;
     const detail = status === 401 ? "The API key is wrong." : "This server answers only programs on its own machine.";
@@ -108,8 +101,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   };
 
   const limits = { headersTimeout: slowMs, requestTimeout: 5 * slowMs, connectionsCheckingInterval: slowMs / 3 };
-  const server =
-    tls === undefined ? createServer(limits, onRequest) : createSecureServer({ ...limits, ...tls }, onRequest);
+  const server = createHttpServer({ request: onRequest, tls, limits });
   server.keepAliveTimeout = slowMs;
   endSlowReaders(server, slowMs);
   const { authority } = await listen(server, { hostname, port });

@@ -13,7 +13,7 @@ import { completionUpTo, planWorkload, type Workload } from "../../trainers/plan
 import { trainingSteps } from "../../trainers/training/training-steps.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { invalidConfig } from "../contract/errors/index.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
 import type { CommandContext } from "./commands.ts";

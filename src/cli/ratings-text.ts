@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { formatPercent } from "../core/text/format.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import type { Ratings } from "../evaluation/ratings/rate-runs.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
 
 /** Returns ratings as text: a line for each player, the strongest first, then a line for each pair. */
 export function ratingsText({ name, players, pairs }: Ratings, folder: string): string {

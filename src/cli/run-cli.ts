@@ -121,12 +121,13 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
 
   async function report({ folder }: Parameters<Commands["report"]>[0]): Promise<void> {
     const { writeReport } = await import("../reports/training/index.ts");
-    const { visibleText } = await import("../reports/training/visible-text.ts");
+    const { visibleText } = await import("../core/text/visible-text.ts");
     stdout.write(`report: ${visibleText(await writeReport(folder))}\n`);
   }
 
   async function init({ name }: Parameters<Commands["init"]>[0]): Promise<void> {
     const { initPackage } = await import("./init.ts");
+    const { visibleText } = await import("../core/text/visible-text.ts");
     const { folder, files, reference } = await initPackage(name);
     const next = [
       `cd ${folder}`,
@@ -138,7 +139,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       "npx lyceum train",
       "npx lyceum train --config grpo.yaml",
     ];
-    stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`);
+    stdout.write(visibleText(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`));
   }
 
   async function view(args: Parameters<Commands["view"]>[0]): Promise<void> {

@@ -1,9 +1,10 @@
 import { LyceumError } from "../contract/errors/index.ts";
 import { aborted } from "../core/concurrency/aborted.ts";
 import { startTimer } from "../core/rollout/rollout-limits.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { type GrpcServer, serveGrpc } from "../server/grpc/serve-grpc.ts";
-import { isLoopback } from "../server/http/allowed-origin.ts";
-import { needsToken, serveEnvironments } from "../server/http/serve-environments.ts";
+import { checkToken } from "../server/http/check-token.ts";
+import { serveEnvironments } from "../server/http/serve-environments.ts";
 import { createSessionHost, type SessionHost } from "../server/session/session-host.ts";
 import { workerRunner } from "../server/session/worker-runner.ts";
 import type { CommandContext } from "./commands.ts";
@@ -27,8 +28,8 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
   const { host: hostname, grpcPort, drainTimeout } = args;
   const { environments = [], model: models = [] } = args;
   const limits = { heartbeatMs: args.heartbeat * 1000, maxMessageBytes: args.maxMessage * 2 ** 20 };
-  const token = args.token ?? (environment[tokenVariable] || undefined);
-  if (!isLoopback(hostname) && token === undefined) throw needsToken(hostname);
+  const token = args.token ?? environment[tokenVariable];
+  checkToken(token, { hostname, variable: tokenVariable });
   checkServed(args);
   const tls = await readTls(args);
   await using resources = new AsyncDisposableStack();
@@ -40,14 +41,14 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
     const server = resources.use(
       await serveEnvironments({ host, port, hostname, token, tls, version: packageVersion(), ...limits }),
     );
-    const names = host.runner.environments.map(({ name }) => name);
+    const names = host.runner.environments.map(({ name }) => visibleLine(name));
     output.write(`${names.join(", ")} at ${server.url} (Ctrl-C ends)\n`);
     for (const name of names.slice(1)) output.write(`  ${name} at ${server.url}/${name}\n`);
   }
   let grpc: GrpcServer | undefined;
   if (policies !== undefined || grpcPort !== undefined) {
     grpc = resources.use(await serveGrpc({ host, policies, port: grpcPort, hostname, token, tls, ...limits }));
-    const served = policies === undefined ? "" : `${Object.keys(policies).join(", ")} by `;
+    const served = policies === undefined ? "" : `${visibleLine(Object.keys(policies).join(", "))} by `;
     output.write(
       host === undefined ? `${served}gRPC at ${grpc.url} (Ctrl-C ends)\n` : `  ${served}gRPC at ${grpc.url}\n`,
     );

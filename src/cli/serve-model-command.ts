@@ -3,12 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TinkerService } from "../../trainers/tinker/service/tinker-service.ts";
 import { aborted } from "../core/concurrency/aborted.ts";
-import { isLoopback } from "../server/http/allowed-origin.ts";
-import { needsToken } from "../server/http/serve-environments.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
+import { checkToken } from "../server/http/check-token.ts";
 import type { CommandContext } from "./commands.ts";
 import { startModelServer } from "./model-server.ts";
 import { readTls } from "./read-tls.ts";
 import type { ServeModelArguments } from "./serve-model-program.ts";
+
+/** The environment variable with the token. */
+const tokenVariable = "LYCEUM_SERVER_TOKEN";
 
 /**
  * Runs `lyceum serve-model`: serves a model by the Tinker API until the signal aborts and the running requests
@@ -18,8 +21,8 @@ import type { ServeModelArguments } from "./serve-model-program.ts";
 export async function serveModelCommand(args: ServeModelArguments, options: CommandContext): Promise<void> {
   const { catalog, output, environment, signal } = options;
   const { model: path, host: hostname, chatTemplate } = args;
-  const token = args.token ?? (environment.LYCEUM_SERVER_TOKEN || undefined);
-  if (!isLoopback(hostname) && token === undefined) throw needsToken(hostname);
+  const token = args.token ?? environment[tokenVariable];
+  checkToken(token, { hostname, variable: tokenVariable });
   const tls = await readTls(args);
   await using resources = new AsyncDisposableStack();
   const folder = args.checkpoints ?? (await mkdtemp(join(tmpdir(), "lyceum-models-")));
@@ -33,7 +36,7 @@ export async function serveModelCommand(args: ServeModelArguments, options: Comm
   );
   await service.ready();
   const server = resources.use(await startModelServer({ service, hostname, port: args.port, token, tls }));
-  output.write(`${names.join(", ")} at ${server.url} (Ctrl-C ends)\n`);
+  output.write(`${visibleLine(names.join(", "))} at ${server.url} (Ctrl-C ends)\n`);
   await aborted(signal);
   const { running } = service.statistics();
   if (running > 0) {

@@ -4,6 +4,7 @@ import { checkFrozenAgents } from "../../trainers/training/frozen-agents.ts";
 import { planStages } from "../../trainers/training/stages.ts";
 import { train } from "../../trainers/training/train.ts";
 import { LyceumError } from "../contract/errors/index.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { watchRun } from "../reports/health/index.ts";
 import { createTrackers } from "../reports/trackers/index.ts";
 import {
@@ -13,7 +14,6 @@ import {
   showTraining,
   TrainingProgress,
 } from "../reports/training/index.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
 import { engineOptions } from "./catalog.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { dryRunCommand } from "./dry-run-command.ts";

@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
+import { visibleText } from "../core/text/visible-text.ts";
 import { type BlockedPosition, BlockedThread } from "./blocked-thread.ts";
 
 /** The interval of the checks, in milliseconds. */
@@ -86,5 +87,5 @@ function seconds(ms: number): string {
 
 /** Writes synchronously, because the main thread cannot write now. */
 function say(text: string): void {
-  writeSync(2, `${text}\n`);
+  writeSync(2, `${visibleText(text)}\n`);
 }

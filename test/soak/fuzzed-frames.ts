@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Random } from "../../src/core/random/random.ts";
+import { oddAuthorities, oddTargets, upgradeHeaders } from "../server/http/odd-requests.ts";
 
 const valid = [
   { type: "reset", data: { seed: 3, episode_id: "e", split: "train", index: 1 } },
@@ -83,6 +84,118 @@ export function fuzzedRequest(random: Random, port: number): Buffer {
   const request = `${head}${smuggled}Connection: close\r\nContent-Length: ${length}\r\n\r\n${body}`;
   const bytes = Buffer.from(request, "latin1");
   return random.next() < 0.1 ? fuzzedBytes(random) : bytes;
+}
+
+const oddLines = [
+  ...["Content-Length: 5", "Content-Length: -1", "Content-Length: 5, 5", "Content-Length: 99999999999999999999"],
+  ...["Content-Length : 3", "Content-Length: 0x5", "Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked"],
+  ...["Transfer-Encoding: chunked, identity", "Transfer-Encoding:\u000bchunked", "X: a\r\n b", "X: \u0000", ": a", "X"],
+  ...[
+    "Expect: 100-continue",
+    "Expect: x",
+    "Upgrade: h2c",
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Connection: close",
+  ],
+  ...["Content-Encoding: gzip", "Content-Encoding: zstd", "Content-Type: application/x-protobuf", "Accept: */*;q=x"],
+  ...["Content-Type: application/json", "Content-Type: multipart/form-data", "X-Session-Id: __proto__", "Cookie: a=b"],
+  ...[
+    "Sec-WebSocket-Version: 7",
+    "Sec-WebSocket-Key: x",
+    "Forwarded: host=a",
+    "X-HTTP-Method-Override: DELETE",
+    "Range: x",
+  ],
+];
+const methods = [
+  "GET",
+  "GET",
+  "POST",
+  "POST",
+  "POST",
+  "PUT",
+  "DELETE",
+  "HEAD",
+  "OPTIONS",
+  "CONNECT",
+  "TRACE",
+  "QUERY",
+  "get",
+  "",
+];
+
+/** What {@link fuzzedLines} needs to know of a server. */
+export interface FuzzedServer {
+  readonly port: number;
+  readonly token: string | undefined;
+  /** Its routes. */
+  readonly routes: readonly string[];
+  /** Right bodies of its routes. */
+  readonly bodies: readonly unknown[];
+}
+
+/** Returns the bytes of an HTTP request whose request line, headers, target and body are wrong in random ways. */
+export function fuzzedLines(random: Random, { port, token, routes, bodies }: FuzzedServer): Buffer {
+  const own = random.pick([`127.0.0.1:${port}`, `localhost:${port}`]);
+  const text = JSON.stringify(changed(random.pick(bodies), random));
+  const body = random.next() < 0.7 ? Buffer.from(text) : fuzzedBytes(random);
+  const target = random.next() < 0.5 ? random.pick(routes) : random.pick(oddTargets);
+  const line = `${random.pick(methods)} ${target !== "" && random.next() < 0.2 ? replaced(target, random) : target} `;
+  const version = random.next() < 0.9 ? "HTTP/1.1" : random.pick(["HTTP/1.0", "HTTP/2.0", "HTTP/9", "", "HTTP/1.1 x"]);
+  const some = <T>(share: number, value: () => T): T[] => (random.next() < share ? [value()] : []);
+  const headers = [
+    ...some(0.9, () => `Host: ${random.next() < 0.8 ? own : random.pick(oddAuthorities)}`),
+    ...some(0.1, () => `Host: ${random.pick([own, ...oddAuthorities])}`),
+    ...some(0.1, () => `Origin: ${random.pick(["null", `http://${own}`, "http://evil", ...oddAuthorities])}`),
+    ...some(token === undefined ? 0.1 : 0.7, () => `Authorization: Bearer ${random.pick([token ?? "x", "", "x"])}`),
+    ...some(0.1, () => `X-Api-Key: ${random.pick([token ?? "x", "", "\u00ff"])}`),
+    ...some(0.15, () => upgradeHeaders.join("\r\n")),
+    ...some(0.8, () => `Content-Length: ${body.length}`),
+    ...some(0.3, () => random.pick(oddLines)),
+    ...some(0.1, () => random.pick(oddLines)),
+    ...some(0.02, () => `X: ${"y".repeat(random.pick([1_000, 20_000]))}`),
+    ...some(0.02, () => "A: b\r\n".repeat(3_000)),
+  ];
+  const head = `${line}${version}\r\n${headers.join("\r\n")}${random.next() < 0.97 ? "\r\n\r\n" : "\n"}`;
+  return Buffer.concat([Buffer.from(head, "latin1"), body]);
+}
+
+/** Returns the pseudo-headers and headers of a call of HTTP/2 that is wrong in random ways. */
+export function fuzzedCallHeaders(random: Random, paths: readonly string[], token: string | undefined) {
+  const some = <T>(share: number, value: () => T): T | undefined => (random.next() < share ? value() : undefined);
+  const headers = {
+    ":method": random.next() < 0.8 ? "POST" : random.pick(methods),
+    ":path": random.next() < 0.7 ? random.pick(paths) : random.pick(oddTargets),
+    ":scheme": some(0.1, () => random.pick(["http", "https", "x", ""])),
+    ":authority": some(0.7, () => random.pick(oddAuthorities)),
+    host: some(0.2, () => random.pick(oddAuthorities)),
+    te: some(0.8, () => "trailers"),
+    "content-type": some(0.9, () =>
+      random.pick(["application/grpc", "application/grpc+proto", "application/json", "x"]),
+    ),
+    "grpc-timeout": some(0.1, () => random.pick(["1S", "-1S", "99999999999H", "x"])),
+    "grpc-encoding": some(0.1, () => random.pick(["gzip", "br", "x"])),
+    authorization: some(0.5, () => `Bearer ${random.pick([token ?? "x", "", "x"])}`),
+    expect: some(0.05, () => "100-continue"),
+  };
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+}
+
+/** Returns the bytes of a connection of HTTP/2 whose frames have random types, flags, streams and lengths. */
+export function fuzzedHttp2(random: Random): Buffer {
+  const preface = random.next() < 0.9 ? "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" : "PRI * HTTP/1.1\r\n\r\n";
+  const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  const frames = Array.from({ length: random.integer(1, 6) }, () => {
+    const content = fuzzedBytes(random).subarray(0, 300);
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(random.next() < 0.8 ? content.length : random.integer(0, 2 ** 24 - 1), 0, 3);
+    head[3] = random.integer(0, 12);
+    head[4] = random.integer(0, 255);
+    head.writeUInt32BE(random.pick([0, 1, 3, 2, 2 ** 31 - 1, 2 ** 32 - 1]), 5);
+    return Buffer.concat([head, content]);
+  });
+  return Buffer.concat([Buffer.from(preface), ...(random.next() < 0.8 ? [settings] : []), ...frames]);
 }
 
 /** Returns a gRPC message with a wrong frame, wrong protobuf or a random mutation of right protobuf. */

@@ -1,20 +1,37 @@
 import { type EventEmitter, once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createRandom, type Random } from "../../src/core/random/random.ts";
+import { Health } from "../../src/server/grpc/generated/grpc/health/v1/health_pb.ts";
 import {
   BatchStepRequestSchema,
   ListTasksRequestSchema,
   ResetRequestSchema,
   StepRequestSchema,
 } from "../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
+import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { tinyModel } from "../backends/tinker/tiny-model.ts";
+import { exchange, http2Statuses } from "../server/http/odd-requests.ts";
 import { RawClient } from "../server/openenv/raw-client.ts";
-import { fuzzedBytes, fuzzedCall, fuzzedRequest, fuzzedText } from "./fuzzed-frames.ts";
+import {
+  fuzzedBytes,
+  fuzzedCall,
+  fuzzedCallHeaders,
+  fuzzedHttp2,
+  fuzzedLines,
+  fuzzedRequest,
+  fuzzedText,
+} from "./fuzzed-frames.ts";
 import { healthySession } from "./healthy-session.ts";
-import { type ServedProcess, serveProcess, untilBelow } from "./served-process.ts";
+import { type ServedProcess, servedEnvironment, serveProcess, startServer, untilBelow } from "./served-process.ts";
 
 /** Runs `one` in parallel until it ran `count` times. */
 async function times(count: number, parallel: number, one: (index: number) => Promise<void>): Promise<void> {
@@ -173,4 +190,159 @@ test("100,000 wrong frames leave the server, its other sessions and its memory a
   expect(after.files).toBeLessThanOrEqual(warm.files + 4);
   expect(after.rss).toBeLessThan(warm.rss + 150);
   expect(await healthy.steps()).toBeGreaterThan(10);
+});
+
+/** The requests of an hour to one server, at ten a second: an agent's step takes a tenth of a second or longer. */
+const hourOfRequests = 36_000;
+const scale = Number(process.env.LYCEUM_FUZZED_HOURS ?? 1);
+
+interface FuzzedProcess {
+  readonly words: readonly string[];
+  readonly health: string;
+  readonly routes: readonly string[];
+  readonly bodies: readonly unknown[];
+}
+
+const chat = { model: "tiny", messages: [{ role: "user", content: "Hi" }], max_tokens: 2, stream: true };
+const call = { jsonrpc: "2.0", id: 1, method: "tools/list", params: { session_id: "x" } };
+const task = { split: "train", index: 0, seed: 1 };
+
+/** Every server but gRPC, with its routes and right bodies of them. The model is small, and the folder has no runs. */
+const processes = (model: string, folder: string): Readonly<Record<string, FuzzedProcess>> => ({
+  serve: {
+    words: ["serve", "-e", servedEnvironment, "--workers", "1", "--idle-timeout", "5"],
+    health: "/health",
+    routes: [
+      ...["/reset", "/step", "/state?session_id=x", "/mcp", "/ws", "/counting/ws", "/metadata", "/schema", "/metrics"],
+      ...[
+        "/create_session",
+        "/create",
+        "/ping",
+        "/delete",
+        "/tools",
+        "/prompt",
+        "/call",
+        "/score_group",
+        "/task_tools",
+      ],
+      ...["/counting/task", "/counting/tasks", "/counting/num_tasks", "/counting/task_range", "/openapi.json"],
+    ],
+    bodies: [
+      ...[{ seed: 3, split: "train", index: 1 }, { action: { text: "a" }, timeout_s: 1 }, call, task],
+      ...[{ task_spec: task, env_name: "counting" }, { name: "answer", input: {}, task_id: "x" }, { candidates: [] }],
+    ],
+  },
+  capture: {
+    words: ["capture", "--model", join(import.meta.dirname, "fixed-policy.ts"), "--admin-key", "admin"],
+    health: "/health",
+    routes: [
+      ...["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/models"],
+      ...[
+        "/sessions",
+        "/sessions/x",
+        "/sessions/x/rollout",
+        "/sessions/x/trace_entries",
+        "/health",
+        "/chat/completions",
+      ],
+    ],
+    bodies: [
+      chat,
+      { model: "a", input: "Hi", tools: [] },
+      { ...chat, system: "a" },
+      { session_id: "x", purpose: "eval" },
+    ],
+  },
+  "serve-model": {
+    words: ["serve-model", model, "--name", "tiny", "--chat-template", "none", "--device", "cpu", "--max-models", "2"],
+    health: "/healthz",
+    routes: [
+      ...["/v1/chat/completions", "/v1/completions", "/v1/models", "/healthz", "/metrics"],
+      ...[
+        "create_session",
+        "create_model",
+        "forward",
+        "forward_backward",
+        "asample",
+        "retrieve_future",
+        "sessions",
+      ].map((route) => `/api/v1/${route}`),
+      ...["optim_step", "save_weights", "load_weights", "weights_info", "telemetry", "sessions/x", "samplers/%"].map(
+        (route) => `/api/v1/${route}`,
+      ),
+    ],
+    bodies: [
+      ...[chat, { model: "tiny", prompt: "ab", max_tokens: 2 }, { request_id: "x:1" }, { model_id: "x", path: "a" }],
+      {
+        prompt: { chunks: [{ type: "encoded_text", tokens: [1] }] },
+        sampling_params: { max_tokens: 1 },
+        base_model: "tiny",
+      },
+    ],
+  },
+  view: {
+    words: ["view", folder],
+    health: "/",
+    routes: ["/", "/page.js", "/page.css", "/api/runs", "/api/run?run=x", "/api/episodes?run=..%2f", "/api/compare"],
+    bodies: [{}],
+  },
+});
+
+describe("an hour's worth of wrong requests", () => {
+  let folder: string;
+  let model: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "lyceum-fuzzed-"));
+    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    model = (await tinyModel(backend, folder)).path;
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.each([
+    ["serve", undefined],
+    ["serve", "secret"],
+    ["capture", undefined],
+    ["serve-model", undefined],
+    ["serve-model", "secret"],
+    ["view", undefined],
+  ] as const)("ends no %s with the token %s", async (name, token) => {
+    const { words, health, routes, bodies } = processes(model, await mkdtemp(join(folder, "runs-")))[name]!;
+    await using served = await startServer(words, { ready: /at http:\/\/127\.0\.0\.1:(\d+)/, token });
+    const random = createRandom(29);
+    const statuses = new Map<string, number>();
+    const started = performance.now();
+    await times(hourOfRequests * scale, 16, async () => {
+      const key = name === "capture" ? "admin" : token;
+      const sent = fuzzedLines(random, { port: served.port, token: key, routes, bodies });
+      const answer = await exchange(served.port, sent, 1_000, { ends: true });
+      const status = /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? "none";
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (served.child.exitCode !== null) throw new Error(`It ended after: ${sent.toString("latin1").slice(0, 2_000)}`);
+      if (answer.includes("Its log says why")) throw new Error(sent.toString("latin1").slice(0, 2_000));
+    });
+    expect((await fetch(served.url + health)).status).toBe(200);
+    expect(served.errors()).toBe("");
+    console.log(name, token, Math.round(performance.now() - started), "ms", Object.fromEntries(statuses));
+  });
+
+  test.each([undefined, "secret"])("ends no gRPC server with the token %s", async (token) => {
+    await using served = await serveProcess(["--workers", "1"], { token });
+    const random = createRandom(31);
+    const services = ["lyceum.v1.EnvironmentService/Reset", "grpc.health.v1.Health/Check"];
+    const paths = [...services, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo"].map((path) => `/${path}`);
+    const statuses = new Map<string, number>();
+    await times((hourOfRequests * scale) / 30, 8, async () => {
+      const calls = Array.from({ length: 20 }, () => fuzzedCallHeaders(random, paths, token));
+      for (const status of await http2Statuses(served.grpcUrl, calls, 100))
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      for (let index = 0; index < 10; index++) {
+        await exchange(served.grpcPort, fuzzedHttp2(random), 1_000, { ends: true });
+      }
+      if (served.child.exitCode !== null) throw new Error(`It ended after: ${JSON.stringify(calls)}`);
+    });
+    const transport = createGrpcTransport({ baseUrl: served.grpcUrl });
+    expect(await createClient(Health, transport).check({})).toMatchObject({ status: 1 });
+    expect(served.errors()).toBe("");
+    console.log("gRPC", token, Object.fromEntries(statuses));
+  });
 });

@@ -1,5 +1,6 @@
 import type { AddressInfo, Server } from "node:net";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { warn } from "../text/warn.ts";
 
 /** The address of a server that listens. */
 export interface ListeningAddress {
@@ -14,12 +15,10 @@ export async function listen(
   { hostname, port }: { readonly hostname: string; readonly port: number },
 ): Promise<ListeningAddress> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (cause: NodeJS.ErrnoException): void => reject(cannotListen({ hostname, port, cause }));
-    server.once("error", fail);
-    server.listen(port, hostname, () => {
-      server.off("error", fail);
-      resolve();
-    });
+    server.once("error", (cause) => reject(cannotListen({ hostname, port, cause })));
+    // A server that listens can fail to accept a connection, such as without free file descriptors. It goes on.
+    server.on("error", (cause) => server.listening && warn("Server", `A connection failed: ${cause.message}`));
+    server.listen(port, hostname, resolve);
   });
   const address = server.address() as AddressInfo;
   const name = address.family === "IPv6" ? `[${address.address}]` : address.address;

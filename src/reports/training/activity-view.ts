@@ -1,3 +1,4 @@
+import { visibleLine } from "../../core/text/visible-text.ts";
 import { progressText, type TrainingProgress } from "../../core/training-progress.ts";
 import { createLiveBlock, type TerminalStream } from "./live-block.ts";
 import { renderLine, span } from "./terminal-text.ts";
@@ -45,7 +46,7 @@ export function writeActivity(
   const next = activityLines(progress);
   const clock = setInterval(() => {
     const line = next();
-    if (line !== undefined) stream.write(`${line}\n`);
+    if (line !== undefined) stream.write(`${visibleLine(line)}\n`);
   }, clockMs).unref();
   return { [Symbol.dispose]: () => clearInterval(clock) };
 }

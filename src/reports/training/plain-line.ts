@@ -1,6 +1,7 @@
 import { match } from "ts-pattern";
 import type { RunStartEvent, SampleEvent, TrainingEvent } from "../../contract/training-event.ts";
-import { formatCount, formatDuration } from "../../core/text/format.ts";
+import { formatCount, formatDuration, formatNumber } from "../../core/text/format.ts";
+import { visibleLine } from "../../core/text/visible-text.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { learningRateText } from "./learning-rate-text.ts";
 import { evaluationSummary, type MetricSummary, stepSummary } from "./metric-summary.ts";
@@ -8,7 +9,6 @@ import { preflightLines } from "./preflight-text.ts";
 import { probeLines } from "./probe-text.ts";
 import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { truncateText } from "./terminal-text.ts";
-import { visibleLine } from "./visible-text.ts";
 
 /**
  * Returns an event as a line for a log. A preflight and a probe have several lines. Control characters in a model's text are escaped.

@@ -1,7 +1,7 @@
 import type { PreflightEvent } from "../../contract/training-event.ts";
 import { formatDuration } from "../../core/text/format.ts";
+import { visibleLine } from "../../core/text/visible-text.ts";
 import { wrapText } from "./terminal-text.ts";
-import { visibleLine } from "./visible-text.ts";
 
 /** Returns the result of a preflight as lines of at most `width` columns: one line if all checks passed. */
 export function preflightLines(event: PreflightEvent, width: number = Number.POSITIVE_INFINITY): string[] {

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { visibleLine } from "../../core/text/visible-text.ts";
 
 /** The style of a span in a terminal. */
 export type TextStyle = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>;
@@ -9,9 +10,10 @@ export interface Span {
   readonly style?: TextStyle;
 }
 
-/** Creates a span. */
+/** Creates a span. Hidden characters and line breaks of the text become visible. */
 export function span(text: string, style?: TextStyle): Span {
-  return style === undefined ? { text } : { text, style };
+  const shown = visibleLine(text);
+  return style === undefined ? { text: shown } : { text: shown, style };
 }
 
 // Wide characters by Unicode's East Asian Width (W and F), extended to whole blocks.

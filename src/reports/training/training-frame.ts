@@ -1,4 +1,5 @@
-import { formatCount, formatDuration } from "../../core/text/format.ts";
+import { formatCount, formatDuration, formatNumber } from "../../core/text/format.ts";
+import { visibleLine } from "../../core/text/visible-text.ts";
 import { type ActivityProgress, progressText } from "../../core/training-progress.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { learningRateText } from "./learning-rate-text.ts";
@@ -7,7 +8,6 @@ import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { sparkline } from "./sparkline.ts";
 import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-text.ts";
 import type { TrainingViewState } from "./training-state.ts";
-import { visibleLine } from "./visible-text.ts";
 
 /** The options of {@link trainingFrame}. */
 export interface FrameOptions {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { html, raw } from "hono/html";
-import { visibleText } from "../training/visible-text.ts";
+import { visibleText } from "../../core/text/visible-text.ts";
 import type { ExportedRun } from "./exported-run.ts";
 import type { PageFiles } from "./page-files.ts";
 

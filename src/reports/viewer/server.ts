@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ErrorCode, toErrorData } from "../../contract/errors/index.ts";
+import { createHttpServer } from "../../core/network/create-server.ts";
 import { listen } from "../../core/network/listen.ts";
 import { parseFilter } from "./episode-filter.ts";
 import type { PageFiles } from "./page-files.ts";
@@ -26,7 +27,6 @@ export async function serveView(options: {
   readonly port?: number;
 }): Promise<ViewServer> {
   const { source, page, port = 0 } = options;
-  const server = createServer((request, response) => void answer(request, response));
   let hosts: readonly string[] = [];
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -39,10 +39,7 @@ export async function serveView(options: {
         return send(response, 405, text("Only GET and HEAD are supported."));
       }
       // A path such as //host must not become the address of another server.
-      const address = `http://${loopback}${request.url}`;
-      if (request.url?.startsWith("/") !== true || !URL.canParse(address))
-        return send(response, 400, text("The address is invalid."));
-      const url = new URL(address);
+      const url = new URL(`http://${loopback}${request.url}`);
       const file = pageFile(url.pathname, page);
       if (file !== undefined) return send(response, 200, file);
       const data = await answerOf(source, url, gone.signal);
@@ -53,6 +50,7 @@ export async function serveView(options: {
     }
   };
 
+  const server = createHttpServer({ request: answer });
   const { port: chosen } = await listen(server, { hostname: loopback, port });
   hosts = [`${loopback}:${chosen}`, `localhost:${chosen}`];
   let closed: Promise<void> | undefined;

@@ -1,5 +1,6 @@
 import { type ErrorCode, LyceumError } from "../../contract/errors/index.ts";
 import { isJsonObject } from "../../contract/json.ts";
+import { clientErrorData } from "../http/client-error-data.ts";
 import type { DialectError } from "./dialects/dialect.ts";
 
 const statuses: Partial<Record<ErrorCode, number>> = {
@@ -18,19 +19,20 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   timeout: 504,
 };
 
+/** The statuses of errors whose data has a flag. */
+const flagged = [
+  ["tooLarge", 413],
+  ["notFound", 404],
+  ["foreign", 403],
+] as const;
+
 /** Converts an error for a client. The messages of errors that are not Lyceum's own stay inside. */
 export function clientError(error: unknown): DialectError {
   if (!LyceumError.isInstance(error)) {
     return { status: 500, code: "internal", message: "The policy failed. The server's program has the error." };
   }
-  const { code, message, hint, data } = error;
-  const found = isJsonObject(data)
-    ? data.tooLarge === true
-      ? 413
-      : data.notFound === true
-        ? 404
-        : undefined
-    : undefined;
+  const { code, message, hint, data } = clientErrorData(error);
+  const found = isJsonObject(data) ? flagged.find(([flag]) => data[flag] === true)?.[1] : undefined;
   const status = found ?? statuses[code] ?? 500;
   return { status, code, message: hint === undefined ? message : `${message} ${hint}` };
 }

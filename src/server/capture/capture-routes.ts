@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { foreignRequest, isLoopback } from "../http/allowed-origin.ts";
+import { sameSecret } from "../http/same-secret.ts";
 import { createAdminRoutes } from "./admin-routes.ts";
 import { clientError, unauthorized } from "./capture-error.ts";
 import type { CaptureServerOptions } from "./capture-server.ts";
@@ -22,19 +24,28 @@ const dialects: Readonly<Record<string, Dialect>> = {
 /** The time in milliseconds after which a stream without an answer begins, and between its signs of life. */
 const streamPauseMs = 10_000;
 
-/** Returns the function that answers the requests of a capture server. It never throws. */
+/** Returns the function that answers the requests of a capture server. Their targets are paths. */
 export function createCaptureRoutes(
   sessions: SessionTable,
-  options: CaptureServerOptions,
+  options: CaptureServerOptions & { readonly host: string },
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { maxBodyBytes = 32 * 2 ** 20 } = options;
+  const { host, adminKey, maxBodyBytes = 32 * 2 ** 20 } = options;
+  const local = isLoopback(host);
   const adminRoute = createAdminRoutes(sessions, options);
   const body = (request: IncomingMessage): Promise<unknown> => readJson(request, maxBodyBytes);
+  /** A page of another site knows no key, but can make a browser on this machine send requests. */
+  const isForeign = (request: IncomingMessage): boolean => {
+    if (!local || foreignRequest(request) === undefined) return false;
+    const key = keyOf(request);
+    return sessions.get(key) === undefined && (adminKey === undefined || !sameSecret(adminKey, key));
+  };
   return async (request, response) => {
-    const url = new URL(request.url ?? "/", "http://localhost");
+    // A path such as //host must not become the address of another server.
+    const url = new URL(`http://localhost${request.url}`);
     const path = url.pathname.replace(/\/+$/, "").replace(/^(\/v1)?(?=\/(chat|responses|messages|models))/, "/v1");
     const dialect = request.method === "POST" ? dialects[path] : undefined;
     try {
+      if (isForeign(request)) throw foreign();
       if (dialect !== undefined) {
         const session = sessions.get(keyOf(request));
         if (session === undefined) throw unauthorized();
@@ -101,6 +112,15 @@ function fail(options: {
   // Without this header, the clients of both companies repeat a call whose policy failed.
   const headers = { "x-should-retry": String([429, 503].includes(told.status)) };
   sendJson(response, { status: told.status, body: (dialect?.error ?? openAIError)(told), headers });
+}
+
+function foreign(): LyceumError {
+  return new LyceumError({
+    code: "server.unauthorized",
+    message: "This server answers only programs on its own machine.",
+    hint: "Send an API key of the server, or use 127.0.0.1 or localhost as its address.",
+    data: { foreign: true },
+  });
 }
 
 function clientGone(): LyceumError {

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Policy } from "../../contract/policy.ts";
+import { createHttpServer } from "../../core/network/create-server.ts";
 import { listen } from "../../core/network/listen.ts";
+import { checkToken } from "../http/check-token.ts";
 import { createCaptureRoutes } from "./capture-routes.ts";
 import type { CaptureSession, CaptureSessionOptions } from "./capture-session.ts";
 import { SessionTable } from "./session-table.ts";
@@ -15,7 +16,7 @@ export interface CaptureServerOptions {
   readonly port?: number;
   /** The address to listen on. `127.0.0.1` by default, which only programs on this machine reach. */
   readonly host?: string;
-  /** The key of the admin routes. Without one they are closed. */
+  /** The key of the admin routes. Without one they are closed. An empty or blank key is an error. */
   readonly adminKey?: string;
   /** Answers the calls of sessions that are opened by HTTP. Without one, only a program can open sessions. */
   readonly policy?: Policy;
@@ -53,6 +54,10 @@ export interface CaptureServer extends AsyncDisposable {
  * tokens as `previous`, so that sampled ids are extended and never encoded again. If a client sends back an altered
  * answer, the call begins a new branch.
  *
+ * On a loopback address, a request with neither a key of the server nor the name of this machine as its host is refused,
+ * so that pages of other sites cannot use the server. Throws `config.invalid` if the port is in use, and for a blank admin
+ * key.
+ *
  * @example
  * import { scriptedPolicy } from "lyceum";
  * import { captureServer } from "lyceum/server";
@@ -66,10 +71,10 @@ export interface CaptureServer extends AsyncDisposable {
  * session.calls().length; // => 1
  */
 export async function captureServer(options: CaptureServerOptions = {}): Promise<CaptureServer> {
-  const { port = 0, host = "127.0.0.1" } = options;
+  const { port = 0, host = "127.0.0.1", adminKey } = options;
+  checkToken(adminKey, { name: "admin key" });
   const sessions = new SessionTable(options);
-  const handle = createCaptureRoutes(sessions, options);
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => void handle(request, response));
+  const server = createHttpServer({ request: createCaptureRoutes(sessions, { ...options, host }) });
   // An agent often works for longer than Node's five seconds between two calls of its open connection.
   server.keepAliveTimeout = keepAliveMs;
   const address = await listen(server, { hostname: host, port });

@@ -1,4 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
+import { warn } from "../../core/text/warn.ts";
 import { withoutUndefined } from "../../core/without-undefined.ts";
 import { WaitNotice } from "./wait-notice.ts";
 
@@ -62,7 +63,7 @@ export function resolveRemoteOptions(options: RemoteOptions): RemoteSettings {
     ...{ connectMs: 10_000, callMs: 240_000, reconnectMs: 240_000, heartbeatMs: 20_000 },
     ...(times as Partial<Pick<RemoteSettings, "connectMs" | "callMs" | "reconnectMs" | "heartbeatMs">>),
     token: token === "" ? undefined : token,
-    notice: new WaitNotice(onWait ?? ((message) => process.emitWarning(message, { type: "RemoteEnvironment" }))),
+    notice: new WaitNotice(onWait ?? ((message) => warn("RemoteEnvironment", message))),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
 import type { SessionReset, SessionStepResult } from "../session/session.ts";
 import type { HostedSession, SessionHost } from "../session/session-host.ts";
 import { asCompleted } from "./as-completed.ts";
@@ -42,7 +42,7 @@ export function environmentService(host: SessionHost): ServiceImpl<typeof Enviro
       const response = toWireResult(await step(request, context));
       return { sessionId, stepId, result: { case: "response", value: response } };
     } catch (error) {
-      return { sessionId, stepId, result: { case: "error", value: toWireError(toErrorData(error)) } };
+      return { sessionId, stepId, result: { case: "error", value: toWireError(error) } };
     }
   };
 

@@ -1,6 +1,16 @@
-import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { DescService } from "@bufbuild/protobuf";
+import { createConnectRouter, type Interceptor } from "@connectrpc/connect";
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
 import type { Policy } from "../../contract/policy.ts";
+import { containedHandler } from "../../core/network/contained-handler.ts";
+import { checkToken } from "../http/check-token.ts";
 import { defaultMaxMessageBytes } from "../http/serve-environments.ts";
 import type { SessionHost } from "../session/session-host.ts";
 import { environmentService } from "./environment-service.ts";
@@ -9,6 +19,7 @@ import { EnvironmentService } from "./generated/lyceum/v1/environment_pb.ts";
 import { ModelService } from "./generated/lyceum/v1/model_pb.ts";
 import { healthService } from "./health-service.ts";
 import { modelService } from "./model-service.ts";
+import { addReflection } from "./reflection-service.ts";
 import { connectionValues } from "./step-signal.ts";
 import { tokenCheck } from "./token-check.ts";
 import { toConnectError } from "./wire/errors.ts";
@@ -19,7 +30,7 @@ export interface GrpcServices {
   readonly host?: SessionHost;
   /** The policies behind `ModelService`, by the names in requests. Without them, the server has no models. */
   readonly policies?: Readonly<Record<string, Policy>>;
-  /** The token that calls must send. Without it, every client that reaches the port is served. */
+  /** The token that calls must send. If undefined, every client is served. An empty or blank token is an error. */
   readonly token?: string;
   /** The maximum size of a message of a client in bytes. 16 MiB by default. */
   readonly maxMessageBytes?: number;
@@ -31,34 +42,51 @@ interface HandlerOptions extends GrpcServices {
   readonly draining: AbortSignal;
 }
 
-/** Returns the request handler of a gRPC server, for Node's `http2.createServer`. */
+/**
+ * Returns the request handler of a gRPC server, for Node's `http2.createServer`. No request makes it throw. Throws
+ * `config.invalid` for a blank token.
+ */
 export function grpcHandler({
   host,
   policies,
   token,
   draining,
   maxMessageBytes = defaultMaxMessageBytes,
-}: HandlerOptions): ReturnType<typeof connectNodeAdapter> {
-  const routes = (router: ConnectRouter): void => {
-    const services: string[] = [];
-    if (host !== undefined) {
-      router.service(EnvironmentService, environmentService(host));
-      services.push(EnvironmentService.typeName);
-    }
-    if (policies !== undefined) {
-      router.service(ModelService, modelService(policies));
-      services.push(ModelService.typeName);
-    }
-    router.service(Health, healthService({ services, isServing: () => host?.isOpen ?? true, draining }));
-  };
-  return connectNodeAdapter({
-    routes,
+}: HandlerOptions): (request: GrpcRequest, response: GrpcResponse) => void {
+  checkToken(token);
+  const router = createConnectRouter({
     interceptors: [typedErrors, ...(token === undefined ? [] : [tokenCheck(token)])],
-    contextValues: connectionValues,
+    acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: maxMessageBytes,
     grpcWeb: false,
   });
+  const served: DescService[] = [];
+  if (host !== undefined) {
+    router.service(EnvironmentService, environmentService(host));
+    served.push(EnvironmentService);
+  }
+  if (policies !== undefined) {
+    router.service(ModelService, modelService(policies));
+    served.push(ModelService);
+  }
+  const services = served.map(({ typeName }) => typeName);
+  router.service(Health, healthService({ services, isServing: () => host?.isOpen ?? true, draining }));
+  addReflection(router, [...served, Health]);
+  const methods = new Map(router.handlers.map((method) => [method.requestPath, method]));
+  // The adapter of @connectrpc/connect-node throws for some requests, and writes errors to the console as they are.
+  return containedHandler(async (request: GrpcRequest, response: GrpcResponse) => {
+    const method = methods.get(request.url?.split("?")[0] ?? "");
+    if (method === undefined) {
+      response.statusCode = 404;
+      return response.end();
+    }
+    const call = universalRequestFromNodeRequest(request, response, undefined, connectionValues(request));
+    await universalResponseToNodeResponse(await method(call), response);
+  });
 }
+
+type GrpcRequest = IncomingMessage | Http2ServerRequest;
+type GrpcResponse = ServerResponse | Http2ServerResponse;
 
 /** Turns the errors of calls into gRPC statuses with details. */
 const typedErrors: Interceptor = (next) => async (request) => {

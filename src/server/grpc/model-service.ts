@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { toErrorData, unknownNameError } from "../../contract/errors/index.ts";
+import { unknownNameError } from "../../contract/errors/index.ts";
 import type { ActResult, Policy } from "../../contract/policy.ts";
 import type { GenerateOutcomeSchema, GenerateRequest, ModelService } from "./generated/lyceum/v1/model_pb.ts";
 import { toWireError } from "./wire/errors.ts";
@@ -26,7 +26,7 @@ export function modelService(policies: Readonly<Record<string, Policy>>): Servic
     try {
       return { result: { case: "response", value: toWireGenerated(await act(request, signal)) } };
     } catch (error) {
-      return { result: { case: "error", value: toWireError(toErrorData(error)) } };
+      return { result: { case: "error", value: toWireError(error) } };
     }
   };
   return {

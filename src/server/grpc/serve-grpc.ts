@@ -1,6 +1,8 @@
-import { createSecureServer, createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { ServerHttp2Session } from "node:http2";
 import { aborted } from "../../core/concurrency/aborted.ts";
+import { createHttp2Server } from "../../core/network/create-server.ts";
 import { listen } from "../../core/network/listen.ts";
+import { checkToken } from "../http/check-token.ts";
 import { type GrpcServices, grpcHandler } from "./grpc-handler.ts";
 
 /** The number of calls of one connection that run at a time. A client queues further ones. */
@@ -37,20 +39,18 @@ export interface GrpcServer extends AsyncDisposable {
 
 /**
  * Serves environments and policies by gRPC (`lyceum.v1.EnvironmentService`, `lyceum.v1.ModelService` and
- * `grpc.health.v1.Health`). Throws `config.invalid` if the port is in use.
+ * `grpc.health.v1.Health`), with reflection. Throws `config.invalid` if the port is in use, for a blank token, and for an
+ * address that other machines reach without a token.
  */
 export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { port = 0, hostname = "127.0.0.1", tls, heartbeatMs = 20_000 } = options;
+  const { port = 0, hostname = "127.0.0.1", token, tls, heartbeatMs = 20_000 } = options;
+  checkToken(token, { hostname });
   const draining = new AbortController();
-  const handler = grpcHandler({ ...options, draining: draining.signal });
-  const settings = { maxConcurrentStreams };
-  const server: Http2Server =
-    tls === undefined ? createServer({ settings }, handler) : createSecureServer({ settings, ...tls }, handler);
+  const request = grpcHandler({ ...options, draining: draining.signal });
+  const server = createHttp2Server({ request, tls, settings: { maxConcurrentStreams } });
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
-    // A broken connection is the client's matter.
-    session.on("error", () => {});
     session.once("close", () => sessions.delete(session));
   });
   const heartbeat = watchHttp2(sessions, heartbeatMs);

@@ -1,13 +1,13 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createSecureServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { type WebSocket, WebSocketServer } from "ws";
-import { LyceumError } from "../../contract/errors/index.ts";
+import { createHttpServer } from "../../core/network/create-server.ts";
 import { listen } from "../../core/network/listen.ts";
 import { serveSocket } from "../openenv/socket.ts";
 import type { SessionHost } from "../session/session-host.ts";
 import { foreignRequest, isLoopback } from "./allowed-origin.ts";
+import { checkToken } from "./check-token.ts";
 import { environmentApp } from "./environment-app.ts";
 import { endSlowReaders, watchConnections } from "./heartbeat.ts";
 import { bearerToken, sameSecret } from "./same-secret.ts";
@@ -27,7 +27,10 @@ export interface EnvironmentServerOptions {
   readonly port?: number;
   /** The address to listen on. `127.0.0.1` by default, which only programs on this machine reach. */
   readonly hostname?: string;
-  /** The token that clients send as `Authorization: Bearer` or `X-API-Key`. Without it, every client that reaches the port is served. */
+  /**
+   * The token that clients send as `Authorization: Bearer` or `X-API-Key`. If undefined, every client on this machine is
+   * served. An empty or blank token is an error.
+   */
   readonly token?: string;
   /** The certificate and its key in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -55,8 +58,8 @@ export interface EnvironmentServer extends AsyncDisposable {
 /**
  * Serves environments by OpenEnv's protocol (version 0.10): a WebSocket for each episode at `/ws`, the HTTP routes, the
  * Task API and tools by MCP. Also serves them by the Open Reward Standard (ORS), and has `/health`, `/ready` and `/metrics`. The first environment is at the root, and each one
- * is under its name. Throws `config.invalid` if the port is in use, and for an address that other machines reach
- * without a token.
+ * is under its name. Throws `config.invalid` if the port is in use, for a blank token, and for an address that other
+ * machines reach without a token.
  *
  * @example
  * import { numberGuessingEnvironment } from "lyceum/environments";
@@ -70,8 +73,8 @@ export interface EnvironmentServer extends AsyncDisposable {
 export async function serveEnvironments(options: EnvironmentServerOptions): Promise<EnvironmentServer> {
   const { host, port = 0, hostname = "127.0.0.1", token, tls, maxMessageBytes = defaultMaxMessageBytes } = options;
   const { heartbeatMs = 20_000 } = options;
+  checkToken(token, { hostname });
   const local = isLoopback(hostname);
-  if (!local && token === undefined) throw needsToken(hostname);
   const metrics = serverMetrics(host);
   const { app, endpointOf } = environmentApp({ host, metrics, version: options.version ?? "0.0.0", maxMessageBytes });
   const handle = getRequestListener(app.fetch);
@@ -89,25 +92,20 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
     metrics.refused("token");
     return 401;
   };
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse): unknown => {
     const status = refusal(request);
-    if (status === undefined) return void handle(request, response);
+    if (status === undefined) return handle(request, response);
     // The rest of a refused request is not read.
     response.writeHead(status, { "content-type": "application/json", connection: "close" });
-    response.end(JSON.stringify({ detail: refusalText[status] }));
+    return response.end(JSON.stringify({ detail: refusalText[status] }));
   };
   const limits = {
     headersTimeout: 3 * heartbeatMs,
     requestTimeout: 15 * heartbeatMs,
     connectionsCheckingInterval: heartbeatMs,
   };
-  const server: Server =
-    tls === undefined ? createServer(limits, onRequest) : createSecureServer({ ...limits, ...tls }, onRequest);
-  server.keepAliveTimeout = keepAliveMs;
-  endSlowReaders(server, heartbeatMs);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on("error", () => socket.destroy());
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): unknown => {
     const status = refusal(request);
     if (status !== undefined) return refuseUpgrade(socket, status);
     const target = socketTarget(request.url ?? "", endpointOf);
@@ -121,7 +119,10 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
         onAnswer: ({ type, ms, failed }) => metrics.answered({ kind: `ws-${type}`, ms, failed }),
       });
     });
-  });
+  };
+  const server = createHttpServer({ request: onRequest, upgrade: onUpgrade, tls, limits });
+  server.keepAliveTimeout = keepAliveMs;
+  endSlowReaders(server, heartbeatMs);
   const heartbeat = watchConnections(sockets, heartbeatMs);
   const address = await listen(server, { hostname, port });
   let closed: Promise<void> | undefined;
@@ -177,14 +178,4 @@ function decoded(part: string): string {
   } catch {
     return part;
   }
-}
-
-/** The error for an address that other machines reach if there is no token. */
-export function needsToken(hostname: string): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `Other machines reach ${hostname}, so the server needs a token.`,
-    hint: "Give a long random text as the token, or listen on 127.0.0.1.",
-    data: { hostname },
-  });
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, toErrorData } from "../../contract/errors/index.ts";
 import { isJsonObject } from "../../contract/json.ts";
+import { clientErrorData } from "../http/client-error-data.ts";
 
 /** The `data` of OpenEnv's error message. `error` is Lyceum's own error, for Lyceum's clients. */
 export interface OpenEnvError {
@@ -42,7 +43,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
 
 /** Returns the error of a failed request. */
 export function openEnvError(thrown: unknown): OpenEnvError {
-  const error = toErrorData(thrown);
+  const error = clientErrorData(thrown);
   const { data } = error;
   const capacity =
     error.code === "server.capacity" && isJsonObject(data)

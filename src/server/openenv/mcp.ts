@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { toErrorData } from "../../contract/errors/index.ts";
 import type { ToolSpec } from "../../contract/message.ts";
+import { clientErrorData } from "../http/client-error-data.ts";
 import type { OpenEnvSession } from "./openenv-session.ts";
 
 const requestSchema = z.object({
@@ -70,7 +70,7 @@ export async function answerRpc(read: () => unknown, context: RpcContext): Promi
         return failure(id, rpcCodes.unknownMethod, `There is no method "${method}".`);
     }
   } catch (thrown) {
-    const { message: text, hint, code, data } = toErrorData(thrown);
+    const { message: text, hint, code, data } = clientErrorData(thrown);
     return failure(id, rpcCodes.failed, hint === undefined ? text : `${text} ${hint}`, { code, data });
   }
 }

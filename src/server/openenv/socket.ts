@@ -1,4 +1,6 @@
 import type { WebSocket } from "ws";
+import { toErrorData } from "../../contract/errors/index.ts";
+import { warn } from "../../core/text/warn.ts";
 import type { HostedSession, SessionHost } from "../session/session-host.ts";
 import { answerMessage, type ServerMessage, tooManyMessages } from "./connection.ts";
 import { openEnvError } from "./error.ts";
@@ -59,6 +61,12 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
     const hosted: HostedSession | undefined = session?.hosted;
     if (!keepsSession) await hosted?.close().catch(() => {});
   };
+  /** Ends the connection after an error that is no answer: otherwise it would end the process. */
+  const fail = (error: unknown): void => {
+    warn("Server", `A connection failed: ${toErrorData(error).message}`);
+    socket.close(1011);
+    void end();
+  };
   const run = async (): Promise<void> => {
     if (running || session === undefined) return;
     running = true;
@@ -89,23 +97,25 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
       socket.close(1008, "too many messages");
       return;
     }
-    void run();
+    run().catch(fail);
   });
   // The close code, such as 1009 for a message that is too large, is sent already. Ending the connection at once would
   // reset it, and the client would often not read the code.
   socket.on("error", () => void setTimeout(() => socket.terminate(), closeGraceMs).unref());
   socket.on("close", () => void end());
-  open(gone.signal).then(
-    (opened) => {
-      session = opened;
-      if (gone.signal.aborted) return end();
-      return run();
-    },
-    async (error) => {
-      await send({ type: "error", data: openEnvError(error) });
-      socket.close(1000);
-    },
-  );
+  open(gone.signal)
+    .then(
+      (opened) => {
+        session = opened;
+        if (gone.signal.aborted) return end();
+        return run();
+      },
+      async (error) => {
+        await send({ type: "error", data: openEnvError(error) });
+        socket.close(1000);
+      },
+    )
+    .catch(fail);
 }
 
 /** Returns the text of a message. An environment can return values that are nested too deeply for a text. */

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "hono";
 import { type SSEStreamingApi, streamSSE } from "hono/streaming";
-import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
+import { clientErrorData } from "../http/client-error-data.ts";
 
 /** The time between signs of life of a stream, in milliseconds. ORS's client waits for 30 seconds. */
 const pingMs = 10_000;
@@ -50,7 +51,7 @@ export function streamCall(context: Context, { id, result }: { readonly id: stri
     try {
       await writeResult(stream, await result);
     } catch (error) {
-      const { message, hint } = toErrorData(error);
+      const { message, hint } = clientErrorData(error);
       await stream.writeSSE({ event: "error", data: hint === undefined ? message : `${message} ${hint}` });
     } finally {
       clearInterval(ping);

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { machineMemory } from "../../core/machine-memory.ts";
+import { warn } from "../../core/text/warn.ts";
 import type { EnvironmentRunner } from "./environment-runner.ts";
 import { startEnvironmentWorker } from "./environment-worker.ts";
 import { workerPool } from "./worker-pool.ts";
@@ -63,7 +64,11 @@ export interface WorkerRunnerOptions {
 export async function workerRunner(options: WorkerRunnerOptions): Promise<EnvironmentRunner> {
   const { module, data, workers = availableParallelism(), callMs = 240_000, closeMs = 5_000, signal } = options;
   if (!Number.isInteger(workers) || workers < 1) throw workersError(workers);
-  const { heapMb = defaultHeapMb(workers), restartMs = 600_000, onLoss = warn } = options;
+  const {
+    heapMb = defaultHeapMb(workers),
+    restartMs = 600_000,
+    onLoss = (message: string): void => warn("EnvironmentWorker", message),
+  } = options;
   let environments: EnvironmentRunner["environments"] = [];
   const pool = await workerPool({
     ...{ workers, restartMs, waitMs: callMs, closeMs, onLoss, signal },
@@ -97,10 +102,6 @@ export async function workerRunner(options: WorkerRunnerOptions): Promise<Enviro
 
 function defaultHeapMb(workers: number): number {
   return Math.max(128, Math.min(4_096, Math.floor((0.75 * machineMemory()) / workers / 2 ** 20)));
-}
-
-function warn(message: string): void {
-  process.emitWarning(message, { type: "EnvironmentWorker" });
 }
 
 function workersError(workers: number): LyceumError {

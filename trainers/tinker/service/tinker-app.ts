@@ -4,6 +4,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { withoutPaths } from "../../../src/core/text/without-paths.ts";
 import { exchangeIdHeader, isExchangeId } from "../protocol/exchange-id.ts";
 import { passRequestFromBytes, passRequestFromJson, protobufType } from "../protocol/pass-request.ts";
 import { type PassResult, passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
@@ -135,7 +136,7 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
     if (mayRetry) context.header("retry-after", "5");
     if (error instanceof RequestError) return context.json({ detail: error.message }, error.status);
     if (error instanceof z.ZodError) return context.json({ detail: z.prettifyError(error) }, 422);
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     return context.json(
       { detail },
       error instanceof LyceumError && error.code === "server.invalid-request" ? 400 : 500,
@@ -149,7 +150,12 @@ function failure(error: unknown): { readonly error: string; readonly category: "
   const isUser =
     error instanceof RequestError ||
     (error instanceof LyceumError && /^(policy\.unsupported-input|backend\.|config\.|data\.|model\.)/.test(error.code));
-  return { error: error instanceof Error ? error.message : String(error), category: isUser ? "user" : "server" };
+  return { error: messageOf(error), category: isUser ? "user" : "server" };
+}
+
+/** The message of an error for a client: without the folders of this machine. */
+function messageOf(error: unknown): string {
+  return withoutPaths(error instanceof Error ? error.message : String(error));
 }
 
 function encodedResult(result: unknown, binary: boolean): unknown {

@@ -1,6 +1,6 @@
 import { type ComponentChildren, Fragment, type JSX } from "preact";
 import { formatCount, formatNumber } from "../../../core/text/format.ts";
-import { visibleText } from "../../training/visible-text.ts";
+import { visibleText } from "../../../core/text/visible-text.ts";
 import type { EpisodeOutcome } from "../episode-row.ts";
 import type { RunStatus } from "../view-source.ts";
 

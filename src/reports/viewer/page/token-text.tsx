@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { visibleText } from "../../training/visible-text.ts";
+import { visibleText } from "../../../core/text/visible-text.ts";
 
 /** A sampled token with its log-probability. */
 export interface ShownToken {

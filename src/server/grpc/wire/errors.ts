@@ -1,14 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import {
-  type ErrorCode,
-  type ErrorData,
-  fromErrorData,
-  LyceumError,
-  toErrorData,
-} from "../../../contract/errors/index.ts";
-import { isJsonObject } from "../../../contract/json.ts";
+import { type ErrorCode, type ErrorData, fromErrorData, LyceumError } from "../../../contract/errors/index.ts";
 import { withoutUndefined } from "../../../core/without-undefined.ts";
+import { clientErrorData } from "../../http/client-error-data.ts";
 import type * as wire from "../generated/lyceum/v1/messages_pb.ts";
 import { ErrorSchema } from "../generated/lyceum/v1/messages_pb.ts";
 import { jsonField, valueField } from "./json-value.ts";
@@ -36,10 +30,10 @@ const codes: Partial<Record<ErrorCode, Code>> = {
   timeout: Code.DeadlineExceeded,
 };
 
-/** Returns an error in its wire form, without the stack of the server's code. */
-export function toWireError({ name, code, message, hint, data }: ErrorData): MessageInitShape<typeof ErrorSchema> {
-  const { stack: _, ...rest } = isJsonObject(data) ? data : {};
-  return { name, code, message, hint, ...valueField("data", isJsonObject(data) ? rest : data) };
+/** Returns an error in its wire form. */
+export function toWireError(error: unknown): MessageInitShape<typeof ErrorSchema> {
+  const { data, ...rest } = clientErrorData(error);
+  return { ...rest, ...valueField("data", data) };
 }
 
 /** Returns the error of a wire form. */
@@ -53,9 +47,9 @@ export function fromWireError({ name, code, message, hint, data }: wire.Error): 
  */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
-  const data = toErrorData(error);
-  const status = codes[data.code] ?? Code.Internal;
-  return new ConnectError(data.message, status, undefined, [{ desc: ErrorSchema, value: toWireError(data) }], error);
+  const { code, message } = clientErrorData(error);
+  const details = [{ desc: ErrorSchema, value: toWireError(error) }];
+  return new ConnectError(message, codes[code] ?? Code.Internal, undefined, details, error);
 }
 
 /** Returns the Lyceum error in the details of a status. Undefined if another program sent the status. */
