@@ -5,13 +5,8 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import { checkProtobufSize } from "../../core/network/protobuf-size.ts";
 import { toConnectError } from "./wire/errors.ts";
 
-/** One message without content. */
-const emptyMessage = new Uint8Array(5);
-
-/** Returns a body with one empty message, for a call whose own body is not read. */
-export async function* emptyBody(): AsyncGenerator<Uint8Array> {
-  yield emptyMessage;
-}
+/** The bytes before each message: whether it is compressed, and its length. */
+const headLength = 5;
 
 /**
  * Yields the messages of a body, decompressed, after it has counted the values in each of them. Throws `ConnectError`
@@ -21,23 +16,22 @@ export async function* limitedBody(
   body: AsyncIterable<Uint8Array>,
   { input, maxBytes, gzip }: { readonly input: DescMessage; readonly maxBytes: number; readonly gzip: boolean },
 ): AsyncGenerator<Uint8Array> {
-  let waiting = Buffer.alloc(0);
   let pieces: Uint8Array[] = [];
-  let [have, need] = [0, emptyMessage.length];
+  let [have, need] = [0, headLength];
   for await (const piece of body) {
     pieces.push(piece);
     have += piece.length;
     while (have >= need) {
-      waiting = Buffer.concat(pieces);
+      const waiting = joined(pieces);
       const length = waiting.readUInt32BE(1);
       if (length > maxBytes) throw tooLong(maxBytes);
-      need = emptyMessage.length + length;
+      need = headLength + length;
       if (have < need) {
         pieces = [waiting];
         break;
       }
       const isCompressed = waiting[0]! % 2 === 1;
-      const content = waiting.subarray(emptyMessage.length, need);
+      const content = waiting.subarray(headLength, need);
       // Without a known compression, the decoder refuses the message.
       const known = !isCompressed || gzip;
       const message = isCompressed && gzip ? await compressionGzip.decompress(copyOf(content), maxBytes) : content;
@@ -45,7 +39,7 @@ export async function* limitedBody(
       yield known ? framed(message) : waiting.subarray(0, need);
       const rest = waiting.subarray(need);
       pieces = rest.length === 0 ? [] : [rest];
-      [have, need] = [rest.length, emptyMessage.length];
+      [have, need] = [rest.length, headLength];
     }
   }
   // The decoder says what is wrong with an incomplete message.
@@ -61,9 +55,16 @@ function checked(input: DescMessage, message: Uint8Array): void {
 }
 
 function framed(message: Uint8Array): Uint8Array {
-  const head = Buffer.alloc(emptyMessage.length);
+  const head = Buffer.alloc(headLength);
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
+}
+
+/** Returns one buffer. Does not copy a single piece, which can have thousands of messages. */
+function joined(pieces: readonly Uint8Array[]): Buffer {
+  const [first] = pieces;
+  if (pieces.length > 1 || first === undefined) return Buffer.concat(pieces);
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
 }
 
 function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
