@@ -102,7 +102,7 @@ it("bounds the sum of sparse tensors of a request before it allocates them", () 
     const body = { model_id: "m", forward_input: { loss_fn: "cross_entropy", data } };
     allocated.mockClear();
     expect(() => passRequestFromJson(body)).toThrow(invalid);
-    const sizes = allocated.mock.calls.map(([size]) => (typeof size === "number" ? size : 0));
+    const sizes = (allocated.mock.calls as unknown[][]).map(([size]) => (typeof size === "number" ? size : 0));
     expect(sizes.filter((size) => size >= 2 ** 22)).toHaveLength(4);
   } finally {
     allocated.mockRestore();
