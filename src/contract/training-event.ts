@@ -51,8 +51,9 @@ export interface PreflightCheck {
    * `sampled-ids`: the ids that are trained on are the sampled ones. `mask`: the loss mask covers the sampled ids and no
    * others. `logprobs`: sampler and trainer give equal log-probabilities. `update`: an optimizer step changes the
    * trainer. `sync`: a new sampler follows it. `restore`: loading a checkpoint undoes it.
+   * `save`: a server could not save the weights, or keeps what was saved for these checks.
    */
-  readonly name: "sampled-ids" | "mask" | "logprobs" | "update" | "sync" | "restore";
+  readonly name: "sampled-ids" | "mask" | "logprobs" | "update" | "sync" | "restore" | "save";
   readonly status: "passed" | "failed" | "skipped";
   /** What was compared and measured, or why the check was skipped. Differences of log-probabilities are in nats. */
   readonly detail: string;

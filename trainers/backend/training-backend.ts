@@ -247,6 +247,11 @@ export interface Model {
   /** Writes everything that a resumed run needs into a new folder: weights or adapter, moments and step. */
   save(folder: string): Promise<void>;
   /**
+   * Deletes what {@link save} has written outside of a folder, such as weights on a server. Returns the name of what
+   * could not be deleted, if anything. Absent for a model that writes only to the folder.
+   */
+  discard?(folder: string): Promise<string | undefined>;
+  /**
    * Restores a folder of {@link save} exactly, and drops the accumulated gradient. With `optimizer: false`, the moments of
    * the optimizer start at 0.
    */

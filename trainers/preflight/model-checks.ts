@@ -36,35 +36,62 @@ export async function checkModel(options: {
   const gap = differenceOf(sampledLogprobs(samples), before);
   if (exceeds(gap, noise)) return [disagreement(gap, noise)];
   const agreement = passed("logprobs", `sampler and trainer differ by ${differenceText(gap)}`);
-  if (before.every((logprob) => logprob > -1e-9)) {
-    return [agreement, skipped("sync", "the model is sure of each token, so that an update would not show")];
-  }
+  const isServer = capabilities.device === "server";
+  const isSure = before.every((logprob) => logprob > -1e-9);
+  const sure = skipped("sync", "the model is sure of each token, so that an update would not show");
+  if (isSure && !isServer) return [agreement, sure];
   const unsaved = await saveProblem(model, folder);
-  if (unsaved !== undefined) return [agreement, skipped("sync", `the weights could not be saved: ${unsaved}`)];
+  if (unsaved !== undefined) {
+    return [agreement, isServer ? noSave(unsaved) : skipped("sync", `the weights could not be saved: ${unsaved}`)];
+  }
+  let left: readonly string[] = [];
+  let checks: readonly PreflightCheck[];
   try {
-    const target = Math.max(wantedEffect.nats, wantedEffect.noises * noise.mean);
-    const effect = await update({ model, data, before, target, signal });
-    if (effect <= noise.mean) {
-      await model.load(folder);
-      const restore = restored(differenceOf(before, await logprobsOf(model, data, signal)), noise);
-      return [agreement, noEffect(effect), restore];
-    }
-    const after = await saveUpdated({ model, data, capabilities, folder: `${folder}-updated`, signal });
-    const sync = await checkSync({ model, samples, folder, noise: noiseAfterUpdate(gap, noise), signal });
-    const restore = await checkRestore({
-      model,
-      data,
-      states: [...after, { folder, logprobs: before }],
-      noise,
-      signal,
-    });
-    return [agreement, ...sync, restore];
+    checks = isSure ? [sure] : await checkUpdate({ ...options, data, before, gap, noise });
   } catch (error) {
     await model.load(folder).catch(() => {});
     throw error;
   } finally {
-    for (const each of [folder, `${folder}-updated`]) await rm(each, { recursive: true, force: true });
+    left = await discard(model, [folder, `${folder}-updated`]);
   }
+  return [agreement, ...checks, ...(left.length === 0 ? [] : [keptOnServer(left)])];
+}
+
+/** Makes a trial update after the model was saved in `folder`, checks that the sampler has it, and undoes it. */
+async function checkUpdate(options: {
+  readonly model: Model;
+  readonly samples: readonly RecordedSample[];
+  readonly data: readonly Datum[];
+  readonly before: readonly number[];
+  readonly gap: Difference;
+  readonly noise: Difference;
+  readonly capabilities: Capabilities;
+  readonly folder: string;
+  readonly signal?: AbortSignal | undefined;
+}): Promise<PreflightCheck[]> {
+  const { model, samples, data, before, gap, noise, capabilities, folder, signal } = options;
+  const target = Math.max(wantedEffect.nats, wantedEffect.noises * noise.mean);
+  const effect = await update({ model, data, before, target, signal });
+  if (effect <= noise.mean) {
+    await model.load(folder);
+    return [noEffect(effect), restored(differenceOf(before, await logprobsOf(model, data, signal)), noise)];
+  }
+  const after = await saveUpdated({ model, data, capabilities, folder: `${folder}-updated`, signal });
+  const sync = await checkSync({ model, samples, folder, noise: noiseAfterUpdate(gap, noise), signal });
+  const states = [...after, { folder, logprobs: before }];
+  return [...sync, await checkRestore({ model, data, states, noise, signal })];
+}
+
+/** Deletes saved states. Returns the names of those that the server keeps. */
+async function discard(model: Model, folders: readonly string[]): Promise<string[]> {
+  const left: string[] = [];
+  for (const folder of folders) {
+    // The second state is saved only on some backends.
+    const kept = await model.discard?.(folder).catch(() => undefined);
+    if (kept !== undefined) left.push(kept);
+    await rm(folder, { recursive: true, force: true });
+  }
+  return left;
 }
 
 /** A saved state, and the log-probabilities of the samples under it. */
@@ -235,6 +262,18 @@ function disagreement(gap: Difference, noise: Difference): PreflightCheck {
     `sampler and trainer differ by ${differenceText(gap)}, more than the noise of their precision (${differenceText(noise)})`,
     "They have different weights, positions, temperatures or precisions. Check the model, its adapter and the dtype of both.",
   );
+}
+
+function noSave(problem: string): PreflightCheck {
+  return failed(
+    "save",
+    `the server cannot save the weights: ${problem}`,
+    "Each checkpoint of the run would fail. Check the server's log and its folder of checkpoints: SkyRL's JAX backend needs an absolute --checkpoints-base.",
+  );
+}
+
+function keptOnServer(names: readonly string[]): PreflightCheck {
+  return passed("save", `the server cannot delete what was saved for these checks: ${names.join(", ")}`);
 }
 
 function noEffect(effect: number): PreflightCheck {

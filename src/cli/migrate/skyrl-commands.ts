@@ -22,7 +22,8 @@ export function skyrlCommands(options: {
   const server = [
     `${run} -m skyrl.tinker.api --base-model ${shellWord(model)} --backend ${engine}`,
     `--backend-config ${shellWord(JSON.stringify(config))}`,
-    `--database-url sqlite:///tinker.db --checkpoints-base ./checkpoints`,
+    // The JAX backend saves only under an absolute path.
+    `--database-url sqlite:///tinker.db --checkpoints-base "$PWD/checkpoints"`,
     // The server has no authentication: it listens on one address only.
     `--host ${address === "localhost" ? "127.0.0.1" : address} --port ${serverPort}`,
   ].join(" ");

@@ -58,7 +58,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     step: stepSchema,
     checks: z.array(
       z.object({
-        name: z.enum(["sampled-ids", "mask", "logprobs", "update", "sync", "restore"]),
+        name: z.enum(["sampled-ids", "mask", "logprobs", "update", "sync", "restore", "save"]),
         status: z.enum(["passed", "failed", "skipped"]),
         detail: z.string(),
         cause: z.string().exactOptional(),

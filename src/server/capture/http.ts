@@ -1,8 +1,10 @@
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { messageLimits, parseLimitedJson } from "../../core/network/limited-json.ts";
 import type { StreamEvent } from "./dialects/dialect.ts";
 
-/** Reads a JSON body. Throws `server.invalid-request` if it is not JSON or longer than `maxBytes`. */
+/** Reads a JSON body. Throws `server.invalid-request` if it is not JSON, is longer than `maxBytes` or has too many values. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (Number(request.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
   const pieces: Buffer[] = [];
@@ -13,11 +15,10 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
     if (length > maxBytes) throw tooLarge(maxBytes);
     pieces.push(piece);
   }
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces)));
-  } catch {
-    throw new LyceumError({ code: "server.invalid-request", message: "The body is not JSON in UTF-8." });
-  }
+  const bytes = Buffer.concat(pieces);
+  const json = isUtf8(bytes) ? parseLimitedJson(new TextDecoder().decode(bytes), messageLimits) : undefined;
+  if (json !== undefined) return json;
+  throw new LyceumError({ code: "server.invalid-request", message: "The body is not JSON in UTF-8." });
 }
 
 /** Sends a JSON body. */

@@ -1,8 +1,10 @@
+import { isUtf8 } from "node:buffer";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { type SSEStreamingApi, streamSSE } from "hono/streaming";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { type JsonLimits, messageLimits, parseLimitedJson } from "../../core/network/limited-json.ts";
 import { clientError } from "../capture/capture-error.ts";
 import { openAIError } from "../capture/dialects/openai-error.ts";
 import { invalidRequest } from "../capture/dialects/read-request.ts";
@@ -13,6 +15,9 @@ import { type Choice, sampleChoices } from "./sample-choices.ts";
 import type { ServedModels } from "./served-models.ts";
 import { streamChoices } from "./stream-choices.ts";
 import { textCall } from "./text-call.ts";
+
+/** The limits of prompts of token ids: 4,096 of 2,048 ids. */
+const promptLimits: JsonLimits = { maxElements: 2 ** 23 };
 
 /** The time in milliseconds between comments that keep a stream without events open. */
 const streamPauseMs = 10_000;
@@ -35,10 +40,10 @@ export function completionApp(options: { readonly models: ServedModels; readonly
     }),
   );
   const complete =
-    (read: (body: unknown) => CompletionCall) =>
+    (read: (body: unknown) => CompletionCall, limits: JsonLimits) =>
     async (context: Context): Promise<Response> => {
       if (models.isDraining === true) throw draining();
-      const call = read(await jsonOf(context));
+      const call = read(await jsonOf(context, limits));
       const model = await models.sampledModel(call.model);
       if (model === undefined) throw unknownModel(call.model, models.modelNames());
       const { signal } = context.req.raw;
@@ -50,8 +55,8 @@ export function completionApp(options: { readonly models: ServedModels; readonly
       const choices = await Array.fromAsync(sampleChoices(model, request, { signal }));
       return context.json(call.answer(inOrder(choices)) as object);
     };
-  app.post("/chat/completions", complete(chatCall));
-  app.post("/completions", complete(textCall));
+  app.post("/chat/completions", complete(chatCall, messageLimits));
+  app.post("/completions", complete(textCall, promptLimits));
   app.get("/models", (context) => {
     const entry = (id: string) => ({ id, object: "model", created: 0, owned_by: "lyceum" });
     return context.json({ object: "list", data: models.modelNames().map(entry) });
@@ -99,13 +104,11 @@ function inOrder(choices: readonly Choice[]): Choices {
   return [first, ...more];
 }
 
-async function jsonOf(context: Context): Promise<unknown> {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await context.req.arrayBuffer()));
-  } catch (error) {
-    if (LyceumError.isInstance(error)) throw error;
-    throw invalidRequest("The body is not JSON in UTF-8.");
-  }
+async function jsonOf(context: Context, limits: JsonLimits): Promise<unknown> {
+  const bytes = new Uint8Array(await context.req.arrayBuffer());
+  const json = isUtf8(bytes) ? parseLimitedJson(new TextDecoder().decode(bytes), limits) : undefined;
+  if (json === undefined) throw invalidRequest("The body is not JSON in UTF-8.");
+  return json;
 }
 
 function draining(): LyceumError {

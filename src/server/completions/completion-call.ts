@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { integers } from "../../core/network/list-schema.ts";
 import type { SampledModel } from "../../core/policy/sampled-model.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
 import type { ChoicePart } from "./choice-part.ts";
@@ -31,5 +32,7 @@ export const choiceShape: {
   readonly stop_token_ids: z.ZodType<readonly number[] | null | undefined>;
 } = {
   n: z.int().min(1).max(128).nullish(),
-  stop_token_ids: z.array(z.int().nonnegative()).max(1024).nullish(),
+  stop_token_ids: integers
+    .refine((ids) => ids.length <= 1024 && ids.every((id) => id >= 0), "expected at most 1,024 token ids")
+    .nullish(),
 };

@@ -37,7 +37,7 @@ export interface Choice {
 }
 
 /** The maximum number of choices of one request. */
-const maxChoices = 4096;
+export const maxChoices = 4096;
 
 /**
  * Samples the choices of a request. Yields them in the order in which they finish. Throws `policy.prompt-too-long`,

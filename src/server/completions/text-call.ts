@@ -1,23 +1,39 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { textMessage, textOf } from "../../contract/message.ts";
+import { integers, listOf, recordOf } from "../../core/network/list-schema.ts";
 import { createTextRenderer } from "../../core/tokens/text-renderer.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
 import { parseBody, refuse, samplingOf, samplingShape } from "../capture/dialects/read-request.ts";
 import type { ChoicePart } from "./choice-part.ts";
 import type { ChoiceToken } from "./choice-token.ts";
 import { type Choices, type CompletionCall, choiceShape, topCount } from "./completion-call.ts";
-import type { Choice } from "./sample-choices.ts";
+import { type Choice, maxChoices } from "./sample-choices.ts";
 
-const ids = z.array(z.int().nonnegative()).min(1);
+const ids = integers
+  .refine((list) => list.length > 0, "expected at least one token id")
+  .refine((list) => list.every((id) => id >= 0), "a token id is negative");
+
+/** A list of prompts. */
+const promptsOf = <Prompt extends z.ZodType>(prompt: Prompt) =>
+  z
+    .custom<unknown>((list) => Array.isArray(list) && list.length > 0 && list.length <= maxChoices, {
+      error: `expected 1 to ${maxChoices} prompts`,
+    })
+    .pipe(listOf(prompt) as unknown as z.ZodType<z.output<Prompt>[], unknown>);
 
 const schema = z.object({
   model: z.string().default(""),
-  prompt: z.union([z.string(), ids, z.array(z.string()).min(1), z.array(ids).min(1)]),
+  prompt: z.union([z.string(), ids, promptsOf(z.string()), promptsOf(ids)]),
   ...samplingShape,
   ...choiceShape,
   max_tokens: z.int().min(1).nullish(),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  stop: z
+    .union([
+      z.string(),
+      listOf(z.string()).refine((stops) => stops.length <= 1024, "expected at most 1,024 stop sequences"),
+    ])
+    .nullish(),
   seed: z.int().nonnegative().nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
@@ -29,7 +45,7 @@ const schema = z.object({
   frequency_penalty: z.number().nullish(),
   presence_penalty: z.number().nullish(),
   repetition_penalty: z.number().nullish(),
-  logit_bias: z.record(z.string(), z.number()).nullish(),
+  logit_bias: recordOf(z.number()).nullish(),
 });
 
 /** The default of OpenAI's protocol. */

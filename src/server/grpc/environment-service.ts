@@ -4,6 +4,7 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import type { SessionReset, SessionStepResult } from "../session/session.ts";
 import type { HostedSession, SessionHost } from "../session/session-host.ts";
 import { asCompleted } from "./as-completed.ts";
+import { checkBatch } from "./check-batch.ts";
 import type {
   EnvironmentService,
   ResetRequest,
@@ -54,9 +55,10 @@ export function environmentService(host: SessionHost): ServiceImpl<typeof Enviro
       return toWireEpisode(session.id, await firstReset(session, resetOf(request, signal)));
     },
     step: async (request, context) => toWireResult(await step(request, context)),
-    batchStep: async ({ requests }, context) => ({
-      outcomes: await Promise.all(requests.map((request) => outcomeOf(request, context))),
-    }),
+    batchStep: async ({ requests }, context) => {
+      checkBatch(requests);
+      return { outcomes: await Promise.all(requests.map((request) => outcomeOf(request, context))) };
+    },
     streamStep: async function* (requests, context) {
       const steps = asCompleted(requests, {
         concurrency: streamConcurrency,

@@ -3,7 +3,6 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
 import { createConnectRouter, type Interceptor } from "@connectrpc/connect";
 import {
-  compressionBrotli,
   compressionGzip,
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
@@ -18,6 +17,7 @@ import { Health } from "./generated/grpc/health/v1/health_pb.ts";
 import { EnvironmentService } from "./generated/lyceum/v1/environment_pb.ts";
 import { ModelService } from "./generated/lyceum/v1/model_pb.ts";
 import { healthService } from "./health-service.ts";
+import { limitedBody } from "./limited-body.ts";
 import { modelService } from "./model-service.ts";
 import { addReflection } from "./reflection-service.ts";
 import { connectionValues } from "./step-signal.ts";
@@ -43,8 +43,9 @@ interface HandlerOptions extends GrpcServices {
 }
 
 /**
- * Returns the request handler of a gRPC server, for Node's `http2.createServer`. No request makes it throw. Throws
- * `config.invalid` for a blank token.
+ * Returns the request handler of a gRPC server, for Node's `http2.createServer`. It reads gRPC with protobuf only, and
+ * counts the values of each message before it decodes the message. No request makes it throw. Throws `config.invalid`
+ * for a blank token.
  */
 export function grpcHandler({
   host,
@@ -55,9 +56,11 @@ export function grpcHandler({
 }: HandlerOptions): (request: GrpcRequest, response: GrpcResponse) => void {
   checkToken(token);
   const router = createConnectRouter({
-    interceptors: [typedErrors, ...(token === undefined ? [] : [tokenCheck(token)])],
-    acceptCompression: [compressionGzip, compressionBrotli],
+    interceptors: [typedErrors],
+    ...(token === undefined ? {} : { requestGate: tokenCheck(token) }),
     readMaxBytes: maxMessageBytes,
+    acceptCompression: [compressionGzip],
+    connect: false,
     grpcWeb: false,
   });
   const served: DescService[] = [];
@@ -76,12 +79,17 @@ export function grpcHandler({
   // The adapter of @connectrpc/connect-node throws for some requests, and writes errors to the console as they are.
   return containedHandler(async (request: GrpcRequest, response: GrpcResponse) => {
     const method = methods.get(request.url?.split("?")[0] ?? "");
-    if (method === undefined) {
-      response.statusCode = 404;
+    if (method === undefined || !/^application\/grpc(\+proto)?$/.test(request.headers["content-type"] ?? "")) {
+      response.statusCode = method === undefined ? 404 : 415;
       return response.end();
     }
     const call = universalRequestFromNodeRequest(request, response, undefined, connectionValues(request));
-    await universalResponseToNodeResponse(await method(call), response);
+    const body = limitedBody(call.body as AsyncIterable<Uint8Array>, {
+      input: method.method.input,
+      maxBytes: maxMessageBytes,
+      gzip: request.headers["grpc-encoding"] === "gzip",
+    });
+    await universalResponseToNodeResponse(await method({ ...call, body }), response);
   });
 }
 

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { unknownNameError } from "../../contract/errors/index.ts";
 import type { ActResult, Policy } from "../../contract/policy.ts";
+import { checkBatch } from "./check-batch.ts";
 import type { GenerateOutcomeSchema, GenerateRequest, ModelService } from "./generated/lyceum/v1/model_pb.ts";
 import { toWireError } from "./wire/errors.ts";
 import { fromWireGenerate, toWireGenerated } from "./wire/generation.ts";
@@ -31,9 +32,10 @@ export function modelService(policies: Readonly<Record<string, Policy>>): Servic
   };
   return {
     generate: async (request, { signal }) => toWireGenerated(await act(request, signal)),
-    batchGenerate: async ({ requests }, { signal }) => ({
-      outcomes: await Promise.all(requests.map((request) => outcomeOf(request, signal))),
-    }),
+    batchGenerate: async ({ requests }, { signal }) => {
+      checkBatch(requests);
+      return { outcomes: await Promise.all(requests.map((request) => outcomeOf(request, signal))) };
+    },
     streamGenerate: async function* ({ request }, { signal }) {
       if (request === undefined) throw invalidRequest("The request is empty.", "Set request.");
       const result = await act(request, signal);

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { messageLimits, parseLimitedJson } from "../../core/network/limited-json.ts";
 import { openEnvError } from "./error.ts";
 import { answerRpc, type RpcContext } from "./mcp.ts";
 import { checked, type OpenEnvSession } from "./openenv-session.ts";
-import { readJson } from "./read-json.ts";
 
 /** A message from the server. */
 export interface ServerMessage {
@@ -24,7 +24,7 @@ export async function answerMessage(
 ): Promise<ServerMessage | undefined> {
   const { session, rpc, signal } = options;
   try {
-    const parsed = readJson(text);
+    const parsed = parseLimitedJson(text, messageLimits);
     if (parsed === undefined) {
       return { type: "error", data: { message: "The message is not JSON.", code: "INVALID_JSON" } };
     }

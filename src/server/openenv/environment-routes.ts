@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
+import { messageLimits, parseLimitedJson } from "../../core/network/limited-json.ts";
 import { startTimer } from "../../core/rollout/rollout-limits.ts";
 import type { ServedEnvironment } from "../session/environment-runner.ts";
 import type { SessionHost } from "../session/session-host.ts";
@@ -10,7 +11,6 @@ import { errorStatus, openEnvError } from "./error.ts";
 import { answerRpc, type RpcContext } from "./mcp.ts";
 import { environmentSchemas } from "./openapi.ts";
 import { checked, type OpenEnvSession, openEnvSession } from "./openenv-session.ts";
-import { readJson } from "./read-json.ts";
 
 const stepSchema = z.looseObject({ action: z.unknown().optional(), timeout_s: z.number().positive().nullish() });
 
@@ -135,7 +135,7 @@ export function addEnvironmentRoutes(
       context.header(sessionHeader, id);
       return id;
     };
-    return context.json(await answerRpc(() => readJson(text), { ...rpc, createSession }));
+    return context.json(await answerRpc(() => parseLimitedJson(text, messageLimits), { ...rpc, createSession }));
   });
 }
 
@@ -163,7 +163,7 @@ function sessionId(context: Context): string | undefined {
 /** Returns the JSON of a body. An empty body is an empty object. */
 export async function bodyOf(context: Context): Promise<unknown> {
   const text = await context.req.text();
-  return text === "" ? {} : (readJson(text) ?? checked(z.json(), undefined, "body"));
+  return text === "" ? {} : (parseLimitedJson(text, messageLimits) ?? checked(z.json(), undefined, "body"));
 }
 
 /** Answers a failed request. */

@@ -1,12 +1,12 @@
 import type { WebSocket } from "ws";
 import { toErrorData } from "../../contract/errors/index.ts";
 import { warn } from "../../core/text/warn.ts";
+import { messageLimits, parseLimitedJson } from "../../core/network/limited-json.ts";
 import type { HostedSession, SessionHost } from "../session/session-host.ts";
 import { answerMessage, type ServerMessage, tooManyMessages } from "./connection.ts";
 import { openEnvError } from "./error.ts";
 import { answerRpc, type RpcContext } from "./mcp.ts";
 import type { OpenEnvSession } from "./openenv-session.ts";
-import { readJson } from "./read-json.ts";
 
 /** The maximum number of messages that a connection may send ahead of their answers. */
 const maxQueued = 64;
@@ -74,7 +74,7 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
       const started = performance.now();
       const answer: ServerMessage | undefined =
         kind === "rpc"
-          ? { type: "mcp", data: await answerRpc(() => readJson(text), rpc(session)) }
+          ? { type: "mcp", data: await answerRpc(() => parseLimitedJson(text, messageLimits), rpc(session)) }
           : await answerMessage(text, { session, rpc: rpc(session), signal: gone.signal });
       if (answer === undefined) {
         socket.close(1000);

@@ -4,6 +4,7 @@ import { streamSSE } from "hono/streaming";
 import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
+import { messageLimits, parseLimitedJson } from "../../core/network/limited-json.ts";
 import { startTimer } from "../../core/rollout/rollout-limits.ts";
 import { checked } from "../openenv/openenv-session.ts";
 import type { ServedEnvironment } from "../session/environment-runner.ts";
@@ -159,7 +160,7 @@ function sessionId(context: Context): string {
 }
 
 async function bodyOf(context: Context): Promise<unknown> {
-  return context.req.json().catch(() => undefined);
+  return parseLimitedJson(await context.req.text(), messageLimits);
 }
 
 function environmentOf(

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { ModelSource } from "../../backend/training-backend.ts";
 import { isHubId } from "../onnx/model-folder.ts";
 import { writeAdapterBase } from "../onnx/weights/adapter-base-file.ts";
@@ -24,7 +25,7 @@ export async function exportArchive(
   const { folder, source } = options;
   const [model, name] = [options.path.split("/")[2], options.path.split("/").at(-1)];
   const archive = await connection.download(`training_runs/${model}/checkpoints/${name}/archive`);
-  const files = await readTar(archive[0] === 0x1f && archive[1] === 0x8b ? gunzipSync(archive) : archive);
+  const files = await readTar(archive[0] === 0x1f && archive[1] === 0x8b ? unzipped(archive) : archive);
   const received = await mkdtemp(path.join(tmpdir(), "lyceum-archive-"));
   try {
     for (const file of adapterFiles) {
@@ -46,6 +47,23 @@ export async function exportArchive(
     });
   } finally {
     await rm(received, { recursive: true, force: true });
+  }
+}
+
+/** Trained weights shrink by less than this. */
+const mostShrunk = 16;
+
+/** Unpacks an archive. Throws `backend.failed` for one that grows more than weights do, before it fills the memory. */
+function unzipped(archive: Buffer): Buffer {
+  try {
+    return gunzipSync(archive, { maxOutputLength: 2 ** 26 + mostShrunk * archive.length });
+  } catch (cause) {
+    throw new LyceumError({
+      code: "backend.failed",
+      message: `The archive of the weights from the server is damaged, or is more than ${mostShrunk} times as large when it is unpacked.`,
+      hint: "Check the server, and export the model again.",
+      cause,
+    });
   }
 }
 

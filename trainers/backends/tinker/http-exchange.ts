@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 
 /** One HTTP request. */
 export interface HttpRequest {
@@ -13,6 +14,8 @@ export interface HttpRequest {
    */
   readonly ownConnection: boolean;
   readonly timeoutMs: number;
+  /** The maximum size of the answer. 256 MiB by default. */
+  readonly maxBytes?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -27,11 +30,12 @@ const agents = { "http:": new HttpAgent({ keepAlive: true }), "https:": new Http
 
 /**
  * Sends one request and reads its whole answer. Rejects with the system's error (its `code` is `ECONNREFUSED`,
- * `ECONNRESET`, ...), with `ETIMEDOUT` at the timeout, with `ERR_BODY_INCOMPLETE` if the answer ends early, and with
+ * `ECONNRESET`, ...), with `ETIMEDOUT` at the timeout, with `backend.failed` for an
+ * answer above `maxBytes`, with `ERR_BODY_INCOMPLETE` if the answer ends early, and with
  * the signal's reason on abort.
  */
 export function exchange(request: HttpRequest): Promise<HttpAnswer> {
-  const { url, method, headers, body, ownConnection, timeoutMs, signal } = request;
+  const { url, method, headers, body, ownConnection, timeoutMs, maxBytes = 2 ** 28, signal } = request;
   const secure = url.protocol === "https:";
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
   if (signal?.aborted) return Promise.reject(signal.reason);
@@ -46,7 +50,12 @@ export function exchange(request: HttpRequest): Promise<HttpAnswer> {
   sent.once("error", reject);
   sent.once("response", (answer) => {
     const parts: Buffer[] = [];
-    answer.on("data", (part: Buffer) => parts.push(part));
+    let length = 0;
+    answer.on("data", (part: Buffer) => {
+      length += part.length;
+      if (length > maxBytes) sent.destroy(tooLarge(url, maxBytes));
+      else parts.push(part);
+    });
     answer.once("error", reject);
     answer.once("close", () => {
       if (!answer.complete) reject(coded("The answer ended early", "ERR_BODY_INCOMPLETE"));
@@ -57,6 +66,14 @@ export function exchange(request: HttpRequest): Promise<HttpAnswer> {
   return promise.finally(() => {
     clearTimeout(timer);
     signal?.removeEventListener("abort", abort);
+  });
+}
+
+function tooLarge({ pathname }: URL, maxBytes: number): LyceumError {
+  return new LyceumError({
+    code: "backend.failed",
+    message: `The answer of the server to ${pathname} has more than ${maxBytes} bytes.`,
+    hint: "Check that backend.url is a server of the Tinker API.",
   });
 }
 

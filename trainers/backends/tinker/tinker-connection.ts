@@ -15,7 +15,10 @@ import { noArchive, refused, unavailable, unknownOutcome } from "./tinker-error.
 export interface ConnectionTimes {
   /** How long failures are retried, in milliseconds. Also how long a server may be away. Default: 120,000. */
   readonly retryForMs?: number;
-  /** The timeout of one request. The server answers a poll with 408 if the result is not there yet. Default: 60,000. */
+  /**
+   * The timeout of one request. A poll for a result that times out is sent again: the result is not there yet if the
+   * server has answered another request, such as a sign of life, in the meantime. Default: 60,000.
+   */
   readonly requestTimeoutMs?: number;
   /** The first wait before a retry or another poll. It doubles up to `maxDelayMs`. Default: 100. */
   readonly delayMs?: number;
@@ -49,6 +52,8 @@ export class TinkerConnection {
   /** Begins the ids of this connection's requests. */
   readonly #name = randomUUID().slice(0, 8);
   #requests = 0;
+  /** The time at which the server last answered a request without a failure of its own. */
+  #heardAt = Number.NEGATIVE_INFINITY;
   /** True if the server copies the ids of requests into its answers. */
   #copiesIds = false;
 
@@ -82,15 +87,16 @@ export class TinkerConnection {
       if (url.protocol !== "http:" && url.protocol !== "https:") throw noArchive(url);
       // A signed address on another machine does not get the key.
       const headers = url.origin === new URL(this.#base).origin ? { ...this.#headers, accept: "*/*" } : {};
-      answer = await exchange({ ...this.#request("GET", options), url, headers });
+      answer = await exchange({ ...this.#request("GET", options), url, headers, maxBytes: maxArchiveBytes });
     }
     if (answer.status === 200) return answer.body;
     throw refused({ route, status: answer.status, detail: detailOf(answer) });
   }
 
-  /** Deletes something. A server that cannot is ignored. */
-  async delete(route: string): Promise<void> {
-    await this.#send(route, "DELETE", undefined, { any: true }).catch(() => undefined);
+  /** Deletes something. Returns false if the server cannot. */
+  async delete(route: string): Promise<boolean> {
+    const answer = await this.#send(route, "DELETE", undefined, { any: true }).catch(() => undefined);
+    return answer !== undefined && answer.status >= 200 && answer.status < 300;
   }
 
   /** Posts a JSON document, or a body in the binary encoding, and reads the answer. */
@@ -101,8 +107,9 @@ export class TinkerConnection {
 
   /**
    * Waits for the result of a request. The server answers when it has the result, or after a while that it has none
-   * yet. Throws `backend.failed` with the server's words if the request failed, and `backend.unavailable` if the server
-   * no longer knows it.
+   * yet. Some servers, such as SkyRL, hold a request for longer than its timeout. A request that times out then counts as
+   * such an answer, while the server answers the signs of life of the session. Throws `backend.failed` with the server's
+   * words if the request failed, and `backend.unavailable` if the server no longer knows it or no longer answers.
    */
   async result<T>(
     promise: { readonly request_id: string },
@@ -119,6 +126,7 @@ export class TinkerConnection {
     for (let polls = 0; ; polls++) {
       let problem: unknown;
       let asked: number | undefined;
+      const sentAt = performance.now();
       try {
         const url = new URL("retrieve_future", this.#base);
         const headers = { ...this.#headers, accept, "x-tinker-request-iteration": String(polls) };
@@ -138,7 +146,8 @@ export class TinkerConnection {
           failingSince = undefined;
         } else if (answer.status === 408) failingSince = undefined;
         else if (answer.status === 404 || answer.status === 410) {
-          throw unavailable(`The server no longer knows the request ${request_id} (${what}, ${answer.status}).`);
+          const lost = `The server no longer knows the request ${request_id} (${what}, ${answer.status}).`;
+          throw unavailable(`${lost} ${savedBefore(what)}`);
         } else if (answer.status === 200) problem = new Error("The server's answer is not JSON");
         else if (answer.status === 429 || answer.status >= 500)
           problem = new Error(`${answer.status}: ${detailOf(answer)}`);
@@ -146,13 +155,15 @@ export class TinkerConnection {
       } catch (error) {
         signal?.throwIfAborted();
         if (LyceumError.isInstance(error)) throw error;
-        problem = error;
+        if (isTimeout(error) && this.#heardAt > sentAt) failingSince = undefined;
+        else problem = error;
       }
       const now = performance.now();
       if (problem !== undefined) {
-        failingSince ??= now;
+        failingSince ??= sentAt;
         if (now - failingSince > retryForMs) {
-          throw unavailable(`The server did not answer for the result of ${what}. ${messageOf(problem)}.`, problem);
+          const why = `The server did not answer for the result of ${what}. ${messageOf(problem)}.`;
+          throw unavailable(`${why} ${savedBefore(what)}`, problem);
         }
       }
       const own = backoffMs({
@@ -182,6 +193,7 @@ export class TinkerConnection {
   async #exchange(request: HttpRequest): Promise<HttpAnswer> {
     const id = `${this.#name}-${++this.#requests}`;
     const answer = await exchange({ ...request, headers: { ...request.headers, [exchangeIdHeader]: id } });
+    if (answer.status < 500) this.#heardAt = performance.now();
     const copied = answer.headers[exchangeIdHeader];
     if (copied === id) this.#copiesIds = true;
     else if (copied !== undefined || (this.#copiesIds && answer.status < 400)) {
@@ -228,6 +240,7 @@ export class TinkerConnection {
           url: new URL(route, this.#base),
           headers,
           ...sent,
+          ...(any ? { maxBytes: maxArchiveBytes } : {}),
         });
         const { status } = answer;
         const success = status >= 200 && status < 300;
@@ -261,10 +274,30 @@ export class TinkerConnection {
   }
 }
 
+/** The maximum size of a downloaded archive: an adapter of 4 billion weights of two bytes. */
+const maxArchiveBytes = 2 ** 33;
+
 /** How often a result that is not what was asked for is asked for again. */
 const mostMalformed = 5;
 
 const malformedReason = "malformed";
+
+function isTimeout(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === "ETIMEDOUT";
+}
+
+/** Says what is saved if the result of an operation is lost. */
+function savedBefore(what: string): string {
+  switch (what) {
+    case "create_model":
+      return "The model was not created here, and nothing of it was saved.";
+    case "save_weights":
+    case "save_weights_for_sampler":
+      return `It is unknown whether the server finished ${what}. This checkpoint does not count as saved.`;
+    default:
+      return "Optimizer steps after the last checkpoint are not saved.";
+  }
+}
 
 function isMalformed(error: unknown): boolean {
   return LyceumError.isInstance(error) && isJsonObject(error.data) && error.data.reason === malformedReason;

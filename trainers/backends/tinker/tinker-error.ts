@@ -6,7 +6,7 @@ export function unavailable(message: string, cause?: unknown, data?: Json): Lyce
   return new LyceumError({
     code: "backend.unavailable",
     message,
-    hint: "Check the server and backend.url. The last checkpoint is complete: start the server and continue with --resume.",
+    hint: "Check the server and backend.url. If the run has a checkpoint, it is complete: start the server and continue with --resume. Otherwise start the run again.",
     ...(data === undefined ? {} : { data }),
     cause,
   });

@@ -166,6 +166,11 @@ export class TinkerModel implements Model {
     await writeState(folder, { path, baseModel, rank, version: this.#version });
   }
 
+  async discard(folder: string): Promise<string | undefined> {
+    const { path } = await readState(folder);
+    return (await deleteSaved(this.#options.session, path)) ? undefined : path;
+  }
+
   async load(folder: string, { optimizer = true }: { readonly optimizer?: boolean } = {}): Promise<void> {
     const state = await readState(folder);
     const { baseModel, rank = 0 } = this.#options;
@@ -351,10 +356,11 @@ function stateName(kind: string, version: number): string {
   return `${kind}-${version}-${randomUUID().slice(0, 8)}`;
 }
 
-/** Deletes saved weights, if the server can. */
-async function deleteSaved(session: TinkerSession, path: string): Promise<void> {
+/** Deletes saved weights. Returns false if the server cannot. */
+async function deleteSaved(session: TinkerSession, path: string): Promise<boolean> {
   const [model, name] = [path.split("/")[2], path.split("/").at(-1)];
-  await session.connection.delete(`training_runs/${model}/checkpoints/sampler_weights/${name}`);
+  const kind = path.includes("/sampler_weights/") ? "sampler_weights" : "weights";
+  return session.connection.delete(`training_runs/${model}/checkpoints/${kind}/${name}`);
 }
 
 function noValues(): Error {

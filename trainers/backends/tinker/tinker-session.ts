@@ -52,6 +52,8 @@ export class TinkerSession implements AsyncDisposable {
   /** True if the server recognizes a repeated operation by its sequence id. Undefined until it is measured. */
   numbered: boolean | undefined;
   readonly #heartbeat: NodeJS.Timeout;
+  /** Ends a sign of life that is under way. */
+  readonly #closed = new AbortController();
   #models = 0;
   #samplers = 0;
 
@@ -69,11 +71,17 @@ export class TinkerSession implements AsyncDisposable {
     this.encoding = options.encoding ?? "json";
     this.assumesEncoding = options.encoding === undefined;
     this.batchesPolls = options.batchesPolls;
-    const beat = (): void => {
+    let beating = false;
+    const beat = async (): Promise<void> => {
+      // A server that does not answer gets one at a time.
+      if (beating) return;
+      beating = true;
       const body = { session_id: this.id, type: "session_heartbeat" };
-      this.connection.post("session_heartbeat", body, anySchema).catch(() => undefined);
+      const { signal } = this.#closed;
+      await this.connection.post("session_heartbeat", body, anySchema, { signal }).catch(() => undefined);
+      beating = false;
     };
-    this.#heartbeat = setInterval(beat, options.heartbeatMs ?? 10_000);
+    this.#heartbeat = setInterval(() => void beat(), options.heartbeatMs ?? 10_000);
     this.#heartbeat.unref();
   }
 
@@ -156,6 +164,7 @@ export class TinkerSession implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#heartbeat);
+    this.#closed.abort();
   }
 }
 

@@ -1,5 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { z } from "zod";
+import { integers, listOf, recordOf } from "../../../src/core/network/list-schema.ts";
+import { checkProtobufSize } from "../../../src/core/network/protobuf-size.ts";
 import {
   type Datum as DatumMessage,
   DatumSchema,
@@ -9,6 +11,7 @@ import {
 } from "../generated/tinker_public/tinker_public_pb.ts";
 import { asInt32, bytesOf, intsOf, invalidBody } from "./bytes.ts";
 import {
+  DenseBudget,
   type TensorJson,
   type TinkerTensor,
   tensorFromJson,
@@ -51,17 +54,17 @@ export interface PassRequest {
 /** The content type of the protobuf encoding. */
 export const protobufType = "application/x-protobuf";
 
-const chunkSchema = z.object({ type: z.string().default("encoded_text"), tokens: z.array(z.int()).optional() });
+const chunkSchema = z.object({ type: z.string().default("encoded_text"), tokens: integers.optional() });
 
 /** Checks the JSON form of a prompt or of the input of a datum. */
 export const modelInputSchema: z.ZodType<{ chunks: { type: string; tokens?: number[] | undefined }[] }> = z.object({
-  chunks: z.array(chunkSchema),
+  chunks: listOf(chunkSchema),
 });
 
 const inputSchema = z.object({
-  data: z.array(z.object({ model_input: modelInputSchema, loss_fn_inputs: z.record(z.string(), tensorJsonSchema) })),
+  data: listOf(z.object({ model_input: modelInputSchema, loss_fn_inputs: recordOf(tensorJsonSchema) })),
   loss_fn: z.string(),
-  loss_fn_config: z.record(z.string(), z.union([z.number(), z.string()])).nullish(),
+  loss_fn_config: recordOf(z.union([z.number(), z.string()])).nullish(),
 });
 
 const requestSchema = z.object({
@@ -95,6 +98,7 @@ export function passRequestFromJson(json: unknown): PassRequest {
   const body = requestSchema.parse(json);
   const input = body.forward_backward_input ?? body.forward_input;
   if (input === undefined) throw invalidBody("The body has neither forward_backward_input nor forward_input.");
+  const budget = new DenseBudget();
   return {
     modelId: body.model_id,
     seqId: body.seq_id ?? undefined,
@@ -102,7 +106,7 @@ export function passRequestFromJson(json: unknown): PassRequest {
     lossConfig: input.loss_fn_config ?? {},
     data: input.data.map(({ model_input, loss_fn_inputs }) => ({
       tokens: promptTokens(model_input),
-      lossInputs: mapValues(loss_fn_inputs, tensorFromJson),
+      lossInputs: mapValues(loss_fn_inputs, (tensor) => tensorFromJson(tensor, budget)),
     })),
     forwardOnly: body.forward_backward_input === undefined,
   };
@@ -133,11 +137,15 @@ export function passRequestToJson({
 
 /**
  * Reads the protobuf body of `forward_backward`. The provenance of the model's input is left out. Throws `server.invalid-request` for
- * bytes that are not this message.
+ * bytes that are not this message, and for too many values. `checkModel` is called with the model's id before its
+ * data become tensors, and may throw.
  */
-export function passRequestFromBytes(bytes: Uint8Array): PassRequest {
+export function passRequestFromBytes(bytes: Uint8Array, checkModel: (modelId: string) => void = () => {}): PassRequest {
+  checkProtobufSize(ForwardBackwardRequestSchema, bytes);
   const message = decoded(bytes);
+  checkModel(message.modelId);
   const config: Record<string, number | string> = { ...message.lossFnConfig };
+  const budget = new DenseBudget();
   for (const [name, { value }] of Object.entries(message.lossFnConfigV2)) {
     if (value.case !== undefined) config[name] = value.value;
   }
@@ -148,7 +156,7 @@ export function passRequestFromBytes(bytes: Uint8Array): PassRequest {
     lossConfig: config,
     data: message.data.map(({ modelInput, lossFnInputs, lossFnInputSpans }) => ({
       tokens: tokensOf(modelInput),
-      lossInputs: mapValues(lossFnInputs, tensorFromMessage),
+      lossInputs: mapValues(lossFnInputs, (tensor) => tensorFromMessage(tensor, budget)),
       ...(lossFnInputSpans.length === 0 ? {} : { targetSpans: lossFnInputSpans.map(spanFromMessage) }),
     })),
     forwardOnly: message.forwardOnly,

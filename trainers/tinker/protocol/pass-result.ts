@@ -1,5 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { z } from "zod";
+import { listOf, recordOf } from "../../../src/core/network/list-schema.ts";
+import { checkProtobufSize } from "../../../src/core/network/protobuf-size.ts";
 import {
   ArrayRecordSchema,
   type BatchedTensor,
@@ -9,6 +11,7 @@ import {
 } from "../generated/tinker_public/tinker_public_pb.ts";
 import { bytesOf, invalidBody, longBytes, longsOf } from "./bytes.ts";
 import {
+  DenseBudget,
   type TensorJson,
   type TinkerTensor,
   tensorFromJson,
@@ -25,6 +28,9 @@ export interface PassResult {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
+/** The maximum number of outputs that have no fields, of which a few bytes can state any number. */
+const maxEmptyOutputs = 10_000;
+
 /** The name of the type of the outputs. */
 const outputType = "ArrayRecord";
 
@@ -36,16 +42,17 @@ export interface PassResultJson {
 }
 
 const resultSchema = z.object({
-  loss_fn_outputs: z.array(z.record(z.string(), tensorJsonSchema)),
-  metrics: z.record(z.string(), z.number()).nullish(),
+  loss_fn_outputs: listOf(recordOf(tensorJsonSchema)),
+  metrics: recordOf(z.number()).nullish(),
 });
 
 /** Reads a result from JSON. Throws `ZodError` and `server.invalid-request`. */
 export function passResultFromJson(json: unknown): PassResult {
   const { loss_fn_outputs: outputs, metrics } = resultSchema.parse(json);
+  const budget = new DenseBudget();
   return {
     outputs: outputs.map((fields) =>
-      Object.fromEntries(Object.entries(fields).map(([name, tensor]) => [name, tensorFromJson(tensor)])),
+      Object.fromEntries(Object.entries(fields).map(([name, tensor]) => [name, tensorFromJson(tensor, budget)])),
     ),
     metrics: metrics ?? {},
   };
@@ -68,6 +75,7 @@ export function passResultFromBytes(bytes: Uint8Array): PassResult {
   const outputs = message.lossFnOutputs.flatMap(({ fields, numDatums }) => {
     const tensors = Object.entries(fields).map(([name, field]) => [name, separated(field)] as const);
     const count = tensors[0]?.[1].length ?? Number(numDatums);
+    if (tensors.length === 0 && count > maxEmptyOutputs) throw invalidBody(`It has ${count} outputs without fields.`);
     if (tensors.some(([, each]) => each.length !== count)) throw invalidBody("The outputs differ in their number.");
     return Array.from({ length: count }, (_, i) => Object.fromEntries(tensors.map(([name, each]) => [name, each[i]!])));
   });
@@ -108,6 +116,7 @@ function batched(tensors: readonly TinkerTensor[]): BatchedTensor {
 }
 
 function decoded(bytes: Uint8Array) {
+  checkProtobufSize(ForwardBackwardOutputSchema, bytes);
   try {
     return fromBinary(ForwardBackwardOutputSchema, bytes);
   } catch (error) {
@@ -117,6 +126,8 @@ function decoded(bytes: Uint8Array) {
 
 function separated({ data, offsets, dtype, trailingShape }: BatchedTensor): TinkerTensor[] {
   const ends = longsOf(offsets);
+  // Ranges that overlap would repeat the same bytes any number of times.
+  if (ends.some((end, i) => end < (ends[i - 1] ?? 0))) throw invalidBody("The offsets of a tensor go backwards.");
   const trailing = trailingShape.map(Number);
   const row = trailing.reduce((product, length) => product * length, 1);
   return Array.from({ length: Math.max(0, ends.length - 1) }, (_, i) => {

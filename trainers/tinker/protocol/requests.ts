@@ -1,10 +1,14 @@
 import { z } from "zod";
+import { integers, listOf } from "../../../src/core/network/list-schema.ts";
 import { modelInputSchema } from "./pass-request.ts";
 import { tensorJsonSchema } from "./tensor.ts";
 
 /** The JSON bodies that the server reads. Unknown keys are ignored, because newer clients send more. */
 
 const name = z.string().min(1);
+/** The maximum number of stop sequences of a request. */
+const maxStops = 1024;
+
 const sequence = z.int().nonnegative().nullish();
 
 export const createModelBody = z.object({
@@ -58,7 +62,7 @@ export const saveBody = modelBody.extend({
 export const saveExternalBody = modelBody.extend({
   path: checkpointName,
   ttl_seconds: ttl,
-  age_encryption_recipients: z.array(z.string()).nullish(),
+  age_encryption_recipients: listOf(z.string()).nullish(),
 });
 
 export const saveForSamplerBody = saveBody.extend({
@@ -94,7 +98,10 @@ export const sampleBody = z.object({
   sampling_params: z.object({
     max_tokens: z.int().min(1).nullish(),
     seed: z.int().nullish(),
-    stop: z.union([z.string(), z.array(z.string()), z.array(z.int())]).nullish(),
+    stop: z
+      .union([z.string(), integers, listOf(z.string())])
+      .refine((stop) => typeof stop === "string" || stop.length <= maxStops, `at most ${maxStops} stop sequences`)
+      .nullish(),
     temperature: z.number().default(1),
     top_k: z.int().default(-1),
     top_p: z.number().default(1),
@@ -124,7 +131,7 @@ export const retrieveManyBody = z.object({
   prev_cursor: z.int().nonnegative().default(0),
   /** Seconds. */
   timeout: z.number().nonnegative().nullish(),
-  retrieved_request_ids: z.array(z.string()).default([]),
+  retrieved_request_ids: listOf(z.string()).default([]),
 });
 
 export const retrieveBody = z.object({ request_id: name });

@@ -1,5 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { z } from "zod";
+import { integers, listOf, numbers } from "../../../src/core/network/list-schema.ts";
+import { checkProtobufSize } from "../../../src/core/network/protobuf-size.ts";
 import { SampleResponseSchema, StopReason } from "../generated/tinker_public/tinker_public_pb.ts";
 import { bytesOf, floatsOf, intsOf, invalidBody } from "./bytes.ts";
 import { type TargetLogprobs, targetLogprobsToJson, targetLogprobsToMessage } from "./prompt-targets.ts";
@@ -40,15 +42,15 @@ export interface SampleResult {
 }
 
 const resultSchema = z.object({
-  sequences: z.array(
+  sequences: listOf(
     z.object({
-      tokens: z.array(z.int()),
-      logprobs: z.array(z.number()).nullish(),
+      tokens: integers,
+      logprobs: numbers.nullish(),
       stop_reason: z.enum(["stop", "length"]),
     }),
   ),
-  prompt_logprobs: z.array(z.number().nullable()).nullish(),
-  topk_prompt_logprobs: z.array(z.array(z.tuple([z.int(), z.number()])).nullable()).nullish(),
+  prompt_logprobs: listOf(z.number().nullable()).nullish(),
+  topk_prompt_logprobs: listOf(listOf(z.tuple([z.int(), z.number()])).nullable()).nullish(),
 });
 
 /** The JSON form of a {@link SampleResult}. */
@@ -141,11 +143,18 @@ function topTokenLists({ k, ids, logprobs }: TopTokens): ([number, number][] | n
   });
 }
 
-/** Lays out lists of at most `k` ids with their logprobs. By default `k` is the length of the longest list. */
+/** The maximum number of likely tokens of one result: 32,768 places with the 1,000 tokens of the largest request. */
+const maxTopTokens = 2 ** 25;
+
+/**
+ * Lays out lists of at most `k` ids with their logprobs. By default `k` is the length of the longest list. Throws
+ * `server.invalid-request` for more than a result may have.
+ */
 export function topTokensOf(
   lists: readonly (readonly (readonly [id: number, logprob: number])[] | null)[],
   k: number = lists.reduce((longest, list) => Math.max(longest, list?.length ?? 0), 0),
 ): TopTokens {
+  if (lists.length * k > maxTopTokens) throw invalidBody(`It has ${k} likely tokens at ${lists.length} places.`);
   const padded = lists.flatMap((list) => Array.from({ length: k }, (_, i) => list?.[i] ?? ([0, noLogprob] as const)));
   return {
     k,
@@ -155,6 +164,7 @@ export function topTokensOf(
 }
 
 function decoded(bytes: Uint8Array) {
+  checkProtobufSize(SampleResponseSchema, bytes);
   try {
     return fromBinary(SampleResponseSchema, bytes);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { z } from "zod";
+import { integers, numbers } from "../../../src/core/network/list-schema.ts";
 import { DType, type Tensor as TensorMessage, TensorSchema } from "../generated/tinker_public/tinker_public_pb.ts";
 import { asInt32, bytesOf, floatsOf, intsOf, invalidBody, longBytes, longsOf } from "./bytes.ts";
 
@@ -22,18 +23,31 @@ export interface TensorJson {
   readonly sparse_col_indices?: readonly number[] | null | undefined;
 }
 
-/** The largest number of values of a tensor: a bound for sparse ones, whose shape is much larger than their data. */
-const maxValues = 2 ** 26;
+/**
+ * The maximum number of values of all sparse tensors of a message together, when they are dense. The shape of a sparse
+ * tensor can be much larger than its data.
+ */
+const maxDenseValues = 2 ** 24;
 
-const index = z.int().nonnegative();
+/** Counts the values that the sparse tensors of one message have when they are dense. */
+export class DenseBudget {
+  #left = maxDenseValues;
+
+  /** Throws `server.invalid-request` before memory is allocated for more values than a message may have. */
+  take(values: number): void {
+    this.#left -= values;
+    if (this.#left >= 0) return;
+    throw invalidBody(`The sparse tensors of a request have more than ${maxDenseValues} values when they are dense.`);
+  }
+}
 
 /** Checks the JSON form of a tensor. */
 export const tensorJsonSchema: z.ZodType<TensorJson> = z.object({
-  data: z.array(z.number()),
+  data: numbers,
   dtype: z.enum(["float32", "int64"]),
-  shape: z.array(index).nullish(),
-  sparse_crow_indices: z.array(index).nullish(),
-  sparse_col_indices: z.array(index).nullish(),
+  shape: integers.nullish(),
+  sparse_crow_indices: integers.nullish(),
+  sparse_col_indices: integers.nullish(),
 });
 
 /** Returns a tensor of one dimension: float32 for a Float32Array, int64 for an Int32Array. */
@@ -41,8 +55,8 @@ export function vector(data: Float32Array | Int32Array): TinkerTensor {
   return { dtype: data instanceof Float32Array ? "float32" : "int64", data, shape: [data.length] };
 }
 
-/** Reads a tensor from JSON. Throws `server.invalid-request` if shape and data do not fit. */
-export function tensorFromJson(json: TensorJson): TinkerTensor {
+/** Reads a tensor from JSON. Throws `server.invalid-request` if shape and data do not fit, or if the budget is spent. */
+export function tensorFromJson(json: TensorJson, budget: DenseBudget = new DenseBudget()): TinkerTensor {
   const { dtype } = json;
   const data = dtype === "float32" ? Float32Array.from(json.data) : Int32Array.from(json.data, asInt32);
   return denseTensor({
@@ -51,6 +65,7 @@ export function tensorFromJson(json: TensorJson): TinkerTensor {
     shape: json.shape ?? [data.length],
     rows: json.sparse_crow_indices ?? undefined,
     columns: json.sparse_col_indices ?? undefined,
+    budget,
   });
 }
 
@@ -59,8 +74,8 @@ export function tensorToJson({ data, dtype, shape }: TinkerTensor): TensorJson {
   return { data: [...data], dtype, shape };
 }
 
-/** Reads a tensor from its message. Throws `server.invalid-request` if shape and data do not fit. */
-export function tensorFromMessage(message: TensorMessage): TinkerTensor {
+/** Reads a tensor from its message. Throws as {@link tensorFromJson} does. */
+export function tensorFromMessage(message: TensorMessage, budget: DenseBudget = new DenseBudget()): TinkerTensor {
   const { encoding } = message;
   const sparse = encoding.case === "sparseCsr" ? encoding.value : undefined;
   const bytes = encoding.case === "dense" ? encoding.value : (sparse?.values ?? new Uint8Array());
@@ -72,6 +87,7 @@ export function tensorFromMessage(message: TensorMessage): TinkerTensor {
     shape: shape.length === 0 ? [data.length] : shape,
     rows: sparse && [...longsOf(sparse.crowIndices)],
     columns: sparse && [...longsOf(sparse.colIndices)],
+    budget,
   });
 }
 
@@ -107,17 +123,20 @@ interface GivenTensor extends TinkerTensor {
   /** The offsets of the rows in compressed rows. */
   readonly rows: readonly number[] | undefined;
   readonly columns: readonly number[] | undefined;
+  readonly budget: DenseBudget;
 }
 
-function denseTensor({ dtype, data, shape, rows, columns }: GivenTensor): TinkerTensor {
+function denseTensor({ dtype, data, shape, rows, columns, budget }: GivenTensor): TinkerTensor {
+  if (shape.some((length) => length < 0)) throw invalidBody(`A tensor has the shape [${shape.slice(0, 10)}].`);
   const count = shape.reduce((product, length) => product * length, 1);
   if (rows === undefined && columns === undefined) {
-    if (count !== data.length) throw invalidBody(`A tensor of shape [${shape}] has ${data.length} values.`);
+    if (count !== data.length)
+      throw invalidBody(`A tensor of shape [${shape.slice(0, 10)}] has ${data.length} values.`);
     return { dtype, data, shape };
   }
   const [height, width] = shape;
   checkSparse({ shape, values: data.length, rows, columns });
-  if (count > maxValues) throw invalidBody(`A sparse tensor of shape [${shape}] is too large.`);
+  budget.take(count);
   const dense = dtype === "float32" ? new Float32Array(count) : new Int32Array(count);
   for (let row = 0; row < height!; row++) {
     for (let i = rows![row]!; i < rows![row + 1]!; i++) dense[row * width! + columns![i]!] = data[i]!;

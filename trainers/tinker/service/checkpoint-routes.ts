@@ -29,9 +29,12 @@ const pageSchema = z.object({
 
 /**
  * Adds the routes of training runs and checkpoints: lists, `weights_info`, archives, downloads and deletion. A training
- * run is a model in training, or one whose checkpoints are in the store.
+ * run is a model in training, or one whose checkpoints are in the store. `jsonOf` reads the body of a request.
  */
-export function addCheckpointRoutes(app: Hono, service: TrainingRuns): void {
+export function addCheckpointRoutes(
+  app: Hono,
+  { service, jsonOf }: { readonly service: TrainingRuns; readonly jsonOf: (context: Context) => Promise<unknown> },
+): void {
   const { checkpoints, baseName } = service;
   const links = new DownloadLinks({ keepMs: 900_000 });
 
@@ -157,10 +160,4 @@ async function fileResponse(path: string): Promise<Response> {
   const stream = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
   const headers = { "content-type": "application/octet-stream", "content-length": String(size) };
   return new Response(stream, { headers });
-}
-
-async function jsonOf(context: Context): Promise<unknown> {
-  return context.req.json().catch(() => {
-    throw new RequestError(400, "The body is not JSON.");
-  });
 }

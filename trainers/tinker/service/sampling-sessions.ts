@@ -75,6 +75,11 @@ export class SamplingSessions {
     return { type: "join_sampling_session", client_counter: session.copies };
   }
 
+  /** Throws `RequestError` 404 for a sampling session that does not exist. */
+  check(id: string): void {
+    this.#sessionOf(id);
+  }
+
   info(id: string): unknown {
     const { path } = this.#sessionOf(id);
     return { sampler_id: id, base_model: this.#weights.baseName, model_path: path ?? null };

@@ -11,6 +11,8 @@ export interface TinkerServiceOptions {
   readonly folder: string;
   /** The maximum number of open models. 16 by default. */
   readonly maxModels?: number;
+  /** The maximum number of sessions. 4,096 by default. */
+  readonly maxSessions?: number;
   /** The maximum number of samplers of saved weights of each model. The oldest is closed. 32 by default. */
   readonly maxSamplers?: number;
   /** The time in milliseconds for which a result is kept. One hour by default. */
@@ -30,6 +32,7 @@ export interface TinkerServiceOptions {
 /** The defaults of {@link TinkerServiceOptions}. */
 export const serviceDefaults: Omit<Required<TinkerServiceOptions>, "backend" | "source" | "names" | "folder"> = {
   maxModels: 16,
+  maxSessions: 4096,
   maxSamplers: 32,
   resultMs: 3_600_000,
   maxResultBytes: 2 ** 30,

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { zstdDecompressSync } from "node:zlib";
 import { type Context, Hono } from "hono";
@@ -5,8 +6,9 @@ import { bodyLimit } from "hono/body-limit";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { withoutPaths } from "../../../src/core/text/without-paths.ts";
+import { parseLimitedJson } from "../../../src/core/network/limited-json.ts";
 import { exchangeIdHeader, isExchangeId } from "../protocol/exchange-id.ts";
-import { passRequestFromBytes, passRequestFromJson, protobufType } from "../protocol/pass-request.ts";
+import { type PassRequest, passRequestFromBytes, passRequestFromJson, protobufType } from "../protocol/pass-request.ts";
 import { type PassResult, passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
 import * as bodies from "../protocol/requests.ts";
 import { type SampleResult, sampleResultToBytes, sampleResultToJson } from "../protocol/sample-result.ts";
@@ -18,6 +20,18 @@ import type { TinkerService } from "./tinker-service.ts";
 
 /** The routes that start no work. A server answers them until it ends. */
 const whileDraining = ["/retrieve_future", "/retrieve_futures", "/session_heartbeat", "/cancel_future", "/telemetry"];
+
+/**
+ * The maximum number of values in a JSON body: the API's own client sends at most 5 million numbers of data in one
+ * request.
+ */
+const maxElements = 2 ** 23;
+
+/**
+ * The maximum size of a body after decompression: `floor` and `ratio` times the bytes that were sent. Token ids and
+ * log-probabilities shrink by less than 20. Samples that share a long prompt can shrink by a hundred.
+ */
+const decompressed = { floor: 2 ** 20, ratio: 200 } as const;
 
 /** The options of {@link tinkerApp}. */
 export interface TinkerAppOptions {
@@ -57,15 +71,29 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   const bytesOf = async (context: Context): Promise<Uint8Array> => {
     const bytes = new Uint8Array(await context.req.arrayBuffer());
     if (context.req.header("content-encoding") !== "zstd") return bytes;
+    const maxOutputLength = Math.min(maxBodyBytes, decompressed.floor + decompressed.ratio * bytes.length);
     try {
-      return zstdDecompressSync(bytes, { maxOutputLength: maxBodyBytes });
-    } catch {
-      throw new RequestError(400, "The body is not zstd, or is too large after decompression.");
+      return zstdDecompressSync(bytes, { maxOutputLength });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ERR_BUFFER_TOO_LARGE") {
+        throw new RequestError(400, "The body is not zstd.");
+      }
+      const message = `The body has more than ${maxOutputLength} bytes after decompression. Send it without compression.`;
+      throw new RequestError(413, message);
     }
   };
   const sent = async <T>(context: Context, schema: z.ZodType<T>): Promise<Sent<T>> => {
     const bytes = await bytesOf(context);
     return { body: schema.parse(jsonOf(bytes)), digest: digestOf(bytes) };
+  };
+  const ownedJsonOf = (bytes: Uint8Array): unknown => {
+    const json = jsonOf(bytes);
+    service.checkOwner(json);
+    return json;
+  };
+  const passOf = (bytes: Uint8Array, binary: boolean): PassRequest => {
+    if (binary) return passRequestFromBytes(bytes, (model_id) => service.checkOwner({ model_id }));
+    return passRequestFromJson(ownedJsonOf(bytes));
   };
   const post = <T>(route: string, schema: z.ZodType<T>, answer: (request: Sent<T>) => unknown): void => {
     app.post(route, async (context) => context.json((await answer(await sent(context, schema))) as object));
@@ -100,18 +128,21 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   post("/save_weights_external", bodies.saveExternalBody, (request) => service.saveWeightsExternal(request));
   post("/create_sampling_session", bodies.samplingSessionBody, (request) => service.sampling.create(request));
   post("/join_sampling_session", bodies.joinSamplingSessionBody, (request) => service.sampling.join(request));
-  post("/asample", bodies.sampleBody, (request) => service.sampling.sample(request));
   post("/unload_model", bodies.modelBody, (request) => service.unload(request));
   app.get("/samplers/:id", (context) => context.json(service.sampling.info(context.req.param("id")) as object));
   app.get("/sessions", (context) => context.json({ sessions: service.sessionIds() }));
   app.get("/sessions/:id", (context) => context.json(service.sessionInfo(context.req.param("id")) as object));
-  addCheckpointRoutes(app, service);
+  addCheckpointRoutes(app, { service, jsonOf: async (context) => jsonOf(await bytesOf(context)) });
+  app.post("/asample", async (context) => {
+    const bytes = await bytesOf(context);
+    const body = bodies.sampleBody.parse(ownedJsonOf(bytes));
+    return context.json(await service.sampling.sample({ body, digest: digestOf(bytes) }));
+  });
   for (const route of ["/forward", "/forward_backward"]) {
     app.post(route, async (context) => {
       const bytes = await bytesOf(context);
       const binary = context.req.header("content-type")?.startsWith(protobufType) === true;
-      const body = binary ? passRequestFromBytes(bytes) : passRequestFromJson(jsonOf(bytes));
-      return context.json(service.pass({ body, digest: digestOf(bytes) }));
+      return context.json(service.pass({ body: passOf(bytes, binary), digest: digestOf(bytes) }));
     });
   }
   post("/retrieve_futures", bodies.retrieveManyBody, (request) => service.sampling.completions(request, pollMs));
@@ -166,11 +197,10 @@ function encodedResult(result: unknown, binary: boolean): unknown {
 }
 
 function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return bytes.length === 0 ? {} : JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    throw new RequestError(400, "The body is not JSON in UTF-8.");
-  }
+  if (bytes.length === 0) return {};
+  const json = isUtf8(bytes) ? parseLimitedJson(new TextDecoder().decode(bytes), { maxElements }) : undefined;
+  if (json === undefined) throw new RequestError(400, "The body is not JSON in UTF-8.");
+  return json;
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -134,7 +134,12 @@ export class TinkerService implements AsyncDisposable {
     return { sampler, tokenizer, renderer, maxLength };
   }
 
+  /** Throws `RequestError` 429 if there are too many sessions. */
   createSession(): unknown {
+    const { maxSessions } = this.#options;
+    if (this.#sessions.size >= maxSessions) {
+      throw new RequestError(429, `The server already has ${maxSessions} sessions, its maximum. Try again later.`);
+    }
     const session_id = randomUUID();
     this.#sessions.set(session_id, Date.now());
     return { type: "create_session", session_id };
@@ -144,6 +149,16 @@ export class TinkerService implements AsyncDisposable {
   touch(sessionId: string): void {
     if (!this.#sessions.has(sessionId)) throw new RequestError(404, `Session ${sessionId} is unknown or has ended.`);
     this.#sessions.set(sessionId, Date.now());
+  }
+
+  /**
+   * Throws `RequestError` 404 if a body names a model or a sampling session that does not exist. For use before the rest
+   * of the body, which can be large, is checked.
+   */
+  checkOwner(body: unknown): void {
+    const { model_id, sampling_session_id } = Object(body) as Readonly<Record<string, unknown>>;
+    if (typeof model_id === "string" && model_id !== "") this.#modelOf(model_id);
+    if (typeof sampling_session_id === "string" && sampling_session_id !== "") this.sampling.check(sampling_session_id);
   }
 
   createModel({ body, digest }: Sent<z.output<typeof bodies.createModelBody>>): Promised {
