@@ -69,6 +69,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     yield* saveCheckpoint(run);
     const exported = await exportTrained(run, options.backend.capabilities);
     if (exported !== undefined && config.export.from === "best" && !exported.best) yield noBest(run);
+    if (!progress.trained) yield nothingTrained(run);
     yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported && exportFields(exported)) };
   } catch (cause) {
     let failure = cause;
@@ -144,6 +145,7 @@ async function* trainStep(
     ...perSecond("tokens/sampled", rollouts, rolloutMs),
     ...perSecond("tokens/trained", updated, updateEnd - updateStart),
   };
+  if (updated["optimizer/steps"] !== 0 && updated["optimizer/gradient-norm"] !== 0) progress.trained = true;
   progress.step = step;
   progress.taskCursor = batch.taskCursor;
   progress.traceLength = batch.traceLength ?? progress.traceLength;
@@ -350,14 +352,21 @@ function exportFields({ folder, step }: Exported): Pick<RunEndEvent, "exported" 
   return { exported: folder, exportedStep: step };
 }
 
+function nothingTrained({ progress }: TrainingRun): TrainingWarningEvent {
+  const message =
+    "Nothing was trained: no step had a signal to learn from, and the weights are those of the start. The probe and the " +
+    "warnings of the steps say why.";
+  return { type: "warning", step: progress.step, message };
+}
+
 function noBest({ progress, config }: TrainingRun): TrainingWarningEvent {
   const message = `No evaluation had the metric ${config.checkpoint.best?.metric}. The last model was exported instead of the best.`;
   return { type: "warning", step: progress.step, message };
 }
 
 function endEvent({ progress }: TrainingRun, elapsedMs: number): Omit<RunEndEvent, "reason"> {
-  const { step, checkpoint } = progress;
-  return { type: "run-end", step, elapsedMs, checkpoint: checkpoint?.path };
+  const { step, checkpoint, trained } = progress;
+  return { type: "run-end", step, elapsedMs, checkpoint: checkpoint?.path, ...(trained ? {} : { untrained: true }) };
 }
 
 function adamParams({ config, steps }: TrainingRun, step: number): AdamParams {

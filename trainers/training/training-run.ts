@@ -41,6 +41,7 @@ import { createRewardProcessors } from "../rewards/reward-processor-config.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { branching } from "./branching.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
+import { checkLearnable } from "./check-learnable.ts";
 import { createCurriculum } from "./curriculum.ts";
 import { exportStart } from "./export-start.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
@@ -143,6 +144,8 @@ export interface Progress {
   best: number | undefined;
   /** True after the warning that something is too long for a model. */
   warnedOverlong: boolean;
+  /** True if a step has changed the weights of a policy. */
+  trained: boolean;
   /** The length of the trace after this step, in bytes. */
   traceLength: number | undefined;
 }
@@ -159,6 +162,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const algorithm = createAlgorithm(checked, options.algorithms);
   checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
   checkEnvironmentFits(algorithm, environment);
+  checkLearnable(algorithm, { environment, config: checked });
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
   const { agents } = environment.spec;
   checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(checked.agents.models) });
@@ -257,6 +261,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       evaluated: evaluated ? manifest.step : undefined,
       best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
       warnedOverlong: false,
+      trained: models.some(({ version }) => version > 0),
       traceLength,
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
