@@ -32,6 +32,7 @@ import type { Batch } from "./collect-batch.ts";
 import { trainedModels } from "./learners.ts";
 import { asDemonstration, sampleEvent } from "./sample-event.ts";
 import { type StepTimer, startStepTimer } from "./step-timer.ts";
+import { changedTaskWarning } from "./task-warnings.ts";
 import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
 
 /**
@@ -57,10 +58,14 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     // A run that was stopped during an evaluation repeats it.
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     const timer = startStepTimer();
+    let watched = await run.tasks.peek(watchedTasks, { signal: options.signal });
     await using batches = openBatches(run);
     while (progress.step < run.steps) {
       options.signal?.throwIfAborted();
       yield* trainStep(run, { elapsed, timer, batches });
+      const changed = changedTaskWarning(watched);
+      watched = [];
+      if (changed !== undefined) yield { type: "warning", step: progress.step, message: changed };
       const { step } = progress;
       if (isDue(step, config.evaluation.every)) yield* evaluateHeldOut(run);
       if (isDue(step, config.checkpoint.every)) yield* saveCheckpoint(run);
@@ -87,6 +92,9 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     throw error;
   }
 }
+
+/** The number of tasks of the first step that are compared with themselves after it. */
+const watchedTasks = 4;
 
 /** Checks the run before its first step. Throws `preflight.failed` after the event if a check fails. */
 async function* checkRun(

@@ -47,6 +47,7 @@ import { exportStart } from "./export-start.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
+import { duplicateWarning } from "./task-warnings.ts";
 import { trainingSteps } from "./training-steps.ts";
 
 /** The options of {@link train}. */
@@ -125,7 +126,7 @@ export interface TrainingRun extends AsyncDisposable, Resolution {
   readonly checkpoints: string;
   readonly signal: AbortSignal | undefined;
   readonly progress: Progress;
-  /** Warnings about the checkpoint that the run continues from, in sentences. */
+  /** Warnings about the tasks and about the checkpoint that the run continues from, in sentences. */
   readonly notes: readonly string[];
   /** The current activity of the run. */
   readonly activity: TrainingProgress;
@@ -195,6 +196,9 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity, options.algorithms);
   const { tasks, heldOut } = await openTasks({ config, environment, signal });
+  // A mixture repeats its shorter parts.
+  const duplicates = environment.environmentOf === undefined ? await duplicateWarning(tasks, { signal }) : undefined;
+  if (duplicates !== undefined) notes.push(duplicates);
   checkBatchSize(tasks, { algorithm, environment, config, frozen: frozenNames });
   const steps = trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds });
   const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
