@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber, formatPercent } from "../core/text/format.ts";
+import { formatDuration, formatMoney, formatNumber, formatPercent } from "../core/text/format.ts";
 import { definesCorrect } from "../evaluation/correctness.ts";
 import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
@@ -32,7 +32,7 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
     ...(tokens === undefined
       ? []
       : [
-          `  ${formatNumber(tokens.prompt)} tokens read, ${formatNumber(tokens.completion)} written${cost === undefined ? "" : `, $${formatNumber(cost.dollars)}`}`,
+          `  ${formatNumber(tokens.prompt)} tokens read, ${formatNumber(tokens.completion)} written${cost === undefined ? "" : `, ${formatMoney(cost.dollars)}`}`,
         ]),
     ...(p50 === undefined
       ? []

@@ -161,9 +161,9 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   checkVersion(`Backend "${backend.capabilities.name}"`, backend);
   const checked = checkConfig(options.config, options.algorithms);
   const algorithm = createAlgorithm(checked, options.algorithms);
+  checkLearnable(algorithm, { environment, config: checked });
   checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
   checkEnvironmentFits(algorithm, environment);
-  checkLearnable(algorithm, { environment, config: checked });
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
   const { agents } = environment.spec;
   checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(checked.agents.models) });

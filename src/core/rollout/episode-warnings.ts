@@ -156,13 +156,15 @@ function brokenTools({ task, info = [] }: Episode): { readonly tool: string; rea
 function causedFailures({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
   return Object.entries(agents).flatMap(([agent, { reward }]) => {
     if (reward.status !== "scored" || reward.failure === undefined) return [];
-    const { code, message, data } = reward.failure;
+    const { code, message, hint, data } = reward.failure;
     const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
     const isUnsure = isJsonObject(data) && data.failureCause === "policy?";
     const isOfProgram = code === "program.failed";
     const remedy = isOfProgram
       ? "Catch the error in the program, and let it answer. "
-      : "Catch the error in the environment, and give the answer the reward that it deserves. ";
+      : code === "environment.contract" && hint !== undefined
+        ? `${hint} `
+        : "Catch the error in the environment, and give the answer the reward that it deserves. ";
     const doubt = isOfProgram
       ? "Empty answers of the model make it fail in the same way: the program itself may be at fault. "
       : "An empty answer fails in the same way: if no answer is read without it, the task is at fault, and a demonstration would show it. ";

@@ -3,6 +3,7 @@ import path from "node:path";
 import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/core/hub/hub.ts";
+import { isLocalName, nearPath } from "../../../src/core/files/missing-path.ts";
 import { readModelText } from "../../../src/core/tokens/model-file.ts";
 import { adapterBaseFile } from "./weights/adapter-base-file.ts";
 import { checkModelFolder } from "./weights/model-checksums.ts";
@@ -77,11 +78,11 @@ export async function findModel(model: string, options: ModelFolderOptions = {})
     if (absent.length > 0) throw missing({ model, needed: absent, present });
     return { kind: "model", folder: model };
   }
-  if (isFolder === false || !isHubId(model)) {
+  if (isFolder === false || !isHubId(model) || isLocalName(model)) {
     throw new LyceumError({
       code: "model.missing",
       message: isFolder === false ? `${model} is a file, not a model folder.` : `There is no folder ${model}.`,
-      hint: "Name the folder with config.json and model.safetensors, or a hub model as owner/name.",
+      hint: `${isFolder === false ? "" : nearPath(model)}Name the folder with config.json and model.safetensors, or a hub model as owner/name.`,
       data: { model },
     });
   }
