@@ -106,7 +106,9 @@ if (import.meta.main) {
   console.log(`${problems} held-out problems, answered correctly:\n`);
   const start = performance.now();
   await runDemo({ seed, output: folder, events: (events, stage) => shown(events, stage, start) });
-  console.log(`\nLearning curves: ${join(folder, "sft", "report.html")}\n                 ${join(folder, "grpo", "report.html")}`);
+  console.log(
+    `\nLearning curves: ${join(folder, "sft", "report.html")}\n                 ${join(folder, "grpo", "report.html")}`,
+  );
 }
 
 /** Records a stage, prints the results of its evaluations, and passes its events on. */

@@ -33,7 +33,11 @@ export async function initPackage(
   const folder = basename(name);
   await refuseFull(folder);
   const within = packageAbove(resolve(folder));
-  if (within !== undefined && confirm !== undefined && !(await confirm(`${visibleText(within)} is a package. ${question}`))) {
+  if (
+    within !== undefined &&
+    confirm !== undefined &&
+    !(await confirm(`${visibleText(within)} is a package. ${question}`))
+  ) {
     throw new LyceumError({ code: "aborted", message: "Nothing was written." });
   }
   await makeFolder(folder);

@@ -24,7 +24,13 @@ const mistakes: readonly {
   },
   {
     name: "rewards that a scale of 0 makes equal",
-    config: { ...algorithm("grpo"), rewards: [{ type: "shift", by: 1 }, { type: "scale", factor: 0 }] },
+    config: {
+      ...algorithm("grpo"),
+      rewards: [
+        { type: "shift", by: 1 },
+        { type: "scale", factor: 0 },
+      ],
+    },
     code: "config.invalid",
     message: /rewards\[1\] \(scale\) makes all rewards equal/,
   },

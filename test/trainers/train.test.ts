@@ -591,7 +591,8 @@ describe("episodes that cannot be used", () => {
     const silent = await runTraining({ output: await temporaryFolder(), environment: solved, config });
     const later = eventsOf(silent, "warning").filter(({ step }) => step > 0);
     expect(later.map(({ message }) => message)).toEqual([expect.stringMatching(/^Nothing was trained/)]);
-    for (const untrained of [record, silent]) expect(eventsOf(untrained, "run-end")[0]).toMatchObject({ untrained: true });
+    for (const untrained of [record, silent])
+      expect(eventsOf(untrained, "run-end")[0]).toMatchObject({ untrained: true });
     expect(JSON.parse(await checkpointState(output, 1))).toMatchObject({ version: 0, rows: [] });
   });
 });

@@ -33,7 +33,10 @@ describe("a path that does not exist", () => {
         loadTaskset({ source: path }, { fetch }),
       ];
       for (const result of await Promise.allSettled(opening)) {
-        expect(result).toMatchObject({ status: "rejected", reason: { code: expect.stringMatching(/missing|not-found/) } });
+        expect(result).toMatchObject({
+          status: "rejected",
+          reason: { code: expect.stringMatching(/missing|not-found/) },
+        });
         expect(String((result as PromiseRejectedResult).reason)).not.toContain("the hub was asked");
       }
     }

@@ -31,11 +31,15 @@ const base = { id: "counted", tasks: ["a", "b"], reset: ({ task }: { task: strin
 describe("equal episodes of a deterministic environment", () => {
   it("have equal rewards, or one warning names lyceum check", async () => {
     let count = 0;
-    const shared = defineEnvironment<string>({ ...base, step: () => ({ reward: (count += 1) % 2 }) });
+    const shared = defineEnvironment<string>({ ...base, step: () => ({ reward: count++ % 2 }) });
     const found = await warningsOf(shared);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(/task "[ab01]": gives the same answers the rewards (1 and 0|0 and 1).*lyceum check/);
-    const declared = defineEnvironment<string>({ ...base, deterministic: false, step: () => ({ reward: (count += 1) % 2 }) });
+    const declared = defineEnvironment<string>({
+      ...base,
+      deterministic: false,
+      step: () => ({ reward: count++ % 2 }),
+    });
     expect(await warningsOf(declared)).toEqual([]);
   });
 
@@ -43,7 +47,7 @@ describe("equal episodes of a deterministic environment", () => {
     let count = 0;
     const shared = defineEnvironment<string>({
       ...base,
-      reset: ({ task }) => `${task} ${(count += 1)}`,
+      reset: ({ task }) => `${task} ${count++}`,
       step: () => ({ reward: 1 }),
     });
     expect(await warningsOf(shared)).toEqual([expect.stringMatching(/begins with other messages.*lyceum check/)]);
