@@ -45,6 +45,7 @@ export function preferencesEnvironment(
   });
   const environment: EnvironmentDefinition<PreferenceTask> = {
     ...definition,
+    demonstratesPairs: true,
     demonstrate: (task, { sampleIndex } = { seed: 0 }) => {
       const other = preferred(task) === task.chosen ? task.rejected : task.chosen;
       return [{ agent: (sampleIndex ?? 0) % 2 === 0 ? preferred(task) : other }];

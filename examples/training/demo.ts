@@ -5,14 +5,14 @@
  *
  *   npm run demo [-- --seed 2] [-- --output folder]
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import type { EnvironmentDefinition } from "lyceum";
 import { mathEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
-import { recordRun, showTraining, type TrainingEvent } from "lyceum/reports";
+import { recordRun, type TrainingEvent } from "lyceum/reports";
 import { type TrainingConfigInput, train } from "lyceum/trainers";
 
 const problems = 500;
@@ -102,26 +102,31 @@ if (import.meta.main) {
   const { values } = parseArgs({ options: { seed: { type: "string" }, output: { type: "string" } } });
   const seed = Number(values.seed ?? 1);
   const folder = values.output ?? (await mkdtemp(join(tmpdir(), "lyceum-demo-")));
-  const result = await runDemo({ seed, output: folder, events: shown });
-  const percent = (share: number): string => `${(100 * share).toFixed(1).padStart(5)} %`;
-  console.log(`\nTwo-digit addition, ${problems} held-out problems answered correctly (seed ${seed}):`);
-  console.log(`  untrained   ${percent(result.untrained)}`);
-  console.log(`  after SFT   ${percent(result.sft)}   (${result.sftSeconds.toFixed(0)} s)`);
-  console.log(`  after GRPO  ${percent(result.grpo)}   (${(result.seconds - result.sftSeconds).toFixed(0)} s more)`);
-  if (values.output === undefined) await rm(folder, { recursive: true, force: true });
-  else console.log(`Learning curves: ${join(folder, "sft", "report.html")}, ${join(folder, "grpo", "report.html")}`);
+  console.log(`A model with random weights learns two-digit addition, such as 37+70= (seed ${seed}).`);
+  console.log(`${problems} held-out problems, answered correctly:\n`);
+  const start = performance.now();
+  await runDemo({ seed, output: folder, events: (events, stage) => shown(events, stage, start) });
+  console.log(
+    `\nLearning curves: ${join(folder, "sft", "report.html")}\n                 ${join(folder, "grpo", "report.html")}`,
+  );
 }
 
-/** Records a stage, shows it in the terminal, and passes its events on. */
-async function* shown(events: AsyncIterable<TrainingEvent>, folder: string): AsyncIterable<TrainingEvent> {
-  const seen: TrainingEvent[] = [];
-  const recorded = recordRun(events, { folder });
-  const watched = (async function* () {
-    for await (const event of recorded) {
-      seen.push(event);
-      yield event;
-    }
-  })();
-  await showTraining(watched, { stream: process.stdout, color: process.stdout.hasColors?.() ?? false });
-  yield* seen;
+/** Records a stage, prints the results of its evaluations, and passes its events on. */
+async function* shown(
+  events: AsyncIterable<TrainingEvent>,
+  folder: string,
+  start: number,
+): AsyncIterable<TrainingEvent> {
+  const { stdout } = process;
+  const stage = basename(folder).toUpperCase();
+  for await (const event of recordRun(events, { folder })) {
+    yield event;
+    if (event.type === "step" && stdout.isTTY) stdout.write(`\r  ${stage}: step ${event.step} of ${event.steps} `);
+    // The second stage begins with the evaluation that the first ended with.
+    if (event.type !== "evaluation" || (event.step === 0 && stage !== "SFT")) continue;
+    const share = `${(100 * event.metrics.accuracy!).toFixed(1).padStart(5)} %`;
+    const time = `${((performance.now() - start) / 1000).toFixed(0)} s`;
+    stdout.write(stdout.isTTY ? "\r\x1b[K" : "");
+    console.log(`  ${(event.step === 0 ? "untrained" : `after ${stage}`).padEnd(12)}${share}   after ${time}`);
+  }
 }

@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber, formatPercent } from "../core/text/format.ts";
+import { formatDuration, formatNumber, formatPercent, formatMoney } from "../core/text/format.ts";
 import { visibleText } from "../core/text/visible-text.ts";
 import { definesCorrect } from "../evaluation/correctness.ts";
 import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";
@@ -31,7 +31,7 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
     ...(tokens === undefined
       ? []
       : [
-          `  ${formatNumber(tokens.prompt)} tokens read, ${formatNumber(tokens.completion)} written${cost === undefined ? "" : `, $${formatNumber(cost.dollars)}`}`,
+          `  ${formatNumber(tokens.prompt)} tokens read, ${formatNumber(tokens.completion)} written${cost === undefined ? "" : `, ${formatMoney(cost.dollars)}`}`,
         ]),
     ...(p50 === undefined
       ? []

@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { LyceumError } from "../contract/errors/index.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
 import { packageReference } from "./package-reference.ts";
 
 const ending = ".template";
@@ -12,18 +14,32 @@ export interface InitializedPackage {
   readonly folder: string;
   /** The paths of the files, relative to the folder. */
   readonly files: readonly string[];
+  /** The `package.json` of a folder above, whose package the new one is inside of. */
+  readonly within?: string | undefined;
   /** The reference to Lyceum in its `package.json`. */
   readonly reference: string;
 }
 
 /**
- * Writes a working environment package to a folder with its name. Creates the folder if it is missing. Throws
- * `config.invalid` for an invalid npm name, and for a folder that is not empty.
+ * Writes a working environment package to a folder with its name. Creates the folder if it is missing. If the folder
+ * is inside another package, asks `confirm` first. Throws `config.invalid` for an invalid npm name, and for a folder that
+ * is not empty, and `aborted` if the answer is no.
  */
-export async function initPackage(name: string): Promise<InitializedPackage> {
+export async function initPackage(
+  name: string,
+  { confirm }: { readonly confirm?: ((question: string) => Promise<boolean>) | undefined } = {},
+): Promise<InitializedPackage> {
   checkName(name);
   const folder = basename(name);
   await refuseFull(folder);
+  const within = packageAbove(resolve(folder));
+  if (
+    within !== undefined &&
+    confirm !== undefined &&
+    !(await confirm(`${visibleText(within)} is a package. ${question}`))
+  ) {
+    throw new LyceumError({ code: "aborted", message: "Nothing was written." });
+  }
   await makeFolder(folder);
   const template = join(import.meta.dirname, "template");
   const reference = packageReference(resolve(folder));
@@ -36,7 +52,17 @@ export async function initPackage(name: string): Promise<InitializedPackage> {
     await writeFile(join(folder, written), filled, { flag: "wx" });
     files.push(written);
   }
-  return { folder, files, reference };
+  return { folder, files, within, reference };
+}
+
+const question = "Create a package of its own inside of it?";
+
+/** Returns the nearest `package.json` above a folder. */
+function packageAbove(folder: string): string | undefined {
+  const parent = dirname(folder);
+  if (parent === folder) return undefined;
+  const file = join(parent, "package.json");
+  return existsSync(file) ? file : packageAbove(parent);
 }
 
 function checkName(name: string): void {

@@ -1,7 +1,7 @@
 import type { Interval } from "../../trainers/plan/interval.ts";
 import type { Plan, PlanFigure } from "../../trainers/plan/plan.ts";
 import type { Workload } from "../../trainers/plan/workload.ts";
-import { formatDuration, formatNumber } from "../core/text/format.ts";
+import { formatDuration, formatMoney, formatNumber } from "../core/text/format.ts";
 
 /** The plan of a run, or of one of its stages. */
 export interface PlannedRun {
@@ -58,6 +58,7 @@ function figureText(value: number, unit: PlanFigure["unit"]): string {
   if (unit === "bytes") return bytesText(value);
   if (unit === "seconds") return formatDuration(value * 1000);
   if (unit === "hours") return formatDuration(value * 3_600_000);
+  if (unit === "cost") return formatMoney(value, "");
   return formatNumber(Number(value.toPrecision(3)));
 }
 

@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline/promises";
 import { setImmediate } from "node:timers/promises";
 import { CommanderError } from "commander";
 import { writeFailure } from "../contract/errors/write-failed.ts";
@@ -128,7 +129,13 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   async function init({ name }: Parameters<Commands["init"]>[0]): Promise<void> {
     const { initPackage } = await import("./init.ts");
     const { visibleText } = await import("../core/text/visible-text.ts");
-    const { folder, files, reference } = await initPackage(name);
+    const { folder, files, within, reference } = await initPackage(name, { confirm: confirmation() });
+    if (within !== undefined) {
+      stdout.write(
+        `${folder} is a package of its own inside the one of ${visibleText(within)}. To share its node_modules, add ` +
+          `"${folder}" to its workspaces.\n\n`,
+      );
+    }
     const next = [
       `cd ${folder}`,
       // A clone that runs from its sources may not be built.
@@ -140,6 +147,17 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       "npx lyceum train --config grpo.yaml",
     ];
     stdout.write(visibleText(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`));
+  }
+
+  /** Returns a function that asks a person, or undefined if none is there to answer. */
+  function confirmation(): ((question: string) => Promise<boolean>) | undefined {
+    if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
+    return async (question) => {
+      using interruption = listenForInterrupt();
+      using asked = createInterface({ input: process.stdin, output: stdout });
+      const answer = await asked.question(`${question} [y/N] `, { signal: interruption.signal });
+      return /^y(es)?$/i.test(answer.trim());
+    };
   }
 
   async function view(args: Parameters<Commands["view"]>[0]): Promise<void> {

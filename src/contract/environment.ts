@@ -187,6 +187,11 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
     options?: { readonly seed: number; readonly sampleIndex?: number },
   ): Demonstration | undefined;
   /**
+   * True if the demonstrations of a group are a better and a worse answer, as in a file of preferences, and other answers
+   * earn nothing. An algorithm that ranks the policy's own answers refuses such an environment.
+   */
+  readonly demonstratesPairs?: boolean;
+  /**
    * Returns a task as a folder for other programs, whose tests give the environment's rewards. `image` is the base image
    * of the container, if the environment has none. Absent if the rewards need this environment. Throws `config.invalid`
    * for a task or options that cannot be exported.

@@ -194,5 +194,7 @@ export interface RunEndEvent {
   readonly exported?: string;
   /** The step after which the exported weights were saved. */
   readonly exportedStep?: number;
+  /** Present if no step changed the weights: no batch had a signal to learn from. */
+  readonly untrained?: true;
   readonly error?: ErrorData;
 }

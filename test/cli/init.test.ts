@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
+import { initPackage } from "../../src/cli/init.ts";
 import { readMetrics } from "../../src/reports/training/index.ts";
 import { folderContents, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
@@ -22,6 +23,31 @@ async function node(...args: string[]): Promise<string> {
   const run = promisify(execFile)(process.execPath, ["--import", fromSource, ...args], { cwd, env });
   return (await run).stdout;
 }
+
+describe("lyceum init inside another package", () => {
+  it("says so, and writes nothing if a person says no", async () => {
+    await writeFile(join(folder, "package.json"), "{}");
+    const { code, stdout } = await lyceum(["init", "my-env"], { folder });
+    expect(code).toBe(0);
+    expect(stdout).toContain("my-env is a package of its own inside the one of");
+    expect(stdout).toContain("workspaces");
+    const here = process.cwd();
+    process.chdir(folder);
+    try {
+      const asked: string[] = [];
+      const confirm = (answer: boolean) => (question: string) => {
+        asked.push(question);
+        return Promise.resolve(answer);
+      };
+      await expect(initPackage("other", { confirm: confirm(false) })).rejects.toMatchObject({ code: "aborted" });
+      expect(await readdir(folder)).not.toContain("other");
+      expect((await initPackage("other", { confirm: confirm(true) })).files).toContain("environment.ts");
+      expect(asked).toEqual(Array(2).fill(expect.stringContaining(join(folder, "package.json"))));
+    } finally {
+      process.chdir(here);
+    }
+  });
+});
 
 describe("lyceum init", () => {
   it("writes a package whose tests pass and whose configs train to a learning curve, one after the other", async () => {

@@ -23,6 +23,36 @@ const mistakes: readonly {
     message: /groupSize.*2 or more: an episode is compared/,
   },
   {
+    name: "rewards that a scale of 0 makes equal",
+    config: {
+      ...algorithm("grpo"),
+      rewards: [
+        { type: "shift", by: 1 },
+        { type: "scale", factor: 0 },
+      ],
+    },
+    code: "config.invalid",
+    message: /rewards\[1\] \(scale\) makes all rewards equal/,
+  },
+  {
+    name: "rewards that an empty range makes equal",
+    config: { ...algorithm("ppo"), rewards: [{ type: "clamp", minimum: 1, maximum: 1 }] },
+    code: "config.invalid",
+    message: /rewards\[0\] \(clamp\) makes all rewards equal/,
+  },
+  {
+    name: "sampling of the likeliest token alone",
+    config: { ...algorithm("grpo"), sampling: { topK: 1 } },
+    code: "config.invalid",
+    message: /sampling\.topK is 1/,
+  },
+  {
+    name: "SFT that weighs no message",
+    config: algorithm("sft", { actionWeight: 0 }),
+    code: "config.invalid",
+    message: /algorithm\.actionWeight and algorithm\.observationWeight are 0/,
+  },
+  {
     name: "a tree of joint actions that grows too large",
     config: algorithm("magrpo", { groupSize: 40, jointMode: "cross" }),
     code: "config.invalid",

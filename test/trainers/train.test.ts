@@ -589,7 +589,10 @@ describe("episodes that cannot be used", () => {
     expect(eventsOf(record, "warning")[1]!.message).toMatch(/^None of the 24 groups has a signal/);
     const solved = letterEnvironment({ judge: () => 1 });
     const silent = await runTraining({ output: await temporaryFolder(), environment: solved, config });
-    expect(eventsOf(silent, "warning").filter(({ step }) => step > 0)).toEqual([]);
+    const later = eventsOf(silent, "warning").filter(({ step }) => step > 0);
+    expect(later.map(({ message }) => message)).toEqual([expect.stringMatching(/^Nothing was trained/)]);
+    for (const untrained of [record, silent])
+      expect(eventsOf(untrained, "run-end")[0]).toMatchObject({ untrained: true });
     expect(JSON.parse(await checkpointState(output, 1))).toMatchObject({ version: 0, rows: [] });
   });
 });

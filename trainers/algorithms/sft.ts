@@ -32,5 +32,14 @@ export const sft: AlgorithmDefinition = defineAlgorithm({
     loss: { terms: [{ type: "crossEntropy" }], aggregation: lossAggregation },
     updates: { epochs: 1, minibatches: 1 },
     learnsFrom: "demonstrations",
+    problemWith: ({ maxTurns }) => {
+      if (actionWeight > 0) return undefined;
+      if (observationWeight === 0) {
+        return "algorithm.actionWeight and algorithm.observationWeight are 0, so that no message is learnt";
+      }
+      return maxTurns > 1
+        ? undefined
+        : "algorithm.actionWeight is 0, and its episodes of one turn have no later message of the environment to predict";
+    },
   }),
 });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Json } from "../../src/contract/json.ts";
+import { damageOf, fileChecksumsSchema } from "../../src/core/files/file-checksums.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
-import { damageOf } from "./file-checksums.ts";
 
 /** The manifest of a checkpoint. It records the position of the run and which run it was. */
 export interface CheckpointManifest {
@@ -46,7 +46,7 @@ const schema = z.object({
   evaluated: z.boolean().exactOptional(),
   traceLength: count.exactOptional(),
   models: z.record(z.string(), z.object({ valueHead: z.boolean() })),
-  files: z.record(z.string(), z.object({ bytes: count, sha256: z.string() })),
+  files: fileChecksumsSchema,
   sha256: z.string(),
 });
 

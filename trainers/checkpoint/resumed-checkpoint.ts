@@ -1,8 +1,8 @@
 import { rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import { damageOf } from "../../src/core/files/file-checksums.ts";
 import { manifestFile, readManifest } from "./checkpoint-manifest.ts";
-import { damageOf } from "./file-checksums.ts";
 import { type Checkpoint, listCheckpoints, newestCheckpoint, removePartialCheckpoints } from "./find-checkpoints.ts";
 
 /** The checkpoint that a run starts from. */

@@ -2,12 +2,12 @@ import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { isDiskFull, writeFailure } from "../../src/contract/errors/write-failed.ts";
+import { fileChecksums } from "../../src/core/files/file-checksums.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { stepFolder } from "../../src/core/files/step-folder.ts";
 import { syncDirectory, syncFolder } from "../../src/core/files/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { type CheckpointManifest, manifestFile, manifestText, type WrittenManifest } from "./checkpoint-manifest.ts";
-import { fileChecksums } from "./file-checksums.ts";
 import { keepNewestCheckpoints, newestCheckpoint, partialSuffix, removeCheckpoint } from "./find-checkpoints.ts";
 
 /**

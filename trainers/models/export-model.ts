@@ -5,6 +5,7 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import { writeFailure } from "../../src/contract/errors/write-failed.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import type { Capabilities, ExportDtype, ExportFormat, Model } from "../backend/training-backend.ts";
+import { writeModelChecksums } from "../backends/onnx/weights/model-checksums.ts";
 import { replaceFolder } from "../checkpoint/replace-folder.ts";
 import { isTypedError } from "../checkpoint/write-checkpoint.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
@@ -22,7 +23,7 @@ export function exportFormat(
 }
 
 /**
- * Exports a model to a folder, completely or not at all. An existing folder is replaced and deleted last. Throws
+ * Exports a model to a folder with checksums, completely or not at all. An existing folder is replaced and deleted last. Throws
  * `checkpoint.write-failed` if the folder cannot be written, for example if the disk is full.
  */
 export async function exportModel(options: {
@@ -38,6 +39,7 @@ export async function exportModel(options: {
     await rm(partial, { recursive: true, force: true });
     await makeFolder(dirname(partial));
     await model.export(partial, format, { dtype });
+    await writeModelChecksums(partial);
     await replaceFolder(partial, folder);
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);

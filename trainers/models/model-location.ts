@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
+import { modelChecksumsFile } from "../backends/onnx/weights/model-checksums.ts";
 import { manifestFile, modelFolder } from "../checkpoint/checkpoint-manifest.ts";
 import { listCheckpoints, partialSuffix } from "../checkpoint/find-checkpoints.ts";
 import { replacedSuffix } from "../checkpoint/replace-folder.ts";
@@ -47,7 +48,7 @@ async function agentFolders(folder: string): Promise<Record<AgentId, string>> {
 }
 
 function isModelFolder(folder: string): boolean {
-  return ["config.json", "adapter_config.json"].some((name) => existsSync(join(folder, name)));
+  return ["config.json", "adapter_config.json", modelChecksumsFile].some((name) => existsSync(join(folder, name)));
 }
 
 async function isFolder(path: string): Promise<boolean> {

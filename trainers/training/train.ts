@@ -32,6 +32,7 @@ import type { Batch } from "./collect-batch.ts";
 import { trainedModels } from "./learners.ts";
 import { asDemonstration, sampleEvent } from "./sample-event.ts";
 import { type StepTimer, startStepTimer } from "./step-timer.ts";
+import { changedTaskWarning } from "./task-warnings.ts";
 import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
 
 /**
@@ -57,10 +58,14 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     // A run that was stopped during an evaluation repeats it.
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     const timer = startStepTimer();
+    let watched = await run.tasks.peek(watchedTasks, { signal: options.signal });
     await using batches = openBatches(run);
     while (progress.step < run.steps) {
       options.signal?.throwIfAborted();
       yield* trainStep(run, { elapsed, timer, batches });
+      const changed = changedTaskWarning(watched);
+      watched = [];
+      if (changed !== undefined) yield { type: "warning", step: progress.step, message: changed };
       const { step } = progress;
       if (isDue(step, config.evaluation.every)) yield* evaluateHeldOut(run);
       if (isDue(step, config.checkpoint.every)) yield* saveCheckpoint(run);
@@ -69,6 +74,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     yield* saveCheckpoint(run);
     const exported = await exportTrained(run, options.backend.capabilities);
     if (exported !== undefined && config.export.from === "best" && !exported.best) yield noBest(run);
+    if (!progress.trained) yield nothingTrained(run);
     yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported && exportFields(exported)) };
   } catch (cause) {
     let failure = cause;
@@ -86,6 +92,9 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     throw error;
   }
 }
+
+/** The number of tasks of the first step that are compared with themselves after it. */
+const watchedTasks = 4;
 
 /** Checks the run before its first step. Throws `preflight.failed` after the event if a check fails. */
 async function* checkRun(
@@ -144,6 +153,7 @@ async function* trainStep(
     ...perSecond("tokens/sampled", rollouts, rolloutMs),
     ...perSecond("tokens/trained", updated, updateEnd - updateStart),
   };
+  if (updated["optimizer/steps"] !== 0 && updated["optimizer/gradient-norm"] !== 0) progress.trained = true;
   progress.step = step;
   progress.taskCursor = batch.taskCursor;
   progress.traceLength = batch.traceLength ?? progress.traceLength;
@@ -350,14 +360,21 @@ function exportFields({ folder, step }: Exported): Pick<RunEndEvent, "exported" 
   return { exported: folder, exportedStep: step };
 }
 
+function nothingTrained({ progress }: TrainingRun): TrainingWarningEvent {
+  const message =
+    "Nothing was trained: no step had a signal to learn from, and the weights are those of the start. The probe and the " +
+    "warnings of the steps say why.";
+  return { type: "warning", step: progress.step, message };
+}
+
 function noBest({ progress, config }: TrainingRun): TrainingWarningEvent {
   const message = `No evaluation had the metric ${config.checkpoint.best?.metric}. The last model was exported instead of the best.`;
   return { type: "warning", step: progress.step, message };
 }
 
 function endEvent({ progress }: TrainingRun, elapsedMs: number): Omit<RunEndEvent, "reason"> {
-  const { step, checkpoint } = progress;
-  return { type: "run-end", step, elapsedMs, checkpoint: checkpoint?.path };
+  const { step, checkpoint, trained } = progress;
+  return { type: "run-end", step, elapsedMs, checkpoint: checkpoint?.path, ...(trained ? {} : { untrained: true }) };
 }
 
 function adamParams({ config, steps }: TrainingRun, step: number): AdamParams {

@@ -41,11 +41,13 @@ import { createRewardProcessors } from "../rewards/reward-processor-config.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { branching } from "./branching.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
+import { checkLearnable } from "./check-learnable.ts";
 import { createCurriculum } from "./curriculum.ts";
 import { exportStart } from "./export-start.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
+import { duplicateWarning } from "./task-warnings.ts";
 import { trainingSteps } from "./training-steps.ts";
 
 /** The options of {@link train}. */
@@ -124,7 +126,7 @@ export interface TrainingRun extends AsyncDisposable, Resolution {
   readonly checkpoints: string;
   readonly signal: AbortSignal | undefined;
   readonly progress: Progress;
-  /** Warnings about the checkpoint that the run continues from, in sentences. */
+  /** Warnings about the tasks and about the checkpoint that the run continues from, in sentences. */
   readonly notes: readonly string[];
   /** The current activity of the run. */
   readonly activity: TrainingProgress;
@@ -143,6 +145,8 @@ export interface Progress {
   best: number | undefined;
   /** True after the warning that something is too long for a model. */
   warnedOverlong: boolean;
+  /** True if a step has changed the weights of a policy. */
+  trained: boolean;
   /** The length of the trace after this step, in bytes. */
   traceLength: number | undefined;
 }
@@ -157,6 +161,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   checkVersion(`Backend "${backend.capabilities.name}"`, backend);
   const checked = checkConfig(options.config, options.algorithms);
   const algorithm = createAlgorithm(checked, options.algorithms);
+  checkLearnable(algorithm, { environment, config: checked });
   checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
   checkEnvironmentFits(algorithm, environment);
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
@@ -191,6 +196,9 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity, options.algorithms);
   const { tasks, heldOut } = await openTasks({ config, environment, signal });
+  // A mixture repeats its shorter parts.
+  const duplicates = environment.environmentOf === undefined ? await duplicateWarning(tasks, { signal }) : undefined;
+  if (duplicates !== undefined) notes.push(duplicates);
   checkBatchSize(tasks, { algorithm, environment, config, frozen: frozenNames });
   const steps = trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds });
   const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
@@ -257,6 +265,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       evaluated: evaluated ? manifest.step : undefined,
       best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
       warnedOverlong: false,
+      trained: models.some(({ version }) => version > 0),
       traceLength,
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -1,20 +1,26 @@
 import type { EnvironmentDefinition, EnvironmentSpec } from "../../contract/environment.ts";
-import type { Episode } from "../../contract/episode.ts";
+import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorData } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
+import type { Message } from "../../contract/message.ts";
 
 /** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
 
-type Definition = { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "environmentOf">;
+type Definition = { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "environmentOf" | "scoreGroup">;
+
+/** How many episodes are compared with others of their task. A mistake that repeats shows in the first ones. */
+const comparedEpisodes = 2000;
 
 /**
  * Finds mistakes of an environment that do not make episodes unscored: a reward outside the declared range, a tool with
- * a programming error, and an action that makes the environment fail. Reports each of them once.
+ * a programming error, an action that makes the environment fail, and equal episodes that differ in their observations
+ * or rewards. Reports each of them once.
  */
 export class EpisodeWarnings {
   readonly #environment: Definition;
   readonly #reported = new Set<string>();
+  #compared = 0;
 
   constructor(environment: Definition) {
     this.#environment = environment;
@@ -32,6 +38,10 @@ export class EpisodeWarnings {
     for (const { tool, warning } of episodes.flatMap(brokenTools)) report(`tool ${tool}`, warning);
     for (const { cause, warning } of episodes.flatMap(causedFailures)) report(`failure ${cause}`, warning);
     for (const { cause, warning } of episodes.flatMap(taskFailures)) report(`task ${cause}`, warning);
+    if (!this.#reported.has("unequal") && this.#compared < comparedEpisodes) {
+      report("unequal", unequalWarning(episodes, this.#environment));
+      this.#compared += episodes.length;
+    }
     if (!this.#reported.has("server")) report("server", serverWarning(episodes));
     return found;
   }
@@ -73,6 +83,59 @@ function rangeWarning(episodes: readonly Episode[], { spec, environmentOf }: Def
 }
 
 /**
+ * Warns of the first two episodes of a task in a deterministic environment, with the same seed, that begin with other
+ * messages, or in which the same answers have other rewards.
+ */
+function unequalWarning(
+  episodes: readonly Episode[],
+  { spec, environmentOf, scoreGroup }: Definition,
+): string | undefined {
+  const begun = new Map<string, string>();
+  const earned = new Map<string, string>();
+  for (const episode of episodes) {
+    const { task, seed, agents, status, limit, lost } = episode;
+    const { id, deterministic } = environmentOf?.(task.id)?.spec ?? spec;
+    if (!deterministic || status === "failed" || status === "aborted" || limit === "time" || lost !== undefined)
+      continue;
+    const played = Object.entries(agents).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const place = `${task.hash} ${seed}`;
+    const start = JSON.stringify(played.map(([agent, { nodes, turns }]) => [agent, firstMessages(nodes, turns)]));
+    if ((begun.get(place) ?? start) !== start) {
+      return unequal(id, task.id, "begins with other messages in another episode of the same task and seed");
+    }
+    begun.set(place, start);
+    if (scoreGroup !== undefined || played.some(([, { reward }]) => reward.status !== "scored")) continue;
+    const answers = JSON.stringify(
+      played.map(([agent, { nodes, turns }]) => [agent, turns.map(({ node }) => nodes[node]?.message)]),
+    );
+    const rewards = played
+      .map(([, { reward }]) => (reward.status === "scored" ? String(Number(reward.value.toPrecision(9))) : ""))
+      .join();
+    const key = `${place} ${limit} ${answers}`;
+    const other = earned.get(key);
+    if (other !== undefined && other !== rewards) {
+      return unequal(id, task.id, `gives the same answers the rewards ${other} and ${rewards} in two episodes`);
+    }
+    earned.set(key, rewards);
+  }
+  return undefined;
+}
+
+/** Returns the messages of the first turn before the agent's action. */
+function firstMessages(nodes: AgentEpisode["nodes"], turns: AgentEpisode["turns"]): readonly Message[] {
+  const actions = new Set(turns.map(({ node }) => node));
+  return nodes.filter(({ id, turn }) => turn === 0 && !actions.has(id)).map(({ message }) => message);
+}
+
+function unequal(environment: string, task: string, what: string): string {
+  return (
+    `Environment "${environment}", task "${task}": ${what}. A state that episodes share, a changed task or a random number ` +
+    "without the seed does that, and training learns from the difference. Find it with lyceum check, or declare " +
+    "deterministic: false. This warning is shown once."
+  );
+}
+
+/**
  * Finds tools that threw a TypeError or a ReferenceError, which programming errors cause and a model's input rarely
  * does.
  */
@@ -93,13 +156,15 @@ function brokenTools({ task, info = [] }: Episode): { readonly tool: string; rea
 function causedFailures({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
   return Object.entries(agents).flatMap(([agent, { reward }]) => {
     if (reward.status !== "scored" || reward.failure === undefined) return [];
-    const { code, message, data } = reward.failure;
+    const { code, message, hint, data } = reward.failure;
     const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
     const isUnsure = isJsonObject(data) && data.failureCause === "policy?";
     const isOfProgram = code === "program.failed";
     const remedy = isOfProgram
       ? "Catch the error in the program, and let it answer. "
-      : "Catch the error in the environment, and give the answer the reward that it deserves. ";
+      : code === "environment.contract" && hint !== undefined
+        ? `${hint} `
+        : "Catch the error in the environment, and give the answer the reward that it deserves. ";
     const doubt = isOfProgram
       ? "Empty answers of the model make it fail in the same way: the program itself may be at fault. "
       : "An empty answer fails in the same way: if no answer is read without it, the task is at fault, and a demonstration would show it. ";

@@ -1,4 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
+import { nearPath } from "../files/missing-path.ts";
 
 /** Creates the error for a data file that could not be opened or decoded. Returns a Lyceum error unchanged. */
 export function dataFileError(path: string, error: unknown): LyceumError {
@@ -9,7 +10,7 @@ export function dataFileError(path: string, error: unknown): LyceumError {
     return new LyceumError({
       code: "data.not-found",
       message: missing ? `There is no file ${path}.` : `The file ${path} cannot be read (${code}).`,
-      hint: "Check the path. Relative paths start at the current folder.",
+      hint: `${missing ? nearPath(path) : ""}Check the path. Relative paths start at the current folder.`,
       data: { path },
       cause: error,
     });

@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Taskset } from "../../contract/taskset.ts";
+import { isLocalName } from "../files/missing-path.ts";
 import type { HubOptions } from "../hub/hub.ts";
 import { dataFileError } from "./data-file-error.ts";
 import { hubTaskset } from "./hub-taskset.ts";
@@ -64,7 +65,7 @@ async function findLocal(spec: TasksetSpec<unknown>, split: string): Promise<Spl
   if (/\.(?:parquet|jsonl(?:\.gz)?)$/i.test(path)) return { format, paths: [path] };
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) return findInFolder(path, spec, split);
-  if (found === undefined && /^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".")) return undefined;
+  if (found === undefined && /^[\w.-]+\/[\w.-]+$/.test(path) && !isLocalName(path)) return undefined;
   if (found === undefined) throw dataFileError(path, Object.assign(new Error("missing"), { code: "ENOENT" }));
   return { format, paths: [path] };
 }

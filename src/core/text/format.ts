@@ -19,6 +19,20 @@ export function formatPercent(share: number): string {
   return Number.isFinite(share) ? `${(share * 100).toFixed(1)}%` : String(share);
 }
 
+/**
+ * Formats an amount of money: `$12.30`, `$1,204.00`. Amounts below a cent have two significant digits (`$0.0012`), down
+ * to a millionth.
+ */
+export function formatMoney(amount: number, currency: string = "$"): string {
+  if (!Number.isFinite(amount)) return String(amount);
+  const size = Math.abs(amount);
+  const sign = amount < 0 ? "-" : "";
+  if (size > 0 && size < 1e-6) return `less than ${currency}0.000001`;
+  const digits = size === 0 || size >= 0.01 ? 2 : 1 - Math.floor(Math.log10(size));
+  const text = size.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits });
+  return `${sign}${currency}${text}`;
+}
+
 /** Formats a duration in its two largest units: `850 ms`, `4.2 s`, `3m 05s`, `2h 10m`, `3d 04h`. */
 export function formatDuration(milliseconds: number): string {
   if (!Number.isFinite(milliseconds) || milliseconds < 0) return "–";

@@ -48,6 +48,7 @@ export function wrapEnvironment<Task>(
     create: async () => new WrappedEnvironment({ inner: await createInstance(environment), spec, start }),
     demonstrate,
     scoreGroup,
+    ...(environment.demonstratesPairs === true ? { demonstratesPairs: true } : {}),
     environmentOf: environment.environmentOf?.bind(environment),
   };
 }

@@ -118,6 +118,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     checkpoint: z.string().exactOptional(),
     exported: z.string().exactOptional(),
     exportedStep: stepSchema.exactOptional(),
+    untrained: z.literal(true).exactOptional(),
     error: errorSchema.exactOptional(),
   }),
 ]);

@@ -2,9 +2,11 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
 import type { Json } from "../../../src/contract/json.ts";
+import { isLocalName, nearPath } from "../../../src/core/files/missing-path.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/core/hub/hub.ts";
 import { readModelText } from "../../../src/core/tokens/model-file.ts";
 import { adapterBaseFile } from "./weights/adapter-base-file.ts";
+import { checkModelFolder } from "./weights/model-checksums.ts";
 import { writeNewFolder } from "./weights/new-folder.ts";
 import { weightFiles } from "./weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./weights/safetensors-writer.ts";
@@ -23,6 +25,12 @@ const tokenizerFileNames = [
 const weightsIndex = "model.safetensors.index.json";
 const singleWeights = "model.safetensors";
 const adapterFiles = ["adapter_config.json", "adapter_model.safetensors"] as const;
+
+/** All files that open a model, except for the shards of an index. */
+const readFiles: ReadonlySet<string> = new Set([
+  ...["config.json", singleWeights, weightsIndex, adapterBaseFile],
+  ...[...adapterFiles, ...tokenizerFileNames],
+]);
 
 /** The options of {@link findModel}. */
 export interface ModelFolderOptions extends HubOptions {
@@ -47,7 +55,7 @@ export interface LocalModel {
 /**
  * Finds the files of a model or a PEFT adapter. `model` is a folder, or the id (`owner/name`) of a hub model, which is
  * downloaded into the shared cache if necessary. Throws `model.missing`, which lists the present and the required
- * files.
+ * files. Throws `model.malformed` if a file of an exported folder has changed; see `checkModelFolder`.
  */
 export async function findModel(model: string, options: ModelFolderOptions = {}): Promise<LocalModel> {
   const isFolder = await stat(model).then(
@@ -56,6 +64,8 @@ export async function findModel(model: string, options: ModelFolderOptions = {})
   );
   if (isFolder === true) {
     const present = await readdir(model);
+    const read = present.filter((name) => readFiles.has(name));
+    await checkModelFolder(model, { read, weights: options.weights !== false });
     if (isAdapter(present)) {
       if (!present.includes(adapterFiles[1])) throw missing({ model, needed: [adapterFiles[1]], present });
       return { kind: "adapter", folder: model };
@@ -68,11 +78,11 @@ export async function findModel(model: string, options: ModelFolderOptions = {})
     if (absent.length > 0) throw missing({ model, needed: absent, present });
     return { kind: "model", folder: model };
   }
-  if (isFolder === false || !isHubId(model)) {
+  if (isFolder === false || !isHubId(model) || isLocalName(model)) {
     throw new LyceumError({
       code: "model.missing",
       message: isFolder === false ? `${model} is a file, not a model folder.` : `There is no folder ${model}.`,
-      hint: "Name the folder with config.json and model.safetensors, or a hub model as owner/name.",
+      hint: `${isFolder === false ? "" : nearPath(model)}Name the folder with config.json and model.safetensors, or a hub model as owner/name.`,
       data: { model },
     });
   }

@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LyceumError } from "../../../contract/errors/index.ts";
+import { isLocalName, nearPath } from "../../files/missing-path.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../hub/hub.ts";
 
 /** The file name suffix of each precision, between `onnx/model` and `.onnx`. */
@@ -37,6 +38,14 @@ export async function onnxModelFolder(
     const files = await readdir(join(model, "onnx")).catch(() => []);
     checkPresent({ model, wanted, files: files.map((name) => `onnx/${name}`) });
     return model;
+  }
+  if (isLocalName(model)) {
+    throw new LyceumError({
+      code: "model.missing",
+      message: `There is no folder ${model}.`,
+      hint: `${nearPath(model)}Name a folder with ONNX files, or a hub model as owner/name.`,
+      data: { model },
+    });
   }
   const repository = { repository: model, type: "model" } as const;
   const commit = await resolveHubRevision({ ...repository, revision }, hub);

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { formatCount, formatDuration, formatNumber } from "../../../core/text/format.ts";
+import { formatCount, formatDuration, formatMoney } from "../../../core/text/format.ts";
 import { definesCorrect } from "../../../evaluation/correctness.ts";
 import type { LevelSummary } from "../../../evaluation/log/summary.ts";
 import { metricLabel, metricText } from "../../training/metric-text.ts";
@@ -94,7 +94,7 @@ function RunFacts({ run: { manifest, summary, counts, training } }: { readonly r
           summary?.tokens &&
             `${formatCount(summary.tokens.prompt)} read, ${formatCount(summary.tokens.completion)} written`,
         ],
-        ["cost", summary?.cost && `$${formatNumber(summary.cost.dollars)}`],
+        ["cost", summary?.cost && formatMoney(summary.cost.dollars)],
         ["started", dateText(manifest.startedAt)],
         [
           "time",

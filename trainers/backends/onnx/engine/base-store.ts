@@ -8,7 +8,7 @@ import { initializeParameters, ParameterBlock } from "../models/parameter-block.
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import type { WritableDtype } from "../weights/float-conversion.ts";
-import { openWeights } from "../weights/safetensors.ts";
+import { readWeights, type WeightsReader } from "../weights/safetensors.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
 import { baseHash } from "./base-hash.ts";
 import { mergedParameter } from "./merge-adapter.ts";
@@ -109,25 +109,41 @@ export async function loadBase(
   }
   const config = readDecoderConfig(await readConfigJson(source.folder));
   const block = new ParameterBlock(parameters(config));
-  await using reader = await openWeights(source.folder);
-  const names = new Set(reader.names);
-  let dtype: WritableDtype = "F32";
-  // A checkpoint that contains only the body omits the body's name.
-  const body = `${config.architecture.body}.`;
-  for (const spec of decoderParameters(config)) {
-    const { name, transposed = false } = spec;
-    const stored = names.has(name) || !name.startsWith(body) ? name : name.slice(body.length);
-    if (!names.has(stored)) throw missingTensor(source.folder, name);
-    const { shape: found, dtype: type } = reader.info(stored);
-    if (name === embeddingName(config) && (type === "F16" || type === "BF16")) dtype = type;
-    const wanted = storedShape(spec);
-    if (found.join() !== wanted.join()) throw wrongShape({ folder: source.folder, name, found, wanted });
-    if (transposed) block.view(name).set(transposeMatrix(await reader.read(stored), wanted));
-    else await reader.read(stored, block.view(name));
-  }
+  const dtype = await readWeights(source.folder, (weights) =>
+    readBase(weights, { folder: source.folder, config, block }),
+  );
   const base = { key, config, block, dtype };
   if (source.adapter !== undefined) mergeInto(base, await readStoredAdapter(source.adapter, base));
   return base;
+}
+
+/** Reads the weights of a decoder into `block`. Returns the type of the embedding; see {@link BaseWeights}. */
+async function readBase(
+  weights: WeightsReader,
+  { folder, config, block }: { readonly folder: string } & Pick<BaseWeights, "config" | "block">,
+): Promise<WritableDtype> {
+  const names = new Set(weights.names);
+  let embedding: WritableDtype = "F32";
+  // A checkpoint that contains only the body omits the body's name.
+  const body = `${config.architecture.body}.`;
+  const tensors = decoderParameters(config).map((spec) => {
+    const { name, transposed = false } = spec;
+    const stored = names.has(name) || !name.startsWith(body) ? name : name.slice(body.length);
+    if (!names.has(stored)) throw missingTensor(folder, name);
+    const { shape: found, dtype, file, byteOffset } = weights.info(stored);
+    if (name === embeddingName(config) && (dtype === "F16" || dtype === "BF16")) embedding = dtype;
+    const wanted = storedShape(spec);
+    if (found.join() !== wanted.join()) throw wrongShape({ folder, name, found, wanted });
+    return { name, stored, transposed, wanted, file, byteOffset };
+  });
+  const inFileOrder = tensors.toSorted((a, b) =>
+    a.file === b.file ? a.byteOffset - b.byteOffset : a.file < b.file ? -1 : 1,
+  );
+  for (const { name, stored, transposed, wanted } of inFileOrder) {
+    if (transposed) block.view(name).set(transposeMatrix(await weights.read(stored), wanted));
+    else await weights.read(stored, block.view(name));
+  }
+  return embedding;
 }
 
 /** Merges an adapter into the base weights, in place. */

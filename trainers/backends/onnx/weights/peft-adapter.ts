@@ -4,7 +4,7 @@ import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
 import type { JsonObject } from "../../../../src/contract/json.ts";
 import { malformedFile, readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import { writeNewFolder } from "./new-folder.ts";
-import { openWeights, type WeightsReader } from "./safetensors.ts";
+import { readWeights, type WeightsReader } from "./safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./safetensors-writer.ts";
 import { writeValueHead } from "./value-head-file.ts";
 
@@ -60,12 +60,15 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
     });
   }
   const { rank, alpha, ...base } = parseConfig(path.join(folder, configFile), json);
-  await using weights = await openWeights(path.join(folder, weightsFile));
-  const modules = adaptedModules({ file: path.join(folder, weightsFile), weights, rank });
-  const tensors = new Map<string, { shape: readonly number[]; data: Float32Array }>();
-  for (const name of weights.names) {
-    tensors.set(name.slice(prefix.length), { shape: weights.info(name).shape, data: await weights.read(name) });
-  }
+  const file = path.join(folder, weightsFile);
+  const { modules, tensors } = await readWeights(file, async (weights) => {
+    const found = new Map<string, { shape: readonly number[]; data: Float32Array }>();
+    const adapted = adaptedModules({ file, weights, rank });
+    for (const name of weights.names) {
+      found.set(name.slice(prefix.length), { shape: weights.info(name).shape, data: await weights.read(name) });
+    }
+    return { modules: adapted, tensors: found };
+  });
   const targets = [...new Set(modules.map((module) => module.slice(module.lastIndexOf(".") + 1)))].toSorted();
   return { config: { rank, alpha, targets, ...base }, tensors };
 }

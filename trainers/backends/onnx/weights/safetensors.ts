@@ -1,8 +1,7 @@
-import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
 import { isJsonObject } from "../../../../src/contract/json.ts";
-import { assertFile, hasCode, malformedFile, readModelJson } from "../../../../src/core/tokens/model-file.ts";
+import { malformedFile, readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import { decodeFloats, isFloatDtype } from "./float-conversion.ts";
 import {
   dtypeBits,
@@ -11,6 +10,7 @@ import {
   readHeaderLength,
   type TensorLocation,
 } from "./safetensors-header.ts";
+import { WeightsFile } from "./weights-file.ts";
 
 /**
  * The location of a tensor in a weights file. It suffices to reference the tensor in place, as ONNX external data does.
@@ -44,25 +44,49 @@ const chunkBytes = 4 * 1024 * 1024;
  * reason, if a file violates the format.
  */
 export async function openWeights(folderOrFile: string): Promise<WeightsReader> {
-  await using files = new AsyncDisposableStack();
-  const handles = new Map<string, FileHandle>();
+  return (await openFiles(folderOrFile)).reader;
+}
+
+/**
+ * Opens weights as {@link openWeights} does, and reads them by `read`. If their folder has checksums, also throws
+ * `model.malformed` for a file that has changed. Read tensors in the order of their files and offsets: each file is
+ * then read once.
+ */
+export async function readWeights<T>(folderOrFile: string, read: (weights: WeightsReader) => Promise<T>): Promise<T> {
+  const { reader, check } = await openFiles(folderOrFile, { checked: true });
+  await using _ = reader;
+  const result = await read(reader).catch(async (error: unknown) => {
+    // A changed file explains every other fault of it.
+    await check();
+    throw error;
+  });
+  await check();
+  return result;
+}
+
+async function openFiles(
+  folderOrFile: string,
+  { checked = false }: { readonly checked?: boolean } = {},
+): Promise<{ readonly reader: WeightsReader; readonly check: () => Promise<void> }> {
+  await using opened = new AsyncDisposableStack();
+  const files = new Map<string, WeightsFile>();
   const tensors = new Map<string, TensorInfo>();
   const expected = await readIndex(folderOrFile);
-  for (const file of await weightFiles(folderOrFile)) {
-    const handle = await openFile(file);
-    files.defer(() => handle.close());
-    handles.set(file, handle);
-    for (const [name, location] of await readHeader(file, handle)) {
+  for (const path of await weightFiles(folderOrFile)) {
+    const file = await WeightsFile.open(path, { checked });
+    opened.defer(() => file.close());
+    files.set(path, file);
+    for (const [name, location] of await readHeader(file)) {
       if (tensors.has(name))
-        throw malformedFile({ file, reason: `it contains tensor "${name}", which another file contains too` });
-      tensors.set(name, { ...location, file });
+        throw malformedFile({ file: path, reason: `it contains tensor "${name}", which another file contains too` });
+      tensors.set(name, { ...location, file: path });
     }
   }
   for (const [name, file] of expected ?? []) {
     if (tensors.get(name)?.file === file) continue;
     throw malformedFile({ file, reason: `it lacks tensor "${name}", which the index places there` });
   }
-  const close = closeOnce(files.move());
+  const close = closeOnce(opened.move());
   const info = (name: string): TensorInfo => {
     const found = tensors.get(name);
     if (found !== undefined) return found;
@@ -73,17 +97,21 @@ export async function openWeights(folderOrFile: string): Promise<WeightsReader> 
       data: { name },
     });
   };
-  return {
+  const reader: WeightsReader = {
     names: [...tensors.keys()].toSorted(),
     has: (name) => tensors.has(name),
     info,
     read: async (name, into) => {
       const tensor = info(name);
-      return readFloats({ name, tensor, handle: handles.get(tensor.file)!, into });
+      return readFloats({ name, tensor, file: files.get(tensor.file)!, into });
     },
     close,
     [Symbol.asyncDispose]: close,
   };
+  const check = async (): Promise<void> => {
+    for (const file of files.values()) await file.check();
+  };
+  return { reader, check };
 }
 
 /** Returns the paths of the weights files that {@link openWeights} opens, whether they exist or not. */
@@ -109,46 +137,32 @@ async function readIndex(folderOrFile: string): Promise<ReadonlyMap<string, stri
   return places;
 }
 
-async function openFile(file: string): Promise<FileHandle> {
+async function readHeader(file: WeightsFile): Promise<ReadonlyMap<string, TensorLocation>> {
+  const { path: name, size } = file;
   try {
-    await assertFile(file);
-    return await open(file, "r");
+    const start = new Uint8Array(Math.min(lengthBytes, size));
+    await file.read(start, 0);
+    const header = new Uint8Array(readHeaderLength({ file: name, fileSize: size, start }));
+    await file.read(header, lengthBytes);
+    return parseSafetensorsHeader({ file: name, fileSize: size, header });
   } catch (error) {
-    if (LyceumError.isInstance(error)) throw error;
-    const isAbsent = hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR");
-    throw new LyceumError({
-      code: "model.missing",
-      message: isAbsent
-        ? `The weights file ${file} does not exist.`
-        : `Cannot open ${file}: ${(error as Error).message}`,
-      hint: "Weights must be in the safetensors format, all shards of them; download or export the model again.",
-      data: { file },
-      cause: error,
-    });
+    await file.check();
+    throw error;
   }
-}
-
-async function readHeader(file: string, handle: FileHandle): Promise<ReadonlyMap<string, TensorLocation>> {
-  const { size } = await handle.stat();
-  const start = new Uint8Array(Math.min(lengthBytes, size));
-  await readFully({ file, handle, bytes: start, position: 0 });
-  const header = new Uint8Array(readHeaderLength({ file, fileSize: size, start }));
-  await readFully({ file, handle, bytes: header, position: lengthBytes });
-  return parseSafetensorsHeader({ file, fileSize: size, header });
 }
 
 async function readFloats(options: {
   readonly name: string;
   readonly tensor: TensorInfo;
-  readonly handle: FileHandle;
+  readonly file: WeightsFile;
   readonly into: Float32Array | undefined;
 }): Promise<Float32Array> {
-  const { name, tensor, handle } = options;
-  const { file, dtype, byteOffset, byteLength } = tensor;
+  const { name, tensor, file } = options;
+  const { dtype, byteOffset, byteLength } = tensor;
   if (!isFloatDtype(dtype)) {
     throw new LyceumError({
       code: "model.unsupported",
-      message: `Tensor "${name}" in ${file} is of type ${dtype}; only F32, F16, BF16 and F64 can be used.`,
+      message: `Tensor "${name}" in ${file.path} is of type ${dtype}; only F32, F16, BF16 and F64 can be used.`,
       hint: "Quantised weights cannot be trained: use the model's unquantised release.",
     });
   }
@@ -160,33 +174,16 @@ async function readFloats(options: {
   }
   if (dtype === "F32") {
     const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
-    await readFully({ file, handle, bytes, position: byteOffset });
+    await file.read(bytes, byteOffset);
     return into;
   }
   const chunk = new Uint8Array(Math.min(chunkBytes, byteLength));
   for (let done = 0; done < byteLength; done += chunk.length) {
     const bytes = chunk.subarray(0, Math.min(chunk.length, byteLength - done));
-    await readFully({ file, handle, bytes, position: byteOffset + done });
+    await file.read(bytes, byteOffset + done);
     decodeFloats(dtype, bytes, into.subarray(done / elementBytes, (done + bytes.length) / elementBytes));
   }
   return into;
-}
-
-/** Fills `bytes` from the file. Repeats reads, because a single read may return fewer bytes than requested. */
-async function readFully(options: {
-  readonly file: string;
-  readonly handle: FileHandle;
-  readonly bytes: Uint8Array;
-  readonly position: number;
-}): Promise<void> {
-  const { file, handle, bytes, position } = options;
-  const maximumReadBytes = 2 ** 30;
-  for (let done = 0; done < bytes.length; ) {
-    const length = Math.min(maximumReadBytes, bytes.length - done);
-    const { bytesRead } = await handle.read(bytes, done, length, position + done);
-    if (bytesRead === 0) throw malformedFile({ file, reason: `it ends at byte ${position + done}` });
-    done += bytesRead;
-  }
 }
 
 function closeOnce(files: AsyncDisposableStack): () => Promise<void> {
