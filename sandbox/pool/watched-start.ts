@@ -52,7 +52,9 @@ export async function watchedStart<T>(options: {
   const watch = new StartWatch(limits, giveUp);
   const starting = start({ signal: ended, step: () => watch.step(), watch: (cpuMs) => watch.observe(cpuMs) });
   try {
-    return await untilAborted(starting, ended);
+    const started = await untilAborted(starting, ended);
+    ended.throwIfAborted();
+    return started;
   } catch (error) {
     if (!ended.aborted) throw error;
     const killed = starting.then(discard).catch(() => undefined);

@@ -261,6 +261,7 @@ describe("the pool", () => {
     runs("a")!.finish(isKilled);
     await turn();
     runs("a")!.finish(isKilled);
+    await turn();
     const c = sandbox.execute(request("c"));
     await turn();
     expect(busy().map(({ job }) => job!.id)).toEqual(["b"]);
@@ -431,7 +432,7 @@ describe("start failures", () => {
       let failures = 0;
       const first = new ManualWorker();
       first.reusable = false;
-      const { sandbox, busy } = pool({ workers: 2, first }, () => {
+      const { sandbox, busy } = pool({ workers: 2, first, startBudgetMs: 60_000 }, () => {
         if (++failures <= 5) throw failures % 2 === 0 ? refused : new Error("connect ENOENT");
       });
       const all = Promise.all(["a", "b", "c"].map((id) => sandbox.execute(request(id))));
