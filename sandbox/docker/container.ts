@@ -102,7 +102,8 @@ export async function startContainer(options: ContainerOptions): Promise<Running
     signal.throwIfAborted();
     // A container that was killed or removed from outside while it started.
     const { statusCode } = error as { statusCode?: number };
-    if (statusCode === 404 || statusCode === 409) throw new WorkerFailure(String(error), { fromOutside: true, cause: error });
+    if (statusCode === 404 || statusCode === 409)
+      throw new WorkerFailure(String(error), { fromOutside: true, cause: error });
     throw error;
   } finally {
     signal.removeEventListener("abort", onAbort);

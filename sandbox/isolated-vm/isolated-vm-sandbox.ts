@@ -33,8 +33,7 @@ export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}):
       version: installedVersion(),
       packages: [],
     },
-    start: (progress) =>
-      startIsolatedVmWorker({ connection: startChildProcess(), progress, maxJobs, maxRssMb }),
+    start: (progress) => startIsolatedVmWorker({ connection: startChildProcess(), progress, maxJobs, maxRssMb }),
     workers,
     spares,
   });

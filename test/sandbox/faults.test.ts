@@ -92,7 +92,7 @@ describe.each(
         await samples;
         expectAllRight(results);
         // The fault has affected some samples.
-        expect(results.filter(({ attempts }) => attempts === 2).length).toBeGreaterThan(0);
+        expect(results.filter(({ attempts }) => attempts > 1).length).toBeGreaterThan(0);
       }
       await expect.poll(workers, { timeout: 30_000 }).toEqual([]);
     },
