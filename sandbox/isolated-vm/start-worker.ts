@@ -87,7 +87,7 @@ export class IsolatedVmWorker implements Worker {
     if (message === "aborted") throw signal.reason;
     if (typeof message === "string") {
       const words = `A worker ended while it started (${message}). ${this.#stderr()}`;
-      throw new WorkerFailure(words, { fromOutside: true });
+      throw new WorkerFailure(words, { fromOutside: !message.startsWith("code ") });
     }
     if (message.kind === "unavailable") {
       throw new LyceumError({

@@ -322,7 +322,7 @@ export class PooledSandbox implements Sandbox {
 
   /**
    * Starts one worker. Failed starts are retried with increasing delays: a few times and, if a worker has started
-   * before, until the time budget is used up, because a restarted engine needs time.
+   * before or the start was ended from outside, until the time budget is used up. A restarted engine needs time.
    */
   async #startWorker(): Promise<Worker> {
     const { signal } = this.#closing;
@@ -338,7 +338,9 @@ export class PooledSandbox implements Sandbox {
         if (signal.aborted) throw closedError();
         const isSpent = performance.now() - begun >= this.#startBudgetMs();
         const mayRepeat = attempt < startAttempts && !isPermanent(error);
-        if (this.#hasStarted ? isSpent && !mayRepeat : !mayRepeat) {
+        // A machine that kills starts has not shown that none can succeed.
+        const persists = this.#hasStarted || (error instanceof WorkerFailure && error.fromOutside);
+        if (persists ? isSpent && !mayRepeat : !mayRepeat) {
           throw isPermanent(error) ? error : unavailableError(error, attempt);
         }
         if (this.#hasStarted) this.#warnOfOutage(error);

@@ -31,8 +31,8 @@ const longestTickMs = 500;
 const smallestCpuMs = 1;
 /** How long a start may take to kill what it started. */
 const killMs = 3_000;
-/** The number of attempts of a start without which there is no sandbox. */
-const firstAttempts = 3;
+/** The number of attempts of a start without which there is no sandbox, if it is ended from outside or not. */
+const firstAttempts = { fromOutside: 10, other: 3 };
 
 /**
  * Waits for a start as long as it makes progress. On a busy machine a start takes minutes, and an engine under load
@@ -74,7 +74,8 @@ export async function firstStart<T>(options: {
     try {
       return await watchedStart(options);
     } catch (error) {
-      if (attempt === firstAttempts || !(error instanceof WorkerFailure)) throw error;
+      if (!(error instanceof WorkerFailure)) throw error;
+      if (attempt >= (error.fromOutside ? firstAttempts.fromOutside : firstAttempts.other)) throw error;
     }
   }
 }
@@ -143,7 +144,7 @@ class StartWatch implements Disposable {
   }
 
   #end(why: string): void {
-    this.#giveUp.abort(new WorkerFailure(`The start of a worker ${why}.`, { fromOutside: true }));
+    this.#giveUp.abort(new WorkerFailure(`The start of a worker ${why}.`, { fromOutside: false }));
   }
 }
 

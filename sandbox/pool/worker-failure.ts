@@ -2,7 +2,7 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /** The processes of a worker ended or did not answer, while it started or during a job. Another worker may succeed. */
 export class WorkerFailure extends LyceumError {
-  /** True if no code of a job can be the cause. */
+  /** True if something outside of the worker ended it: no code of a job, and no fault of its own program. */
   readonly fromOutside: boolean;
 
   constructor(message: string, options: { readonly fromOutside: boolean; readonly cause?: unknown }) {

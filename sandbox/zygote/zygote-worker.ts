@@ -61,6 +61,8 @@ export class ZygoteWorker implements Worker {
       return new ZygoteWorker({ runner, frames, greeting: greeting as RunnerGreeting });
     } catch (error) {
       await runner.kill();
+      // A program that fails says why. One that is killed cannot.
+      if (error instanceof WorkerFailure && runner.stderrText() !== "") throw error.ofUnknownCause();
       throw error;
     }
   }

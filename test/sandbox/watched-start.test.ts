@@ -79,7 +79,7 @@ test("an abort reaches the start, and what it returns is closed", async () => {
   expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
 });
 
-test("a first start is repeated if it was killed, three times in all, and not if it is impossible", async () => {
+test("a first start is repeated if it ended or was killed, and not if it is impossible", async () => {
   let starts = 0;
   const start = async (): Promise<Started> => {
     if (++starts < 3) throw new WorkerFailure("Killed.", { fromOutside: true });
@@ -87,14 +87,21 @@ test("a first start is repeated if it was killed, three times in all, and not if
   };
   await firstStart({ start });
   expect(starts).toBe(3);
-  const failing = firstStart({
-    start: async () => {
-      starts++;
-      throw new WorkerFailure("Killed.", { fromOutside: true });
-    },
-  });
-  await expect(failing).rejects.toThrow("Killed.");
-  expect(starts).toBe(6);
+  for (const [fromOutside, attempts] of [
+    [false, 3],
+    [true, 10],
+  ] as const) {
+    starts = 0;
+    const failing = firstStart({
+      start: async () => {
+        starts++;
+        throw new WorkerFailure("Ended.", { fromOutside });
+      },
+    });
+    await expect(failing).rejects.toThrow("Ended.");
+    expect(starts).toBe(attempts);
+  }
+  starts = 0;
   const impossible = firstStart({
     start: async () => {
       starts++;
@@ -102,5 +109,5 @@ test("a first start is repeated if it was killed, three times in all, and not if
     },
   });
   await expect(impossible).rejects.toThrow("no");
-  expect(starts).toBe(7);
+  expect(starts).toBe(1);
 });
