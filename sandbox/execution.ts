@@ -69,10 +69,10 @@ export interface CallCase {
  * - `load_error`: the code has a syntax error, raised an error while loading, or lacks the function.
  * - `timeout_cpu`, `timeout_wall`, `memory`, `output_limit`, `result_limit`: a limit was reached.
  * - `exited`, `signal`: the process ended by itself or by a signal before its cases were done.
- * - `violation`: the results broke the protocol, or the code ended its worker twice while a canary job succeeded.
+ * - `violation`: the results broke the protocol, or the code ended its workers while canary jobs succeeded.
  * - `aborted`: the request's signal aborted.
- * - `infra_error`: the sandbox failed and a canary job failed too, or no worker starts. Nothing is known about the
- *   code.
+ * - `infra_error`: the sandbox failed and a canary job failed too, the machine ended every attempt, or no worker starts.
+ *   Nothing is known about the code.
  */
 export type ExecuteStatus =
   | "ok"
@@ -102,7 +102,7 @@ export interface ExecuteResult {
   readonly exit: { readonly code: number | null; readonly signal: string | null };
   readonly usage: Usage;
   readonly worker: { readonly id: string; readonly generation: number; readonly jobs: number };
-  /** 1, or 2 if the infrastructure may have ended the first attempt: see {@link ExecuteStatus}. */
+  /** 1, or up to 3 if the infrastructure may have ended the earlier attempts: see {@link ExecuteStatus}. */
   readonly attempts: number;
   readonly integrity: {
     /** True if every message contained the job's nonce. */

@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
+import { processorTimeOf } from "../pool/processor-time.ts";
+import { firstStart, type StartProgress } from "../pool/watched-start.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";
 import { slotUid } from "../zygote/slot-uids.ts";
@@ -29,16 +31,15 @@ export interface BubblewrapSandboxOptions {
 export async function createBubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Promise<Sandbox> {
   const { workers = availableParallelism(), spares = 0, packages = ["numpy"], temporaryMb = 64 } = options;
   let slot = 0;
-  const start = async (signal: AbortSignal): Promise<ZygoteWorker> => {
+  const start = async (progress: StartProgress): Promise<ZygoteWorker> => {
     const settings = { uid: slotUid(slot++), packages };
-    signal.throwIfAborted();
-    return ZygoteWorker.start({ runner: await startBubble(temporaryMb), settings, signal });
+    return ZygoteWorker.start({ runner: await startBubble(temporaryMb), settings, progress });
   };
-  const first = await start(options.signal ?? new AbortController().signal);
+  const first = await firstStart({ start, signal: options.signal });
   const { python, packages: found } = first.greeting;
   return new PooledSandbox({
     info: { backend: "bubblewrap", languages: ["python"], version: `Python ${python}`, packages: found },
-    start: ({ signal }) => start(signal),
+    start,
     workers,
     spares,
     first,
@@ -69,7 +70,8 @@ async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
     if (child.exitCode === null && child.signalCode === null) killGroup(child.pid!);
     await ended;
   };
-  return { input: child.stdin, output: child.stdout, stderrText: () => stderrText, kill };
+  const cpuMs = (): number | undefined => processorTimeOf(child.pid);
+  return { input: child.stdin, output: child.stdout, stderrText: () => stderrText, cpuMs, kill };
 }
 
 function killGroup(pid: number): void {

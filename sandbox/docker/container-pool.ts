@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import type Docker from "dockerode";
 import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
-import { startWithinLimit } from "../pool/start-within-limit.ts";
+import { firstStart, type StartProgress, watchedStart } from "../pool/watched-start.ts";
 import type { Worker } from "../pool/worker.ts";
 import type { Sandbox, SandboxInfo } from "../sandbox.ts";
 import {
@@ -11,7 +11,6 @@ import {
   defaultContainerLimits,
   type RunningContainer,
   startContainer,
-  startLimitMs,
 } from "./container.ts";
 import { connectEngine, requireImage } from "./engine.ts";
 import { removeOrphans } from "./orphans.ts";
@@ -45,28 +44,31 @@ export async function createContainerPool<W extends Worker>(
     readonly otherwise?: string;
     readonly program: ContainerProgram;
     /** Opens the worker in a container that was started. */
-    readonly open: (container: RunningContainer, signal: AbortSignal) => Promise<W>;
+    readonly open: (container: RunningContainer, progress: StartProgress) => Promise<W>;
     /** Describes the sandbox. The first worker reports what the image contains. */
     readonly describe: (first: W) => Omit<SandboxInfo, "backend">;
   },
 ): Promise<Sandbox> {
   const { workers = availableParallelism(), spares = 0, image } = options;
   const { recipe, otherwise, program, open, describe } = parts;
-  const docker = await connectEngine(options.connection);
-  await removeOrphans(docker);
-  await requireImage({ docker, image, recipe, otherwise });
+  const { signal } = options;
+  const prepare = async ({ step }: StartProgress): Promise<Docker> => {
+    const engine = await connectEngine(options.connection);
+    step();
+    await removeOrphans(engine);
+    step();
+    await requireImage({ docker: engine, image, recipe, otherwise });
+    return engine;
+  };
+  const docker = await watchedStart({ start: prepare, signal });
   const owner = currentOwner();
   const limits = { ...defaultContainerLimits, ...withoutUndefined(options.container ?? {}) };
-  const startOnce = async (signal: AbortSignal): Promise<W> => {
-    signal.throwIfAborted();
-    return open(await startContainer({ docker, image, owner, limits, program }), signal);
-  };
-  const start = (signal: AbortSignal): Promise<W> =>
-    startWithinLimit({ start: startOnce, limitMs: startLimitMs, signal });
-  const first = await start(options.signal ?? new AbortController().signal);
+  const start = async (progress: StartProgress): Promise<W> =>
+    open(await startContainer({ docker, image, owner, limits, program, progress }), progress);
+  const first = await firstStart({ start, signal });
   return new PooledSandbox({
     info: { backend: "docker", ...describe(first) },
-    start: ({ signal }) => start(signal),
+    start,
     workers,
     spares,
     first,

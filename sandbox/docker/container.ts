@@ -1,5 +1,7 @@
 import { type Duplex, PassThrough, type Readable } from "node:stream";
 import type Docker from "dockerode";
+import type { StartProgress } from "../pool/watched-start.ts";
+import { WorkerFailure } from "../pool/worker-failure.ts";
 import type { RunnerProcess } from "../zygote/zygote-worker.ts";
 import type { Owner } from "./owner.ts";
 
@@ -12,9 +14,6 @@ export interface ContainerLimits {
 
 /** The default limits of a container. */
 export const defaultContainerLimits: ContainerLimits = { memoryMb: 1_024, processes: 128, temporaryMb: 64 };
-
-/** The timeout of a container start, in milliseconds. An engine under load sometimes never answers a start. */
-export const startLimitMs = 30_000;
 
 const eventsMs = 3_000;
 
@@ -35,8 +34,9 @@ export const ownerLabel = "lyceum.sandbox.owner";
 export interface RunningContainer extends RunnerProcess {
   /**
    * Resolves with the exit code after the program has ended. After a signal, the code is 128 plus the signal's number.
+   * Undefined if the container was removed first.
    */
-  readonly exited: Promise<number>;
+  readonly exited: Promise<number | undefined>;
   /**
    * Resolves with true if the engine reports that the container reached its memory limit. For a container that has just
    * ended.
@@ -51,14 +51,25 @@ export interface ContainerOptions {
   readonly owner: Owner;
   readonly limits: ContainerLimits;
   readonly program: ContainerProgram;
+  readonly progress: StartProgress;
 }
 
-/** Starts a container and attaches to its streams. The container ends and is removed when the streams close. */
+/**
+ * Starts a container and attaches to its streams. The container ends and is removed when the streams close, or if the
+ * start is given up.
+ */
 export async function startContainer(options: ContainerOptions): Promise<RunningContainer> {
-  const { docker } = options;
+  const { docker, progress } = options;
+  const { signal, step } = progress;
+  signal.throwIfAborted();
   const container = await docker.createContainer(containerOptions(options));
   const remove = (): Promise<void> => removeContainer(docker, container.id);
+  // An engine that never answers a start may still answer this.
+  const onAbort = (): void => void remove().catch(() => undefined);
+  signal.addEventListener("abort", onAbort, { once: true });
   try {
+    signal.throwIfAborted();
+    step();
     const streams = { stream: true, stdin: true, stdout: true, stderr: true, hijack: true };
     const stream = (await container.attach(streams)) as Duplex;
     const output = new PassThrough();
@@ -70,11 +81,13 @@ export async function startContainer(options: ContainerOptions): Promise<Running
     });
     for (const event of ["end", "close"] as const) stream.on(event, () => output.end());
     stream.on("error", (error) => output.destroy(error));
+    step();
     await container.start();
+    step();
     // A container that is removed before this call arrives has no exit code.
     const exited = container.wait().then(
       ({ StatusCode }: { StatusCode: number }) => StatusCode,
-      () => 0,
+      () => undefined,
     );
     const kill = async (): Promise<void> => {
       stream.destroy();
@@ -82,11 +95,27 @@ export async function startContainer(options: ContainerOptions): Promise<Running
       await remove();
     };
     const outOfMemory = (): Promise<boolean> => hasRunOutOfMemory(docker, container.id);
-    return { input: stream, output, stderrText: () => stderrText, kill, exited, outOfMemory };
+    const cpuMs = (): Promise<number | undefined> => processorTimeIn(container);
+    return { input: stream, output, stderrText: () => stderrText, cpuMs, kill, exited, outOfMemory };
   } catch (error) {
     await remove().catch(() => undefined);
+    signal.throwIfAborted();
+    // A container that was killed or removed from outside while it started.
+    const { statusCode } = error as { statusCode?: number };
+    if (statusCode === 404 || statusCode === 409)
+      throw new WorkerFailure(String(error), { fromOutside: true, cause: error });
     throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
+}
+
+/** Returns the processor time of all processes of a container, in milliseconds. */
+async function processorTimeIn(container: Docker.Container): Promise<number | undefined> {
+  // Without `one-shot`, the engine waits a second for two samples.
+  const stats = (await container.stats({ stream: false, "one-shot": true })) as Partial<Docker.ContainerStats>;
+  const nanoseconds = stats.cpu_stats?.cpu_usage.total_usage;
+  return nanoseconds === undefined ? undefined : nanoseconds / 1e6;
 }
 
 /** Kills and removes a container. Does nothing if the container is already removed or being removed. */

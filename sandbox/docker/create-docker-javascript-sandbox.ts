@@ -32,9 +32,9 @@ export async function createDockerJavaScriptSandbox(options: ContainerPoolOption
     {
       recipe: new URL("./javascript/", import.meta.url),
       program,
-      open: (container, signal) => {
+      open: (container, progress) => {
         container.input.write(sources);
-        return startIsolatedVmWorker({ connection: connectionOf(container), signal, maxJobs, maxRssMb });
+        return startIsolatedVmWorker({ connection: connectionOf(container), progress, maxJobs, maxRssMb });
       },
       describe: ({ version }) => ({
         languages: ["javascript", "typescript"],
@@ -45,10 +45,12 @@ export async function createDockerJavaScriptSandbox(options: ContainerPoolOption
   );
 }
 
-function connectionOf({ input, output, stderrText, kill, exited, outOfMemory }: RunningContainer): ChildConnection {
+function connectionOf(container: RunningContainer): ChildConnection {
+  const { input, output, stderrText, cpuMs, kill, exited, outOfMemory } = container;
   const ended = exited.then((code) => {
+    if (code === undefined) return "the removal of its container";
     const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
     return signal ?? `code ${code}`;
   });
-  return { input, output, stderrText, kill, ended, outOfMemory };
+  return { input, output, stderrText, cpuMs, kill, ended, outOfMemory };
 }

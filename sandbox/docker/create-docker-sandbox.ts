@@ -30,7 +30,8 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
         user: "0:0",
         capabilities: ["SETUID", "SETGID", "KILL"],
       },
-      open: (runner, signal) => ZygoteWorker.start({ runner, settings: { uid: slotUid(slot++), packages }, signal }),
+      open: (runner, progress) =>
+        ZygoteWorker.start({ runner, settings: { uid: slotUid(slot++), packages }, progress }),
       describe: ({ greeting }) => ({
         languages: ["python"],
         version: `${image}, Python ${greeting.python}`,

@@ -36,7 +36,7 @@ export interface CodeGrade {
   readonly execution: ExecuteResult;
 }
 
-/** The sandbox failed twice. Nothing is known about the code, so its reward is unscored, never 0. */
+/** The sandbox failed in every attempt. Nothing is known about the code, so its reward is unscored, never 0. */
 export interface NoGrade {
   readonly infra: true;
   readonly status: "infra_error";

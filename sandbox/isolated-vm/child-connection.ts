@@ -5,17 +5,23 @@ import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { processorTimeOf } from "../pool/processor-time.ts";
 
 /** A started child program, wherever it runs. Both sides exchange frames. */
 export interface ChildConnection {
   readonly input: Writable;
   readonly output: Readable;
-  /** Resolves after it has ended, with the name of the signal that ended it, or with `code` and a number. */
+  /**
+   * Resolves after it has ended, with the name of the signal that ended it, with `code` and a number, or with other words
+   * if neither is known.
+   */
   readonly ended: Promise<string>;
   /** True if it was killed because its memory was used up. Called after a kill. */
   readonly outOfMemory?: () => Promise<boolean>;
   /** Returns its stderr output so far. */
   readonly stderrText: () => string;
+  /** Processor time that it has used so far, in milliseconds. Undefined if it is unknown. */
+  readonly cpuMs: () => number | undefined | Promise<number | undefined>;
   /** Called when it is ready. Removes permissions that only its start needed. */
   readonly limit?: () => Promise<void>;
   /** Kills it and resolves after it has ended. May be called several times. */
@@ -65,6 +71,7 @@ export function startChildProcess(): ChildConnection {
     output: child.stdout,
     ended,
     stderrText: () => stderr,
+    cpuMs: () => processorTimeOf(child.pid),
     limit: () => limitProcess(child),
     kill: async () => {
       child.kill("SIGKILL");

@@ -33,10 +33,7 @@ export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}):
       version: installedVersion(),
       packages: [],
     },
-    start: async ({ signal }) => {
-      signal.throwIfAborted();
-      return startIsolatedVmWorker({ connection: startChildProcess(), signal, maxJobs, maxRssMb });
-    },
+    start: (progress) => startIsolatedVmWorker({ connection: startChildProcess(), progress, maxJobs, maxRssMb }),
     workers,
     spares,
   });

@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { FrameReader, frame } from "../pool/frames.ts";
+import { machineOomKills } from "../pool/processor-time.ts";
 import { unreported } from "../pool/requests.ts";
+import type { StartProgress } from "../pool/watched-start.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
+import { WorkerFailure } from "../pool/worker-failure.ts";
 import { checkResult } from "../pool/worker-result.ts";
 import type { ChildConnection } from "./child-connection.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 
-/** The timeout of a start. A machine that is very busy or was asleep needs time. */
-const startMs = 120_000;
 /** How much later than the child's own watchdog this side ends a job. */
 const backstopMs = 2_000;
 const longestFrame = 2 ** 28;
@@ -16,14 +17,16 @@ const longestFrame = 2 ** 28;
 /** Creates a worker from a started child program. Rejects with `sandbox.unavailable` if isolated-vm does not load. */
 export async function startIsolatedVmWorker(options: {
   readonly connection: ChildConnection;
-  readonly signal: AbortSignal;
+  readonly progress: StartProgress;
   readonly maxJobs: number;
   readonly maxRssMb: number;
 }): Promise<IsolatedVmWorker> {
-  const { connection, signal } = options;
+  const { connection, progress } = options;
   const worker = new IsolatedVmWorker(options);
   try {
-    await worker.started(signal);
+    progress.watch(connection.cpuMs);
+    await worker.started(progress.signal);
+    progress.step();
     await connection.limit?.();
     return worker;
   } catch (error) {
@@ -80,10 +83,12 @@ export class IsolatedVmWorker implements Worker {
   }
 
   async started(signal: AbortSignal): Promise<void> {
-    const message = await this.#next({ signal, milliseconds: startMs });
+    const message = await this.#next({ signal });
     if (message === "aborted") throw signal.reason;
-    if (message === "late") throw new Error("A worker of the isolated-vm sandbox did not start.");
-    if (typeof message === "string") throw new Error(`A worker ended while it started (${message}). ${this.#stderr()}`);
+    if (typeof message === "string") {
+      const words = `A worker ended while it started (${message}). ${this.#stderr()}`;
+      throw new WorkerFailure(words, { fromOutside: !message.startsWith("code ") });
+    }
     if (message.kind === "unavailable") {
       throw new LyceumError({
         code: "sandbox.unavailable",
@@ -96,6 +101,7 @@ export class IsolatedVmWorker implements Worker {
 
   async run(job: Job, signal: AbortSignal): Promise<WorkerResult> {
     const started = performance.now();
+    const oomKills = machineOomKills();
     const nonce = randomBytes(16).toString("hex");
     const { signal: _, ...request } = job.request;
     const answer = this.#next({ signal, milliseconds: job.limits.wallMs + backstopMs });
@@ -127,7 +133,9 @@ export class IsolatedVmWorker implements Worker {
     }
     // V8 gives up by a trap or an abort, and only a job can cause that. Other signals come from outside.
     if (!["SIGTRAP", "SIGABRT", "SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE"].includes(message)) {
-      throw new Error(`The worker ended by ${message}. ${this.#stderr()}`);
+      // The kernel kills what uses up the machine's memory, and a program that fails ends with a code.
+      const fromOutside = machineOomKills() === oomKills && !message.startsWith("code ");
+      throw new WorkerFailure(`The worker ended by ${message}. ${this.#stderr()}`, { fromOutside });
     }
     const outOfMemory = /out of memory|OOM|allocation failed/i.test(this.#stderr());
     const words = `V8 aborted: ${/(?:Fatal|FATAL)[^\n]*/.exec(this.#stderr())?.[0] ?? message}`;
@@ -163,12 +171,12 @@ export class IsolatedVmWorker implements Worker {
   /** Returns the child's next message, or why there is none: `aborted`, `late`, or how it ended. */
   async #next(options: {
     readonly signal: AbortSignal;
-    readonly milliseconds: number;
+    readonly milliseconds?: number;
   }): Promise<ChildMessage | string> {
     const { signal, milliseconds } = options;
     const { promise, resolve } = Promise.withResolvers<ChildMessage | string>();
     const onAbort = (): void => resolve("aborted");
-    const timer = setTimeout(resolve, milliseconds, "late");
+    const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds, "late");
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     this.#onMessage = resolve;

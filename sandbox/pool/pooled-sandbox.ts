@@ -8,7 +8,9 @@ import { defaultLimits } from "../limits.ts";
 import type { Sandbox, SandboxInfo, SandboxStats } from "../sandbox.ts";
 import { canaryJob, canarySucceeded } from "./canary.ts";
 import { checkRequest, unreachedResult } from "./requests.ts";
+import { machineLoad, watchedStart } from "./watched-start.ts";
 import type { Job, StartWorker, Worker, WorkerResult } from "./worker.ts";
+import { WorkerFailure } from "./worker-failure.ts";
 
 /** The options of a pool of workers. */
 export interface PoolOptions {
@@ -21,14 +23,19 @@ export interface PoolOptions {
    * first start decides.
    */
   readonly first?: Worker;
-  /** How long failed starts are retried, in milliseconds, after a start has succeeded. One minute by default. */
+  /**
+   * How long failed starts are retried, in milliseconds, after a start has succeeded. One minute by default, and longer
+   * on a busy machine.
+   */
   readonly startBudgetMs?: number;
 }
 
 /** Number of workers that start at a time. Of a hundred at once, the last would exceed its start timeout. */
 const startsAtOnce = 8;
-/** The number of start attempts before the first success. */
+/** The least number of attempts of a start that may succeed when it is repeated. */
 const startAttempts = 3;
+/** The number of attempts of a job. The last one is alone, in a fresh worker. */
+const jobAttempts = 3;
 const startBudgetMs = 60_000;
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
@@ -45,22 +52,25 @@ interface Slot {
 
 /** An execution that waits for a worker. */
 interface Waiter {
+  /** True if it needs a worker that has run no job, while no other job runs. */
+  readonly alone: boolean;
   readonly resolve: (slot: Slot) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
  * A sandbox over worker processes. Each worker runs one job at a time, so a worker's death is attributed to one job.
- * Jobs wait in a queue. A job is retried once if its worker fails, if its process is killed from outside, or if it
- * reaches its wall time without using the processor, as on a busy machine. If the retry fails too and a canary job
- * between the attempts succeeds, the code is at fault (`violation`, `signal`). Otherwise, the sandbox is at fault
- * (`infra_error`).
+ * Jobs wait in a queue. A job is retried once if it reaches its wall time without using the processor, as on a
+ * busy machine. It is retried twice if its worker fails or its process is killed. The third attempt is alone, in a fresh
+ * worker, and decides: if the worker knows that the code cannot have ended it, the sandbox is at fault (`infra_error`).
+ * If it does not know, the code is at fault (`violation`, `signal`), unless a canary job after an earlier attempt failed
+ * too.
  */
 export class PooledSandbox implements Sandbox {
   readonly specificationVersion = "v1";
   readonly info: SandboxInfo;
   readonly #start: StartWorker;
-  readonly #options: Required<Omit<PoolOptions, "first">>;
+  readonly #options: Omit<PoolOptions, "first"> & { readonly spares: number };
   readonly #closing = new AbortController();
   readonly #starts = new Semaphore(startsAtOnce);
   /** One controller per running execution. */
@@ -80,6 +90,8 @@ export class PooledSandbox implements Sandbox {
   #generation = 0;
   #starting = 0;
   #running = 0;
+  /** The worker of the job that must be alone. */
+  #alone: Slot | undefined;
   #executions = 0;
   #killed = 0;
 
@@ -87,7 +99,7 @@ export class PooledSandbox implements Sandbox {
     this.info = options.info;
     this.#start = options.start;
     const { workers, spares = 0, first } = options;
-    this.#options = { workers, spares, startBudgetMs: options.startBudgetMs ?? startBudgetMs };
+    this.#options = { workers, spares, startBudgetMs: options.startBudgetMs };
     if (first === undefined) return;
     this.#hasStarted = true;
     this.#idle.push(this.#slotOf(first, this.#generation++));
@@ -153,13 +165,25 @@ export class PooledSandbox implements Sandbox {
 
   async #executeJob(job: Job, signal: AbortSignal): Promise<ExecuteResult> {
     const queued = performance.now();
-    const first = await this.#attempt({ job, signal, attempt: 1, queued });
-    // A start has its own attempts.
-    if (signal.aborted || wasNotReached(first) || !isWorthRetrying(first, job.limits.cpuMs)) return first;
-    const canary = hasFailed(first) && (await this.#canarySucceeds(job.request.language, signal));
-    const second = await this.#attempt({ job, signal, attempt: 2, queued });
-    if (signal.aborted || !hasFailed(first) || !hasFailed(second)) return second;
-    return canary && !wasNotReached(second) ? asDoingOfTheCode(second) : asInfrastructure(second);
+    let failures = 0;
+    let canaries = true;
+    let wasIdle = false;
+    for (let attempt = 1; ; attempt++) {
+      const { result, fromOutside } = await this.#attempt({ job, signal, attempt, queued });
+      // A start has its own attempts.
+      if (signal.aborted || wasNotReached(result)) return result;
+      if (!hasFailed(result)) {
+        if (wasIdle || attempt === jobAttempts || !isIdleTimeout(result, job.limits.cpuMs)) return result;
+        wasIdle = true;
+        continue;
+      }
+      failures++;
+      if (attempt === jobAttempts) {
+        return fromOutside || !canaries ? asInfrastructure(result) : asDoingOfTheCode(result, failures);
+      }
+      // What ends from outside needs no canary: nothing would follow from it.
+      canaries &&= fromOutside || (await this.#canarySucceeds(job.request.language, signal));
+    }
   }
 
   async #attempt(options: {
@@ -168,27 +192,31 @@ export class PooledSandbox implements Sandbox {
     readonly attempt: number;
     /** The time at which the job was queued. */
     readonly queued: number;
-  }): Promise<ExecuteResult> {
+  }): Promise<{ readonly result: ExecuteResult; readonly fromOutside: boolean }> {
     const { job, signal, attempt: attempts, queued } = options;
     const { id, request } = job;
     let worker: ExecuteResult["worker"] | undefined;
     try {
-      const slot = await this.#acquire(signal, attempts > 1);
+      const slot = await this.#acquire(signal, { first: attempts > 1, alone: attempts === jobAttempts });
       const queueMs = performance.now() - queued;
       slot.jobs++;
       worker = { id: slot.id, generation: slot.generation, jobs: slot.jobs };
-      const finished = await this.#runOn(slot, job, signal);
-      return { ...finished, id, worker, attempts, usage: { ...finished.usage, queueMs } };
+      const { endedFromOutside = false, ...finished } = await this.#runOn(slot, job, signal);
+      const result = { ...finished, id, worker, attempts, usage: { ...finished.usage, queueMs } };
+      return { result, fromOutside: endedFromOutside };
     } catch (error) {
       const { aborted } = signal;
-      return unreachedResult({ id, request, attempts, error, aborted, worker });
+      const result = unreachedResult({ id, request, attempts, error, aborted, worker });
+      return { result, fromOutside: error instanceof WorkerFailure && error.fromOutside };
     }
   }
 
   /** True if a worker runs the canary job correctly. */
   async #canarySucceeds(language: Language, signal: AbortSignal): Promise<boolean> {
     try {
-      return canarySucceeded(await this.#runOn(await this.#acquire(signal, true), canaryJob(language), signal));
+      const slot = await this.#acquire(signal, { first: true, alone: false });
+      slot.jobs++;
+      return canarySucceeded(await this.#runOn(slot, canaryJob(language), signal));
     } catch {
       return false;
     }
@@ -206,16 +234,21 @@ export class PooledSandbox implements Sandbox {
   }
 
   /** Returns an idle worker, or waits for the next free worker. */
-  async #acquire(signal: AbortSignal, first: boolean): Promise<Slot> {
+  async #acquire(
+    signal: AbortSignal,
+    { first, alone }: { readonly first: boolean; readonly alone: boolean },
+  ): Promise<Slot> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-    const waiter = { resolve, reject };
+    const waiter = { resolve, reject, alone };
     if (first) this.#waiting.unshift(waiter);
     else this.#waiting.push(waiter);
     const onAbort = (): void => {
       const place = this.#waiting.indexOf(waiter);
       if (place !== -1) this.#waiting.splice(place, 1);
       reject(signal.reason);
+      // Others may have waited for it to be alone.
+      this.#dispatch();
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#dispatch();
@@ -232,14 +265,19 @@ export class PooledSandbox implements Sandbox {
   /** Gives idle workers to the jobs that wait longest, and starts workers for the other jobs. */
   #dispatch(): void {
     const { workers, spares } = this.#options;
-    while (this.#waiting.length > 0 && this.#idle.length > 0 && this.#running < workers) {
-      const slot = this.#idle.pop()!;
+    while (this.#waiting.length > 0 && this.#idle.length > 0 && this.#running < workers && this.#alone === undefined) {
+      const { alone } = this.#waiting[0]!;
+      if (alone && this.#running > 0) break;
+      const place = alone ? this.#idle.findLastIndex(({ jobs }) => jobs === 0) : this.#idle.length - 1;
+      // A fresh worker takes the place of a used one.
+      const slot = place !== -1 ? this.#idle.splice(place, 1)[0]! : this.#idle.pop()!;
       // The worker may have died while it was idle.
-      if (!slot.worker.reusable) {
+      if (place === -1 || !slot.worker.reusable) {
         this.#discard(slot);
         continue;
       }
       this.#running++;
+      if (alone) this.#alone = slot;
       this.#waiting.shift()!.resolve(slot);
     }
     const used = Math.min(this.#running + this.#waiting.length, workers);
@@ -258,7 +296,7 @@ export class PooledSandbox implements Sandbox {
     this.#starting++;
     let worker: Worker;
     try {
-      worker = await this.#startWorker(this.#idOf(generation));
+      worker = await this.#startWorker();
     } catch (error) {
       this.#starting--;
       // Jobs can wait for the other workers. Without any worker they would wait forever.
@@ -284,26 +322,27 @@ export class PooledSandbox implements Sandbox {
   }
 
   /**
-   * Starts one worker. Failed starts are retried with increasing delays: a few times or, if a worker has started
-   * before, until the time budget is used up, because a restarted engine needs time.
+   * Starts one worker. Failed starts are retried with increasing delays: a few times and, if a worker has started
+   * before or the start was ended from outside, until the time budget is used up. A restarted engine needs time.
    */
-  async #startWorker(id: string): Promise<Worker> {
+  async #startWorker(): Promise<Worker> {
     const { signal } = this.#closing;
     const before = this.#refusal;
     const begun = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        const worker = await this.#starts.run(() => this.#startUnlessRefused(id, before));
+        const worker = await this.#starts.run(() => this.#startUnlessRefused(before));
         this.#hasStarted = true;
         this.#isOut = false;
         return worker;
       } catch (error) {
         if (signal.aborted) throw closedError();
-        const spent = performance.now() - begun;
-        if (
-          this.#hasStarted ? spent >= this.#options.startBudgetMs : attempt === startAttempts || isUnavailable(error)
-        ) {
-          throw isUnavailable(error) ? error : unavailableError(error, attempt);
+        const isSpent = performance.now() - begun >= this.#startBudgetMs();
+        const mayRepeat = attempt < startAttempts && !isPermanent(error);
+        // A machine that kills starts has not shown that none can succeed.
+        const persists = this.#hasStarted || (error instanceof WorkerFailure && error.fromOutside);
+        if (persists ? isSpent && !mayRepeat : !mayRepeat) {
+          throw isPermanent(error) ? error : unavailableError(error, attempt);
         }
         if (this.#hasStarted) this.#warnOfOutage(error);
       }
@@ -314,11 +353,15 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
+  #startBudgetMs(): number {
+    return this.#options.startBudgetMs ?? startBudgetMs * machineLoad();
+  }
+
   /** Warns once that workers do not start. The warning is reset when a worker starts. */
   #warnOfOutage(error: unknown): void {
     if (this.#isOut) return;
     this.#isOut = true;
-    const seconds = Math.round(this.#options.startBudgetMs / 1000);
+    const seconds = Math.round(this.#startBudgetMs() / 1000);
     const message = toErrorData(error).message.replace(/\.?$/, ".");
     warn(
       "SandboxWarning",
@@ -327,20 +370,21 @@ export class PooledSandbox implements Sandbox {
   }
 
   /** Starts one worker, unless another start failed permanently meanwhile: a hundred in turn would take minutes. */
-  async #startUnlessRefused(id: string, before: LyceumError | undefined): Promise<Worker> {
+  async #startUnlessRefused(before: LyceumError | undefined): Promise<Worker> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
     if (!this.#hasStarted && this.#refusal !== undefined && this.#refusal !== before) throw this.#refusal;
     try {
-      return await this.#start({ id, signal });
+      return await watchedStart({ start: this.#start, signal });
     } catch (error) {
-      if (isUnavailable(error)) this.#refusal = error;
+      if (isPermanent(error)) this.#refusal = error;
       throw error;
     }
   }
 
   #release(slot: Slot, reusable: boolean): void {
     this.#running--;
+    if (this.#alone === slot) this.#alone = undefined;
     if (reusable && !this.#closing.signal.aborted) this.#idle.push(slot);
     else this.#discard(slot);
     this.#dispatch();
@@ -368,8 +412,8 @@ export class PooledSandbox implements Sandbox {
 }
 
 /** True if a busy machine may be at fault: honest code then reaches its wall time with little processor time. */
-function isWorthRetrying(result: ExecuteResult, cpuMs: number): boolean {
-  return hasFailed(result) || (result.status === "timeout_wall" && result.usage.cpuMs < cpuMs / 2);
+function isIdleTimeout({ status, usage }: ExecuteResult, cpuMs: number): boolean {
+  return status === "timeout_wall" && usage.cpuMs < cpuMs / 2;
 }
 
 /** True if the worker failed or a signal killed the process. The result alone does not show who is at fault. */
@@ -386,14 +430,16 @@ function asInfrastructure(result: ExecuteResult): ExecuteResult {
   return { ...result, status: "infra_error" };
 }
 
-function asDoingOfTheCode(result: ExecuteResult): ExecuteResult {
+function asDoingOfTheCode(result: ExecuteResult, failures: number): ExecuteResult {
   if (result.status !== "infra_error") return result;
-  const message = `Its worker failed twice, but ran a canary job in between: ${result.error?.message ?? ""}`.trim();
+  const why = result.error?.message ?? "";
+  const message = `Its worker failed ${failures} times, but ran a canary job in between: ${why}`.trim();
   return { ...result, status: "violation", error: { type: "violation", message } };
 }
 
-function isUnavailable(error: unknown): error is LyceumError {
-  return LyceumError.isInstance(error) && error.code === "sandbox.unavailable";
+/** True if workers cannot run on this machine. */
+function isPermanent(error: unknown): error is LyceumError {
+  return LyceumError.isInstance(error) && error.code === "sandbox.unavailable" && !(error instanceof WorkerFailure);
 }
 
 function unavailableError(cause: unknown, attempts: number): LyceumError {

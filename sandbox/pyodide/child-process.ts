@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { LyceumError } from "../../src/contract/errors/index.ts";
+import { machineOomKills } from "../pool/processor-time.ts";
+import type { StartProgress } from "../pool/watched-start.ts";
+import { WorkerFailure } from "../pool/worker-failure.ts";
 import { MessageReader } from "./message-reader.ts";
 
 /**
@@ -11,12 +13,17 @@ import { MessageReader } from "./message-reader.ts";
  */
 const stackKb = 65_500;
 
+/** Signals that code cannot send from inside. They come from the machine. */
+export const outsideSignals: readonly (string | null)[] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
+
 /** A locked-down process that runs Python, and the channel to it. */
 export class PythonChild {
   readonly #process: ChildProcess;
   readonly #channel: Duplex;
   readonly #reader: MessageReader;
   readonly #exited: Promise<unknown>;
+  /** At its start: the number of processes that the kernel killed because memory was used up. */
+  readonly #oomKills: number;
   #errors = "";
 
   /** Starts a process and sends its boot options. The process may read the named folders and no other files. */
@@ -38,6 +45,7 @@ export class PythonChild {
       "--no-addons",
     ];
     const argv = [...options, `${here}child/main.${extension}`];
+    this.#oomKills = machineOomKills();
     this.#process = spawnWithStack(argv);
     this.#exited = new Promise((resolve) => this.#process.once("close", resolve));
     this.#process.once("error", () => undefined);
@@ -61,18 +69,29 @@ export class PythonChild {
     this.#channel.write(Buffer.concat([head, body]));
   }
 
-  /** Returns the next message as bytes. Rejects with `sandbox.unavailable` if the process has ended instead. */
+  /** Returns its first message. Kills it if the start is given up. */
+  async firstMessage(maxBytes: number, { signal, watch }: StartProgress): Promise<Buffer> {
+    const onAbort = (): void => void this.kill();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    watch(() => this.cpuMs);
+    try {
+      return await this.receive(maxBytes);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Returns the next message as bytes. Rejects with a `WorkerFailure` if the process has ended instead. */
   async receive(maxBytes: number): Promise<Buffer> {
     const message = await this.#reader.next(maxBytes);
     if (message !== undefined) return message;
     await this.#exited;
     const { exitCode, signalCode } = this.#process;
-    throw new LyceumError({
-      code: "sandbox.unavailable",
-      message:
-        `A Python process has ended (${signalCode ?? exitCode ?? "not started"}). ${lastLine(this.#errors)}`.trim(),
-      hint: "If it happens again, report it with the code that was run.",
-    });
+    const how = signalCode ?? exitCode ?? "not started";
+    // The kernel kills what uses up the machine's memory.
+    const fromOutside = outsideSignals.includes(signalCode) && machineOomKills() === this.#oomKills;
+    throw new WorkerFailure(`A Python process has ended (${how}). ${lastLine(this.#errors)}`, { fromOutside });
   }
 
   /** The exit code and signal of the process. Both are null while it runs. */

@@ -12,6 +12,7 @@ export interface PyodideSandboxOptions {
   readonly spares?: number;
   /** The folder of the snapshot of a started Python (30 MB). The user's cache folder by default. */
   readonly cacheFolder?: string;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -23,7 +24,8 @@ export interface PyodideSandboxOptions {
  */
 export async function createPyodideSandbox(options: PyodideSandboxOptions = {}): Promise<Sandbox> {
   const pyodide = await findPyodide();
-  const snapshot = await provideSnapshot(pyodide, options.cacheFolder);
+  const { cacheFolder, signal } = options;
+  const snapshot = await provideSnapshot({ pyodide, cacheFolder, signal });
   return new PooledSandbox({
     info: {
       backend: "pyodide",
@@ -33,6 +35,6 @@ export async function createPyodideSandbox(options: PyodideSandboxOptions = {}):
     },
     workers: options.workers ?? availableParallelism(),
     spares: options.spares ?? 1,
-    start: ({ signal }) => PyodideWorker.start({ pyodide: pyodide.folder, snapshot }, signal),
+    start: (progress) => PyodideWorker.start({ pyodide: pyodide.folder, snapshot }, progress),
   });
 }

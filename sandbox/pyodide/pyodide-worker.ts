@@ -4,16 +4,15 @@ import { tryParseJson } from "../../src/contract/json.ts";
 import type { CaseObservation, ExecuteTask } from "../execution.ts";
 import { readObservation } from "../pool/observation.ts";
 import { missingCases } from "../pool/requests.ts";
+import { type StartProgress, watchedStart } from "../pool/watched-start.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
-import { PythonChild } from "./child-process.ts";
+import { outsideSignals, PythonChild } from "./child-process.ts";
 import { CpuWatch } from "./cpu-watch.ts";
 import type { FromChild, JobEnd, Relay, ToChild } from "./protocol.ts";
 
 /** Above this size, a worker is replaced: Python's memory never shrinks, and every restore copies all of it. */
 const maxHeapBytes = 96 * 2 ** 20;
 const maxJobs = 20_000;
-/** Signals that code cannot send from inside. They come from the machine. */
-const outsideSignals = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
 
 type Judging = Extract<ExecuteTask, { kind: "judge" }>;
 
@@ -28,9 +27,9 @@ export class PyodideWorker implements Worker {
   /** Starts a worker. Resolves when it accepts jobs. */
   static async start(
     boot: { readonly pyodide: string; readonly snapshot: string },
-    signal: AbortSignal,
+    progress: StartProgress,
   ): Promise<PyodideWorker> {
-    return new PyodideWorker(boot, await startChild(boot, signal));
+    return new PyodideWorker(boot, await startChild(boot, progress));
   }
 
   private constructor(boot: { readonly pyodide: string; readonly snapshot: string }, candidate: PythonChild) {
@@ -94,7 +93,7 @@ export class PyodideWorker implements Worker {
   }
 
   async #startJudge(signal: AbortSignal): Promise<PythonChild> {
-    this.#judge ??= await startChild(this.#boot, signal);
+    this.#judge ??= await watchedStart({ start: (progress) => startChild(this.#boot, progress), signal });
     return this.#judge;
   }
 
@@ -189,21 +188,16 @@ const violation = nothing;
 
 async function startChild(
   boot: { readonly pyodide: string; readonly snapshot: string },
-  signal: AbortSignal,
+  progress: StartProgress,
 ): Promise<PythonChild> {
-  signal.throwIfAborted();
+  progress.signal.throwIfAborted();
   const child = new PythonChild(boot);
-  const abort = (): void => void child.kill();
-  signal.addEventListener("abort", abort, { once: true });
   try {
-    const { kind } = JSON.parse((await child.receive(1_000)).toString()) as FromChild;
+    const { kind } = JSON.parse((await child.firstMessage(1_000, progress)).toString()) as FromChild;
     if (kind === "ready") return child;
   } catch (error) {
     await child.kill();
-    signal.throwIfAborted();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
   await child.kill();
   throw new LyceumError({

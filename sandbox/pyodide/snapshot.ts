@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { firstStart, type StartProgress } from "../pool/watched-start.ts";
 import { PythonChild } from "./child-process.ts";
 
 const maxSnapshotBytes = 2 ** 28;
@@ -36,7 +37,12 @@ export async function findPyodide(): Promise<PyodidePackage> {
  * Returns the path of a snapshot of a started Python. Creates it if the cache has none for this Pyodide, this Node and
  * this harness. Several processes may call it at the same time, because the complete file appears at once.
  */
-export async function provideSnapshot(pyodide: PyodidePackage, cacheFolder?: string): Promise<string> {
+export async function provideSnapshot(options: {
+  readonly pyodide: PyodidePackage;
+  readonly cacheFolder?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}): Promise<string> {
+  const { pyodide, cacheFolder, signal } = options;
   const harness = await readHarness();
   const hash = createHash("sha256")
     .update(JSON.stringify([harness, process.version]))
@@ -45,18 +51,28 @@ export async function provideSnapshot(pyodide: PyodidePackage, cacheFolder?: str
   const folder = cacheFolder ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "lyceum", "sandbox");
   const path = join(folder, `pyodide-${pyodide.version}-${hash}.snapshot`);
   if ((await stat(path).catch(() => undefined)) !== undefined) return path;
+  const start = (progress: StartProgress): Promise<Buffer> => takeSnapshot({ pyodide, harness, progress });
+  const snapshot = await firstStart({ start, signal });
+  await mkdir(folder, { recursive: true });
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(temporary, snapshot);
+    await rename(temporary, path);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  return path;
+}
+
+async function takeSnapshot(options: {
+  readonly pyodide: PyodidePackage;
+  readonly harness: object;
+  readonly progress: StartProgress;
+}): Promise<Buffer> {
+  const { pyodide, harness, progress } = options;
   const child = new PythonChild({ pyodide: pyodide.folder, harness });
   try {
-    const snapshot = await child.receive(maxSnapshotBytes);
-    await mkdir(folder, { recursive: true });
-    const temporary = `${path}.${randomUUID()}`;
-    try {
-      await writeFile(temporary, snapshot);
-      await rename(temporary, path);
-    } finally {
-      await rm(temporary, { force: true });
-    }
-    return path;
+    return await child.firstMessage(maxSnapshotBytes, progress);
   } finally {
     await child.kill();
   }

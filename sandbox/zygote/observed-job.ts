@@ -28,6 +28,11 @@ export interface ObservedJob {
   readonly wallMs: number;
   /** Number of processes that the kernel killed because the container's own memory was used up. */
   readonly oomKills: number;
+  /**
+   * Number of processes that the kernel killed on the whole machine because memory was used up, since the last job with
+   * a killed process.
+   */
+  readonly machineOomKills: number;
   readonly parts: readonly (readonly ObservedRun[])[];
   /** False if files were left that cannot be removed. */
   readonly clean: boolean;
@@ -43,8 +48,22 @@ interface PartOutcome {
 /** The exit code of a child that had too little memory to start its job. */
 const outOfMemoryCode = 71;
 
+/** What a runner keeps a job's processes from. */
+export interface Guards {
+  /** True if no process of a job can end the job's process by SIGKILL. */
+  readonly guarded: boolean;
+  /** True if judges and the runner have other users than candidates, which therefore cannot end them. */
+  readonly separate: boolean;
+}
+
 /** Derives the result of a job from the observations. */
-export function resultOf(job: Job, parts: readonly JobPart[], observed: ObservedJob): WorkerResult {
+export function resultOf(options: {
+  readonly job: Job;
+  readonly parts: readonly JobPart[];
+  readonly observed: ObservedJob;
+  readonly guards: Guards;
+}): WorkerResult {
+  const { job, parts, observed, guards } = options;
   const cases: CaseObservation[] = [];
   let last: PartOutcome = { status: "ok", cases: [], nonceOk: true };
   for (const [place, runs] of observed.parts.entries()) {
@@ -73,7 +92,17 @@ export function resultOf(job: Job, parts: readonly JobPart[], observed: Observed
       swept,
     },
     integrity: { nonceOk: last.nonceOk, flags: swept > 0 ? ["left-processes"] : [] },
+    endedFromOutside: last.status === "signal" && killed !== undefined && isFromOutside(killed, observed, guards),
   };
+}
+
+/**
+ * True if the job cannot be the cause of the signal. The kernel kills by SIGKILL too: if the memory is used up, which
+ * may be the job's doing, and at the limit of processor time.
+ */
+function isFromOutside({ role, signal }: ObservedRun, { machineOomKills }: ObservedJob, guards: Guards): boolean {
+  if (signal !== constants.signals.SIGKILL || machineOomKills > 0) return false;
+  return role === "judge" ? guards.separate : guards.guarded;
 }
 
 function outcomeOf(options: {
@@ -108,8 +137,9 @@ function outcomeOf(options: {
   const signal = (candidate.reason === null ? candidate.signal : null) ?? speaker.signal;
   if (signal !== null) {
     const name = signalName(signal)!;
-    // The kernel's limit counts whole seconds and every process that the candidate started.
-    if (name === "SIGXCPU") return outcome("timeout_cpu");
+    // The kernel's limit counts whole seconds and every process that the candidate started. It sends either signal.
+    const spent = name === "SIGKILL" && candidate.cpuMs >= job.limits.cpuMs;
+    if (name === "SIGXCPU" || spent) return outcome("timeout_cpu");
     return outcome("signal", { type: name, message: `The process was ended by ${name}.` });
   }
   if (part.role === "program") return outcome("ok");

@@ -1,9 +1,10 @@
 import type { Readable, Writable } from "node:stream";
-import { LyceumError } from "../../src/contract/errors/index.ts";
 import { FrameReader, frame } from "../pool/frames.ts";
+import type { StartProgress } from "../pool/watched-start.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
+import { WorkerFailure } from "../pool/worker-failure.ts";
 import { jobParts } from "./job-parts.ts";
-import { type ObservedJob, resultOf } from "./observed-job.ts";
+import { type Guards, type ObservedJob, resultOf } from "./observed-job.ts";
 import { type RunnerSettings, runnerBundle } from "./runner-source.ts";
 
 /** A started runner process, independent of how it was started. */
@@ -12,18 +13,18 @@ export interface RunnerProcess {
   readonly output: Readable;
   /** Returns its stderr output so far, which explains why it ended. */
   readonly stderrText: () => string;
+  /** Processor time of its processes so far, in milliseconds. Undefined if it is unknown. */
+  readonly cpuMs: () => number | undefined | Promise<number | undefined>;
   /** Kills the runner and all its processes. Resolves when they have ended. May be called several times. */
   readonly kill: () => Promise<void>;
 }
 
 /** The greeting of a runner. */
-export interface RunnerGreeting {
+export interface RunnerGreeting extends Guards {
   readonly python: string;
   readonly packages: readonly string[];
 }
 
-/** The timeout of a start. A machine that is very busy or was asleep needs time. */
-const startMs = 120_000;
 /**
  * How much longer than the job's own time a runner may take to report its end. It applies twice, because the host may
  * have been asleep.
@@ -48,19 +49,21 @@ export class ZygoteWorker implements Worker {
   static async start(options: {
     readonly runner: RunnerProcess;
     readonly settings: RunnerSettings;
-    readonly signal: AbortSignal;
+    readonly progress: StartProgress;
   }): Promise<ZygoteWorker> {
-    const { runner, settings, signal } = options;
+    const { runner, settings, progress } = options;
     const frames = new FrameQueue(runner);
     try {
       const bundle = await runnerBundle(settings);
+      progress.watch(runner.cpuMs);
       runner.input.write(bundle);
-      const greeting = await frames.next({ signal: AbortSignal.any([signal, AbortSignal.timeout(startMs)]) });
+      const greeting = await frames.next(progress);
       return new ZygoteWorker({ runner, frames, greeting: greeting as RunnerGreeting });
     } catch (error) {
       await runner.kill();
-      if (signal.aborted || LyceumError.isInstance(error)) throw error;
-      throw broken(`A runner does not start. ${runner.stderrText()}`.trim());
+      // A program that fails says why. One that is killed cannot.
+      if (error instanceof WorkerFailure && runner.stderrText() !== "") throw error.ofUnknownCause();
+      throw error;
     }
   }
 
@@ -85,12 +88,14 @@ export class ZygoteWorker implements Worker {
       this.#runner.input.write(frame({ id, limits, parts: parts.map((part) => part.message) }));
       signal.addEventListener("abort", onAbort, { once: true });
       const observed = (await this.#frames.next({ signal: giveUp.signal })) as ObservedJob;
-      if (observed.id !== id) throw broken(`A runner answered job ${observed.id} instead of ${id}.`);
+      if (observed.id !== id) throw new Error(`A runner answered job ${observed.id} instead of ${id}.`);
       this.#reusable = observed.clean;
-      return resultOf(job, parts, observed);
+      return resultOf({ job, parts, observed, guards: this.greeting });
     } catch (error) {
       this.#reusable = false;
       if (giveUp.signal.aborted) await this.#runner.kill();
+      // A job of the runner's own user may have ended the runner.
+      else if (error instanceof WorkerFailure && !this.greeting.separate) throw error.ofUnknownCause();
       throw error;
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -116,7 +121,7 @@ class FrameQueue {
   constructor(runner: RunnerProcess) {
     const end = (failure?: unknown): void => {
       this.ended = true;
-      this.#failure ??= failure ?? broken(`A runner ended. ${runner.stderrText()}`.trim());
+      this.#failure ??= failure ?? new WorkerFailure(`A runner ended. ${runner.stderrText()}`, { fromOutside: true });
       this.#wake();
     };
     runner.output.on("data", (chunk: Buffer) => {
@@ -151,12 +156,4 @@ class FrameQueue {
       signal.removeEventListener("abort", wake);
     }
   }
-}
-
-function broken(message: string): LyceumError {
-  return new LyceumError({
-    code: "sandbox.unavailable",
-    message,
-    hint: "It is restarted. If this happens often, check the machine's memory and the sandbox's limits.",
-  });
 }

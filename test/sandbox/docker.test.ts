@@ -4,6 +4,7 @@ import { ownerLabel, removeContainer, startContainer } from "../../sandbox/docke
 import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
 import { currentOwner, isDead, type Owner } from "../../sandbox/docker/owner.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
+import { watchedStart } from "../../sandbox/pool/watched-start.ts";
 import { runnerCommand } from "../../sandbox/zygote/runner-source.ts";
 import { calls, int, runPython, zygoteBackends } from "./zygote-backends.ts";
 
@@ -92,7 +93,8 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     const owner = { ...currentOwner(), started: "this test" };
     const program = { command: await runnerCommand(), environment: {}, user: "0:0", capabilities: [] };
     const limits = { memoryMb: 256, processes: 16, temporaryMb: 16 };
-    const runner = await startContainer({ docker, image: "lyceum-sandbox", owner, limits, program });
+    const options = { docker, image: "lyceum-sandbox", owner, limits, program };
+    const runner = await watchedStart({ start: (progress) => startContainer({ ...options, progress }) });
     const [id] = await containersOf(owner);
     const { HostConfig } = await docker.getContainer(id!).inspect();
     expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, NetworkMode: "none", CapDrop: ["ALL"] });

@@ -1,13 +1,9 @@
-import { readFileSync } from "node:fs";
-import Docker from "dockerode";
 import { describe, expect, test } from "vitest";
-import { ownerLabel } from "../../sandbox/docker/container.ts";
-import { currentOwner } from "../../sandbox/docker/owner.ts";
 import type { ExecuteResult } from "../../sandbox/index.ts";
 import { slotUid } from "../../sandbox/zygote/slot-uids.ts";
 import { expectAllRight, runSamples } from "./fault-samples.ts";
 import { type FaultySandbox, faultySandboxes, missingRequirement, type SandboxName } from "./faulty-sandboxes.ts";
-import { descendants, type ProcessEntry } from "./processes.ts";
+import { commandOf, containerProcesses, ownContainers, ownProcesses, type ProcessEntry } from "./processes.ts";
 
 /** A sandbox, and how to find its processes. */
 interface WatchedSandbox extends FaultySandbox {
@@ -15,32 +11,6 @@ interface WatchedSandbox extends FaultySandbox {
   /** The processes that run jobs, or that start such processes. */
   readonly workers: () => Promise<readonly ProcessEntry[]>;
   readonly faults: readonly string[];
-}
-
-const docker = new Docker();
-
-async function containers(status: readonly string[] = []): Promise<readonly Docker.Container[]> {
-  const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`], status: [...status] };
-  return (await docker.listContainers({ all: true, filters })).map(({ Id }) => docker.getContainer(Id));
-}
-
-async function containerProcesses(): Promise<readonly ProcessEntry[]> {
-  const found = await Promise.allSettled((await containers()).map((container) => container.inspect()));
-  return found.flatMap((each) => {
-    const pid = each.status === "fulfilled" ? each.value.State.Pid : 0;
-    return pid === 0 ? [] : [{ pid, parent: 0, uid: 0, state: "S" }, ...descendants(pid)];
-  });
-}
-
-const ownProcesses = async (): Promise<readonly ProcessEntry[]> =>
-  descendants(process.pid).filter(({ pid }) => /bwrap|python3|isolated-vm\/child|pyodide\/child/.test(commandOf(pid)));
-
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 const ofWorkers = ["the worker is killed", "the worker is stopped"];
@@ -72,7 +42,7 @@ async function bringAbout(fault: string, { workers }: Pick<WatchedSandbox, "work
   const [, what, deed] = /^(?:the |its )(\w+) is (\w+)$/.exec(fault)!;
   if (what === "container") {
     // A process that already waits would be affected again with the same sample, which then fails twice.
-    const container = (await containers(["running"]))[0];
+    const container = (await ownContainers(["running"]))[0];
     if (container === undefined) return false;
     if (deed === "killed") await container.kill();
     else if (deed === "paused") await container.pause();
@@ -122,7 +92,7 @@ describe.each(
         await samples;
         expectAllRight(results);
         // The fault has affected some samples.
-        expect(results.filter(({ attempts }) => attempts === 2).length).toBeGreaterThan(0);
+        expect(results.filter(({ attempts }) => attempts > 1).length).toBeGreaterThan(0);
       }
       await expect.poll(workers, { timeout: 30_000 }).toEqual([]);
     },

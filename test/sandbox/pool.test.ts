@@ -4,6 +4,7 @@ import type { ExecuteRequest } from "../../sandbox/execution.ts";
 import { PooledSandbox, type PoolOptions } from "../../sandbox/pool/pooled-sandbox.ts";
 import { missingCases } from "../../sandbox/pool/requests.ts";
 import type { Job, Worker, WorkerResult } from "../../sandbox/pool/worker.ts";
+import { WorkerFailure } from "../../sandbox/pool/worker-failure.ts";
 import { LyceumError } from "../../src/index.ts";
 
 const nothing = { text: "", bytes: 0, truncated: false };
@@ -56,9 +57,9 @@ class ManualWorker implements Worker {
     this.#running.resolve({ ...ended, cases: missingCases(this.#job!.request.task), ...result });
   }
 
-  die(): void {
+  die(error = new Error("It died.")): void {
     this.reusable = false;
-    this.#running.reject(new Error("It died."));
+    this.#running.reject(error);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -188,7 +189,7 @@ describe("the pool", () => {
   test.each([
     { canary: "succeeds", sings: true, died: "violation", killed: "signal" },
     { canary: "fails", sings: false, died: "infra_error", killed: "infra_error" },
-  ])("classifies a job that fails twice, with a canary between that $canary: $died, $killed", async ({
+  ])("classifies a job that fails three times, with a canary between that $canary: $died, $killed", async ({
     sings,
     died,
     killed,
@@ -198,23 +199,105 @@ describe("the pool", () => {
     const isKilled = { status: "signal", exit: { code: null, signal: "SIGKILL" } } as const;
     const die = (): void => busy()[0]!.die();
     const kill = (): void => busy()[0]!.finish(isKilled);
-    for (const [first, second, status] of [
-      [die, die, died],
-      [kill, kill, killed],
-      [die, kill, killed],
-      [kill, die, died],
+    for (const [deeds, status] of [
+      [[die, die, die], died],
+      [[kill, kill, kill], killed],
+      [[die, kill, kill], killed],
+      [[kill, kill, die], died],
     ] as const) {
       const a = sandbox.execute(request("a"));
-      await turn();
-      first();
-      await turn();
-      second();
-      expect(await a).toMatchObject({ status, attempts: 2, cases: [{ outcome: "missing" }] });
+      for (const deed of deeds) {
+        await expect.poll(() => busy().length).toBe(1);
+        deed();
+        await turn();
+      }
+      expect(await a).toMatchObject({ status, attempts: 3, cases: [{ outcome: "missing" }] });
     }
     const b = sandbox.execute(request("b"));
     await turn();
     busy()[0]!.finish();
     expect(await b).toMatchObject({ status: "ok", attempts: 1 });
+  });
+
+  test.each([
+    { last: "killed from outside", fromOutside: true, status: "infra_error" },
+    { last: "killed by an unknown cause", fromOutside: false, status: "violation" },
+  ])("a job whose third attempt is $last is $status", async ({ fromOutside, status }) => {
+    const { sandbox, busy } = pool({ workers: 1 });
+    const a = sandbox.execute(request("a"));
+    for (const outside of [true, true, fromOutside]) {
+      await expect.poll(() => busy().length).toBe(1);
+      busy()[0]!.die(new WorkerFailure("Killed.", { fromOutside: outside }));
+      await turn();
+    }
+    expect(await a).toMatchObject({ status, attempts: 3 });
+  });
+
+  test("a signal that code can send itself does not excuse it, and one from outside does", async () => {
+    const { sandbox, busy } = pool({ workers: 1 });
+    for (const [endedFromOutside, status] of [
+      [false, "signal"],
+      [true, "infra_error"],
+    ] as const) {
+      const a = sandbox.execute(request("a"));
+      for (let attempt = 1; attempt <= 3; attempt++) {
+        await expect.poll(() => busy().length).toBe(1);
+        busy()[0]!.finish({ status: "signal", exit: { code: null, signal: "SIGKILL" }, endedFromOutside });
+        await turn();
+      }
+      const result = await a;
+      expect(result).toMatchObject({ status, attempts: 3 });
+      expect(result).not.toHaveProperty("endedFromOutside");
+    }
+  });
+
+  test("the third attempt runs alone, in a worker that has run no job, and others go on after it", async () => {
+    const { sandbox, workers, busy } = pool({ workers: 2 });
+    const a = sandbox.execute(request("a"));
+    const b = sandbox.execute(request("b"));
+    await turn();
+    const isKilled = { status: "signal", exit: { code: null, signal: "SIGKILL" }, endedFromOutside: true } as const;
+    const runs = (id: string) => busy().find(({ job }) => job?.id === id);
+    runs("a")!.finish(isKilled);
+    await turn();
+    runs("a")!.finish(isKilled);
+    await turn();
+    const c = sandbox.execute(request("c"));
+    await turn();
+    expect(busy().map(({ job }) => job!.id)).toEqual(["b"]);
+    runs("b")!.finish();
+    await expect.poll(() => busy().map(({ job }) => job!.id)).toEqual(["a"]);
+    expect(busy()[0]!.jobs).toEqual(["a"]);
+    expect(workers.indexOf(busy()[0]!)).toBeGreaterThan(1);
+    runs("a")!.finish();
+    await expect.poll(() => busy().map(({ job }) => job!.id)).toEqual(["c"]);
+    runs("c")!.finish();
+    expect(await a).toMatchObject({ status: "ok", attempts: 3 });
+    expect((await b).status).toBe("ok");
+    expect((await c).status).toBe("ok");
+  });
+
+  test("a third attempt that is aborted while it waits to be alone does not keep the others waiting", async () => {
+    const { sandbox, busy } = pool({ workers: 2 });
+    const controller = new AbortController();
+    const a = sandbox.execute(request("a", controller.signal));
+    const b = sandbox.execute(request("b"));
+    await turn();
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await expect.poll(() => busy().map(({ job }) => job!.id)).toContain("a");
+      busy()
+        .find(({ job }) => job!.id === "a")!
+        .die(new WorkerFailure("Killed.", { fromOutside: true }));
+      await turn();
+    }
+    const c = sandbox.execute(request("c"));
+    await turn();
+    expect(busy().map(({ job }) => job!.id)).toEqual(["b"]);
+    controller.abort();
+    expect((await a).status).toBe("aborted");
+    await expect.poll(() => busy().map(({ job }) => job!.id)).toEqual(["b", "c"]);
+    for (const worker of busy()) worker.finish();
+    await Promise.all([b, c]);
   });
 
   test("retries a process that is killed from outside once, but not one that ends by its own signal", async () => {
@@ -349,7 +432,7 @@ describe("start failures", () => {
       let failures = 0;
       const first = new ManualWorker();
       first.reusable = false;
-      const { sandbox, busy } = pool({ workers: 2, first }, () => {
+      const { sandbox, busy } = pool({ workers: 2, first, startBudgetMs: 60_000 }, () => {
         if (++failures <= 5) throw failures % 2 === 0 ? refused : new Error("connect ENOENT");
       });
       const all = Promise.all(["a", "b", "c"].map((id) => sandbox.execute(request(id))));
@@ -538,7 +621,8 @@ describe("closing", () => {
     const closed = sandbox[Symbol.asyncDispose]();
     expect((await a).status).toBe("aborted");
     gate.resolve();
-    await Promise.all([closed, warm]);
+    await expect(warm).rejects.toMatchObject({ code: "sandbox.closed" });
+    await closed;
     expect(workers).toHaveLength(2);
     expect(workers.every(({ closed }) => closed)).toBe(true);
   });

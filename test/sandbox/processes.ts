@@ -1,4 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
+import Docker from "dockerode";
+import { ownerLabel } from "../../sandbox/docker/container.ts";
+import { currentOwner } from "../../sandbox/docker/owner.ts";
 
 /** A process as in /proc. */
 export interface ProcessEntry {
@@ -36,4 +39,33 @@ export function descendants(root: number): ProcessEntry[] {
     parents = children.map(({ pid }) => pid);
   }
   return found;
+}
+
+/** Returns the containers that this process started. */
+export async function ownContainers(status: readonly string[] = []): Promise<readonly Docker.Container[]> {
+  const docker = new Docker();
+  const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`], status: [...status] };
+  return (await docker.listContainers({ all: true, filters })).map(({ Id }) => docker.getContainer(Id));
+}
+
+/** Returns the processes in the containers that this process started. */
+export async function containerProcesses(): Promise<readonly ProcessEntry[]> {
+  const found = await Promise.allSettled((await ownContainers()).map((container) => container.inspect()));
+  return found.flatMap((each) => {
+    const pid = each.status === "fulfilled" ? each.value.State.Pid : 0;
+    return pid === 0 ? [] : [{ pid, parent: 0, uid: 0, state: "S" }, ...descendants(pid)];
+  });
+}
+
+/** Returns the processes of workers that are descendants of this process. */
+export const ownProcesses = async (): Promise<readonly ProcessEntry[]> =>
+  descendants(process.pid).filter(({ pid }) => /bwrap|python3|isolated-vm\/child|pyodide\/child/.test(commandOf(pid)));
+
+/** Returns the command line of a process. Empty if it has ended. */
+export function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
 }

@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 
-from . import child, fork_server, imports, supervisor, warm_up
+from . import child, fork_server, imports, supervisor, system_calls, warm_up
 
 
 def start(settings):
@@ -36,7 +36,9 @@ def start(settings):
     for server in servers:
         server.send(b"%d" % (last if uid == os.getuid() else 0))
     packages = [name for name in settings["packages"] if name in found]
-    supervisor.send(json.dumps({"python": sys.version.split()[0], "packages": packages}).encode())
+    guarded = system_calls.can_filter()
+    greeting = {"python": sys.version.split()[0], "packages": packages, "guarded": guarded, "separate": judge_uid != uid}
+    supervisor.send(json.dumps(greeting).encode())
     try:
         supervisor.Supervisor(servers, packages).serve()
     except supervisor.HostIsGone:

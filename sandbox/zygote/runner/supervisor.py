@@ -237,6 +237,7 @@ class Supervisor:
         self.packages = packages
         self.input = b""
         self.memory = _MemoryLimit()
+        self.machine_oom_kills = _machine_oom_kills()
 
     def serve(self):
         while True:
@@ -277,13 +278,20 @@ class Supervisor:
             observed.append([run.observed() for run in runs])
             if any(run.reason is not None for run in runs):
                 break
+        was_killed = any(run["signal"] == signal.SIGKILL and run["reason"] is None for runs in observed for run in runs)
         return {
             "id": job["id"],
             "wallMs": (time.monotonic() - start) * 1000,
             "oomKills": self.memory.kills(),
+            "machineOomKills": self.new_machine_oom_kills() if was_killed else 0,
             "parts": observed,
             "clean": os.listdir(fork_server.TEMPORARY) == [],
         }
+
+    def new_machine_oom_kills(self):
+        """Returns how many processes the kernel killed since the last call because any memory was used up."""
+        before, self.machine_oom_kills = self.machine_oom_kills, _machine_oom_kills()
+        return self.machine_oom_kills - before
 
     def start(self, limits, part):
         payload = part["payload"]
@@ -408,6 +416,15 @@ class _MemoryLimit:
         except (TypeError, OSError, ValueError):
             return None
         return 0 if most < limit - self._ROUGHLY else None
+
+
+def _machine_oom_kills():
+    """Returns the kernel's count for the whole machine. 0 if it has none."""
+    try:
+        with open("/proc/vmstat") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), 0)
+    except OSError:
+        return 0
 
 
 def _open(path):

@@ -5,20 +5,24 @@ This complements what the container refuses. It lists denied calls, because list
 
 import ctypes
 import platform
+import resource
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_SECCOMP = 22
 _SECCOMP_MODE_FILTER = 2
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-_EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, (16, 24)
+_EPERM, _EFAULT, _ENOSYS, _EAFNOSUPPORT = 1, 14, 38, 97
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, (16, 24, 32)
 _X32 = 0x40000000
 _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
 _SET_OWNER = {"fcntl": (8, 15), "ioctl": (0x8901, 0x8902)}
+_SET_SIGNAL = 10
+_SIGKILL = 9
+_EXIT_SIGNAL = 0xFF
 
 # Memory, queues and keys that outlive a process, other processes, and kernel parts with known vulnerabilities.
 _numbers = {
@@ -39,6 +43,8 @@ _numbers = {
             "by pid": (62, 129, 142, 144, 200, 203, 234, 297, 302, 314, 434),
             # setpriority, ioprio_set, migrate_pages, move_pages, pidfd_send_signal
             "of others": (141, 251, 256, 279, 424),
+            **{"kill": 62, "rt_sigqueueinfo": 129, "tkill": 200, "tgkill": 234, "rt_tgsigqueueinfo": 297},
+            **{"pidfd_send_signal": 424, "timer_create": 222, "setrlimit": 160, "prlimit64": 302},
         },
     ),
     "aarch64": (
@@ -55,6 +61,8 @@ _numbers = {
             **{"socket": 198, "socketpair": 199, "clone": 220, "clone3": 435, "fcntl": 25, "ioctl": 29},
             "by pid": (129, 138, 118, 119, 130, 122, 131, 240, 261, 274, 434),
             "of others": (140, 30, 238, 239, 424),
+            **{"kill": 129, "rt_sigqueueinfo": 138, "tkill": 130, "tgkill": 131, "rt_tgsigqueueinfo": 240},
+            **{"pidfd_send_signal": 424, "timer_create": 107, "setrlimit": 164, "prlimit64": 261},
         },
     ),
 }
@@ -123,10 +131,67 @@ def _filter_for(machine, last_own_pid):
     steps += _when(named["clone"], _no_new_namespaces())
     # Its flags are in memory, which a filter cannot read. Libraries then use clone instead.
     steps += _when(named["clone3"], [_fail(_ENOSYS)])
-    steps.append(_step(_RETURN, _ALLOW))
+    return _program(steps)
+
+
+def _program(steps):
+    steps = [*steps, _step(_RETURN, _ALLOW)]
     code = b"".join(steps)
     buffer = ctypes.create_string_buffer(code, len(code))
     return struct.pack("HxxxxxxP", len(steps), ctypes.addressof(buffer)), buffer
+
+
+def _unless(place, value, result):
+    """Returns a result if an argument has a value, and allows the call otherwise."""
+    return [_step(_LOAD, _ARGUMENTS[place]), _step(_EQUAL, value, 0, 1), result, _step(_RETURN, _ALLOW)]
+
+
+def _no_own_end(pid, place):
+    """Ends a process that sends SIGKILL (the argument at `place`) to `pid`, its group, its own group or everyone."""
+    targets = [0, 0xFFFFFFFF, pid, (1 << 32) - pid]
+    steps = [_step(_LOAD, _ARGUMENTS[place]), _step(_EQUAL, _SIGKILL, 1, 0), _step(_RETURN, _ALLOW)]
+    steps.append(_step(_LOAD, _ARGUMENTS[0]))
+    steps += [_step(_EQUAL, target, len(targets) - index, 0) for index, target in enumerate(targets)]
+    return [*steps, _step(_RETURN, _ALLOW), _step(_RETURN, _KILL)]
+
+
+def can_filter():
+    """True if the kernel filters system calls and this machine's numbers are known."""
+    no_program = _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, 0, 0, 0)
+    return platform.machine() in _numbers and no_program == -1 and ctypes.get_errno() == _EFAULT
+
+
+def keep_from_killing(pid):
+    """Denies a process and its children every way to end the process `pid` by SIGKILL, so that one comes from outside.
+
+    An attempt ends the caller by SIGSYS. Signals that a program can handle stay allowed. The kernel itself sends
+    SIGKILL at the limit of processor time, so that this limit cannot be changed, and if the memory is used up.
+    """
+    if not can_filter():
+        return
+    _, _, named = _numbers[platform.machine()]
+    killed = _step(_RETURN, _KILL)
+    steps = [_step(_LOAD, _NUMBER)]
+    for name, place in (("kill", 1), ("rt_sigqueueinfo", 1), ("tgkill", 2), ("rt_tgsigqueueinfo", 2)):
+        steps += _when(named[name], _no_own_end(pid, place))
+    steps += _when(named["tkill"], _unless(1, _SIGKILL, killed))
+    steps += _when(named["pidfd_send_signal"], _unless(1, _SIGKILL, _fail(_EPERM)))
+    # A parent gets this signal when the child ends.
+    exit_signal = [_step(_LOAD, _ARGUMENTS[0]), _step(_AND, _EXIT_SIGNAL), _step(_EQUAL, _SIGKILL, 0, 1)]
+    steps += _when(named["clone"], [*exit_signal, _fail(_EPERM), _step(_RETURN, _ALLOW)])
+    # The signal of a timer is in memory, which a filter cannot read.
+    steps += _when(named["timer_create"], [_fail(_EPERM)])
+    set_signal = [_step(_LOAD, _ARGUMENTS[1]), _step(_EQUAL, _SET_SIGNAL, 1, 0), _step(_RETURN, _ALLOW)]
+    steps += _when(named["fcntl"], [*set_signal, *_unless(2, _SIGKILL, _fail(_EPERM))])
+    limit = resource.RLIMIT_CPU
+    steps += _when(named["setrlimit"], _unless(0, limit, _fail(_EPERM)))
+    # Without a new limit, the call only reads. The address of a limit has two halves.
+    low, high = _ARGUMENTS[2], _ARGUMENTS[2] + 4
+    reads = [_step(_LOAD, low), _step(_EQUAL, 0, 0, 3), _step(_LOAD, high), _step(_EQUAL, 0, 0, 1)]
+    steps += _when(named["prlimit64"], [*reads, _step(_RETURN, _ALLOW), *_unless(1, limit, _fail(_EPERM))])
+    program = _program(steps)
+    if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program[0], 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "The filter of system calls is refused.")
 
 
 def deny(last_own_pid):
