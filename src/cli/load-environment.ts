@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { LyceumError } from "../contract/errors/index.ts";
 import { nearestName } from "../contract/errors/unknown-name.ts";
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
+import { startCall } from "../core/rollout/running-call.ts";
 import { isRemoteAddress } from "../server/client/remote-address.ts";
 import { environmentEntryOf } from "./environment-module.ts";
 import { isModulePath } from "./module-path.ts";

@@ -50,7 +50,7 @@ function look(): void {
   const calls = innermost === undefined ? open : [innermost];
   // Outside of calls, the package's own code runs, such as loading a model. It ends by itself.
   if (calls.length === 0 || held === 0) return;
-  const limitMs = Math.max(...calls.map((call) => call.limitMs ?? defaultLimitMs));
+  const limitMs = longestLimit(calls) ?? longestLimit(open) ?? defaultLimitMs;
   const isBlocked = held >= Math.min(warnMs, limitMs / 2);
   if (!isBlocked) return;
   const place = innermost === undefined ? openText(open) : callText(innermost);
@@ -93,9 +93,14 @@ function callText({ subject, call, task, turn }: RunningCall): string {
   return visibleLine(`${subject}, ${[call, ...details].join(", ")}`);
 }
 
-/** Which of several calls runs is not known after they waited for something. */
+function longestLimit(calls: readonly RunningCall[]): number | undefined {
+  const limits = calls.flatMap(({ limitMs }) => limitMs ?? []);
+  return limits.length === 0 ? undefined : Math.max(...limits);
+}
+
+/** After a call has waited for something, it is not known whether its code runs or other code. */
 function openText(open: readonly RunningCall[]): string {
-  if (open.length === 1) return callText(open[0]!);
+  if (open.length === 1) return `${callText(open[0]!)} (or other code while it waits)`;
   const shown = open.slice(0, 3).map((call) => callText(call));
   const more = open.length > shown.length ? [`${open.length - shown.length} more`] : [];
   return `code of one of these calls (${[...shown, ...more].join("; ")})`;
