@@ -26,7 +26,8 @@ let last = sample();
 let held = 0;
 /** The signals that the main thread has not handled. */
 let signals = 0;
-let lastSignal = { beats: 0, at: 0 };
+/** The turns of the event loop before the last signal, and the time of the second signal. */
+let [beatsBefore, repeatedAt] = [0, 0];
 /** The subjects and calls of which a warning was printed. */
 const warned = new Set<string>();
 
@@ -35,7 +36,8 @@ parentPort?.on("message", (text: string) => {
 });
 onThreadSignal(interruptSignals, () => {
   signals += 1;
-  lastSignal = { beats: board.beats, at: performance.now() };
+  beatsBefore = board.beats;
+  if (signals === 2) repeatedAt = performance.now();
 });
 setInterval(look, lookMs);
 
@@ -45,8 +47,8 @@ function look(): void {
   held = heldTime(held, { before: last, after: now, maxGapMs });
   last = now;
   // The main thread handles signals between two beats.
-  if (board.beats > lastSignal.beats + 1) signals = 0;
-  if (signals > 1 && now.at - lastSignal.at >= signalMs) end("error[aborted]: The process is killed by a second signal.");
+  if (board.beats > beatsBefore + 1) signals = 0;
+  if (signals > 1 && now.at - repeatedAt >= signalMs) end("error[aborted]: The process is killed by a second signal.");
   const calls = innermost === undefined ? open : [innermost];
   // Outside of calls, the package's own code runs, such as loading a model. It ends by itself.
   if (calls.length === 0 || held === 0) return;
