@@ -145,7 +145,9 @@ function manifestOf(name: string, folder: string): string | undefined {
 
 async function importModule(url: string, name: string): Promise<Readonly<Record<string, unknown>>> {
   try {
-    return (await startCall({ subject: `module "${name}"`, call: "import" }, () => import(url))) as Readonly<Record<string, unknown>>;
+    return (await startCall({ subject: `module "${name}"`, call: "import" }, () => import(url))) as Readonly<
+      Record<string, unknown>
+    >;
   } catch (error) {
     throw importFailure(name, error);
   }

@@ -11,7 +11,9 @@ export function sampleMainThread(): Omit<ThreadSample, "progress"> {
   if (process.platform === "linux") {
     const thread = `/proc/self/task/${process.pid}`;
     try {
-      const [computed, waited] = readFileSync(`${thread}/schedstat`, "utf8").split(" ").map((ns) => Number(ns) / 1e6);
+      const [computed, waited] = readFileSync(`${thread}/schedstat`, "utf8")
+        .split(" ")
+        .map((ns) => Number(ns) / 1e6);
       // The name of the program comes first, in parentheses that it may contain itself.
       const state = readFileSync(`${thread}/stat`, "utf8").replace(/^.*\) /s, "")[0];
       return { at, computed: computed!, waited: waited!, sleeping: state === "S" };

@@ -33,7 +33,10 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   ): Promise<void> => {
     keepsFiles = files;
     // While the watchdog listens to signals as well, they do not end the process by themselves.
-    using interruption = listenForInterrupt(process, () => void (watchdog?.stop() ?? Promise.resolve()).then(endProcess));
+    using interruption = listenForInterrupt(
+      process,
+      () => void (watchdog?.stop() ?? Promise.resolve()).then(endProcess),
+    );
     if (plays && options.watchdog === true) {
       const { startWatchdog } = await import("./watchdog.ts");
       watchdog = startWatchdog();

@@ -88,10 +88,7 @@ function end(text: string): void {
 }
 
 function callText({ subject, call, task, turn }: RunningCall): string {
-  const details = [
-    ...(task === undefined ? [] : [`task "${task}"`]),
-    ...(turn === undefined ? [] : [`turn ${turn}`]),
-  ];
+  const details = [...(task === undefined ? [] : [`task "${task}"`]), ...(turn === undefined ? [] : [`turn ${turn}`])];
   return visibleLine(`${subject}, ${[call, ...details].join(", ")}`);
 }
 

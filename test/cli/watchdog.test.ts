@@ -11,15 +11,13 @@ async function endless(code = ""): Promise<string> {
   const folder = await tinyRunFolder();
   const lines = [
     `import { defineEnvironment } from ${JSON.stringify(index.href)};`,
-    "let turn = 0;",
     "export const environment = defineEnvironment({",
     '  id: "endless",',
     '  tasks: ["a"],',
     '  reset: () => "Say a.",',
-    `  step: async () => { if (turn++ === 0) return { observation: "Again.", reward: 0 }; ${code} for (;;); },`,
+    `  step: async ({ turn }) => { if (turn === 0) return { reply: "Again." }; ${code} for (;;); },`,
     "  maxTurns: 3,",
     "});",
-    "export default environment;",
   ];
   await writeFile(join(folder, "endless.mjs"), `${lines.join("\n")}\n`);
   await writeFile(join(folder, "answers.json"), '["a", "a", "a"]');
@@ -30,7 +28,7 @@ async function endless(code = ""): Promise<string> {
 const collect = ["collect", "--env", "./endless.mjs", "--model", "scripted:answers.json", "--output", "good.jsonl"];
 
 test("blocking code is reported once with call, task and turn, and killed at the limit of a call", async () => {
-  const words = ["check", "./endless.mjs", "--call-seconds", "4"];
+  const words = ["check", "./endless.mjs", "--call-seconds", "2"];
   const { code, signal, stderr } = await lyceum(words, { folder: await endless("await null;") });
   expect({ code, signal }).toEqual({ code: null, signal: "SIGKILL" });
   expect(stderr).toMatch(
@@ -73,4 +71,12 @@ test.runIf(process.platform === "linux")("a synchronous wait is reported as well
   });
   expect(signal).toBe("SIGKILL");
   expect(stderr).toMatch(/^error\[timeout\]: environment "endless", step has kept/m);
+});
+
+test("a timer of the user's code does not keep a failed command alive", { timeout: 120_000 }, async () => {
+  const folder = await tinyRunFolder();
+  await writeFile(join(folder, "timer.mjs"), "setInterval(() => {}, 1_000);\nexport const nothing = 1;\n");
+  const { code, stderr } = await lyceum(["check", "./timer.mjs"], { folder });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^error\[/);
 });
