@@ -4,7 +4,7 @@ import { isBuiltin } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { LyceumError } from "../contract/errors/index.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
-import { visibleText } from "../reports/training/visible-text.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { packageReference } from "./package-reference.ts";
 
 const ending = ".template";

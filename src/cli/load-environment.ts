@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { LyceumError } from "../contract/errors/index.ts";
 import { nearestName } from "../contract/errors/unknown-name.ts";
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
+import { startCall } from "../core/rollout/running-call.ts";
 import { isRemoteAddress } from "../server/client/remote-address.ts";
 import { environmentEntryOf } from "./environment-module.ts";
 import { isModulePath } from "./module-path.ts";
@@ -144,7 +145,9 @@ function manifestOf(name: string, folder: string): string | undefined {
 
 async function importModule(url: string, name: string): Promise<Readonly<Record<string, unknown>>> {
   try {
-    return (await import(url)) as Readonly<Record<string, unknown>>;
+    return (await startCall({ subject: `module "${name}"`, call: "import" }, () => import(url))) as Readonly<
+      Record<string, unknown>
+    >;
   } catch (error) {
     throw importFailure(name, error);
   }

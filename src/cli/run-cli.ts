@@ -6,9 +6,10 @@ import type { CommandContext, Commands } from "./commands.ts";
 import { createProgram } from "./create-program.ts";
 import { errorText } from "./error-text.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
-import { listenForInterrupt } from "./interrupt.ts";
+import { endProcess, listenForInterrupt } from "./interrupt.ts";
 import { packageVersion } from "./package-version.ts";
 import { resumeCommand } from "./resume-command.ts";
+import type { Watchdog } from "./watchdog.ts";
 
 /**
  * Runs one command line of `lyceum` in this process, and returns the exit code. With `watchdog`, a thread watches
@@ -22,7 +23,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   let keepsFiles = false;
   // A longer limit keeps the user's own code in the stack below deep library calls.
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, 30);
-  let watchdog: Disposable | undefined;
+  let watchdog: Watchdog | undefined;
   /**
    * Runs a command until it ends or a signal aborts it. With `plays`, a thread watches the environments that it runs.
    * Modules are imported when their command runs, so that help and version are fast.
@@ -32,10 +33,14 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     { plays = false, files = false }: { readonly plays?: boolean; readonly files?: boolean } = {},
   ): Promise<void> => {
     keepsFiles = files;
-    using interruption = listenForInterrupt();
+    // While the watchdog listens to signals as well, they do not end the process by themselves.
+    using interruption = listenForInterrupt(
+      process,
+      () => void (watchdog?.stop() ?? Promise.resolve()).then(endProcess),
+    );
     if (plays && options.watchdog === true) {
       const { startWatchdog } = await import("./watchdog.ts");
-      watchdog = startWatchdog(interruption);
+      watchdog = startWatchdog();
     }
     const { openCatalog } = await import("./catalog.ts");
     const { signal } = interruption;
@@ -117,7 +122,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     }
     return exitCodeOf(errors[0]);
   } finally {
-    watchdog?.[Symbol.dispose]();
+    void watchdog?.stop();
   }
 
   async function report({ folder }: Parameters<Commands["report"]>[0]): Promise<void> {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LyceumError } from "../contract/errors/index.ts";
+import { startCall } from "../core/rollout/running-call.ts";
 
 /**
  * Imports a module of the user and returns what `find` takes from its exports. `what` is a noun for that, such as
@@ -21,7 +22,10 @@ export async function importFromUser<Value>(options: {
     const message = `There is no ${what} file ${path}.`;
     throw new LyceumError({ code: "data.not-found", message, hint: hints.missing, data: { path } });
   }
-  const module = await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
+  const module = await startCall(
+    { subject: `module "${path}"`, call: "import" },
+    (): Promise<Readonly<Record<string, unknown>>> => import(pathToFileURL(resolve(path)).href),
+  ).catch((cause: unknown) => {
     const problem = cause instanceof Error ? cause.message : String(cause);
     const hint = "Check that the module loads: run node with its path. Use --debug to print the stack.";
     throw failure(`The ${what} ${path} cannot be imported: ${problem}`, hint, cause);

@@ -1,45 +1,54 @@
 import { Worker } from "node:worker_threads";
 import { savedWork } from "../core/files/saved-work.ts";
-import { runningCall } from "../core/rollout/running-call.ts";
-import type { Interruption } from "./interrupt.ts";
+import { observeCalls } from "../core/rollout/running-call.ts";
+import { boardMemory, CallRecorder } from "./call-board.ts";
+import { signalExecArgv } from "./thread-signals.ts";
 
-/** The interval at which the main thread shows that it runs, in milliseconds. */
+/** The interval at which the main thread shows that its event loop turns, in milliseconds. */
 const beatMs = 250;
 
+/** The thread that watches the main thread. */
+export interface Watchdog {
+  /** Ends the thread. Signals then have their effect on the main thread only. */
+  stop(): Promise<void>;
+}
+
 /**
- * Starts a thread that detects when environment code blocks the main thread, so that signals and timers have no effect.
- * It prints a warning with file and line, and lets signals end the process immediately. After the call's own limit it
- * prints what is saved and kills the process, because blocking code cannot be stopped by itself.
+ * Detects when the user's code blocks the main thread, so that signals and timers have no effect there. From the first
+ * call of the user's code on, a thread samples the main thread without interrupting it. It prints a warning that names
+ * the call, kills the process if it is asked to end meanwhile, and kills it after the call's own limit, because blocking
+ * code cannot be stopped by itself.
  */
-export function startWatchdog(interruption: Pick<Interruption, "letGo" | "listen">): Disposable {
-  const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  let hasLetGo = false;
-  const watched = {
-    report: (): string => JSON.stringify({ running: runningCall(), saved: savedWork().join(" ") }),
-    letGo: (): void => {
-      hasLetGo = true;
-      interruption.letGo();
-    },
+export function startWatchdog(): Watchdog {
+  const memory = boardMemory();
+  const recorder = new CallRecorder(memory);
+  let worker: Worker | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let lastSaved = "";
+  const beat = (): void => {
+    recorder.beat();
+    const saved = savedWork().join(" ");
+    if (saved !== lastSaved) worker?.postMessage(saved);
+    lastSaved = saved;
   };
-  // The functions that the thread calls through the inspector.
-  const key = Symbol.for("lyceum.watched");
-  Object.defineProperty(globalThis, key, { value: watched, configurable: true });
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const worker = new Worker(new URL(`./watchdog-thread.${extension}`, import.meta.url), { workerData: beats.buffer });
-  // The command also works without the watchdog.
-  worker.on("error", () => {});
-  worker.unref();
-  const timer = setInterval(() => {
-    Atomics.add(beats, 0, 1);
-    if (hasLetGo) interruption.listen();
-    hasLetGo = false;
-  }, beatMs);
-  timer.unref();
+  const observed = observeCalls((call) => {
+    if (worker === undefined) {
+      const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+      const file = new URL(`./watchdog-thread.${extension}`, import.meta.url);
+      worker = new Worker(file, { workerData: memory, execArgv: [...signalExecArgv] });
+      // The command also works without the watchdog.
+      worker.on("error", () => {});
+      worker.unref();
+      timer = setInterval(beat, beatMs);
+      timer.unref();
+    }
+    return recorder.observe(call);
+  });
   return {
-    [Symbol.dispose]: () => {
+    stop: async () => {
+      observed[Symbol.dispose]();
       clearInterval(timer);
-      Reflect.deleteProperty(globalThis, key);
-      void worker.terminate();
+      await worker?.terminate();
     },
   };
 }

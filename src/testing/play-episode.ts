@@ -104,7 +104,7 @@ export function bounded<T>(
   call: (options: { readonly signal?: AbortSignal }) => Promise<T>,
 ): Promise<T> {
   const timeout = () => new CallTimeout(`did not end ${name} in ${callMs / 1000} s`);
-  const running = { environment: environment.spec.id, call: name, limitMs: callMs };
+  const running = { subject: `environment "${environment.spec.id}"`, call: name, limitMs: callMs };
   const called = startCall(running, async () => call({ signal })).catch((error: unknown) => {
     throw environmentFailure({ environment: environment.spec.id, call: name, error });
   });

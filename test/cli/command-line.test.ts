@@ -158,16 +158,6 @@ describe("listenForInterrupt", () => {
     }
   });
 
-  it("leaves signals to the process while it does not listen", () => {
-    const process = new EventEmitter();
-    using interruption = listenForInterrupt(process);
-    interruption.letGo();
-    expect(process.eventNames()).toEqual([]);
-    interruption.listen();
-    interruption.listen();
-    expect(["SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name))).toEqual([1, 1, 1]);
-  });
-
   it("stops listening on disposal", () => {
     const process = new EventEmitter();
     listenForInterrupt(process)[Symbol.dispose]();

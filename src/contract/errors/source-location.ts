@@ -36,13 +36,13 @@ export function userPlace(error: unknown): string | undefined {
  * Returns the innermost position in the user's code, which is outside this package, Node and installed packages. If
  * there is none, returns the first position outside this package, else the first in any file.
  */
-export function userPosition(positions: readonly SourcePosition[]): SourcePosition | undefined {
+function userPosition(positions: readonly SourcePosition[]): SourcePosition | undefined {
   const inFiles = positions.filter(({ file }) => pathOf(file) !== undefined);
   return inFiles.find(isUserCode) ?? inFiles.find(isForeign) ?? inFiles[0];
 }
 
 /** True if a position is outside this package, Node and installed packages. */
-export function isUserCode(position: SourcePosition): boolean {
+function isUserCode(position: SourcePosition): boolean {
   return isForeign(position) && !/[/\\]node_modules[/\\]/.test(position.file);
 }
 

@@ -1,6 +1,7 @@
 import type { Environment, EnvironmentDefinition, EnvironmentFactory } from "../../contract/environment.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
+import { startCall } from "../rollout/running-call.ts";
 
 /** Creates an instance. Throws `config.invalid` if it implements another version of the interface. */
 export async function createInstance<Task>(factory: EnvironmentFactory<Task>): Promise<Environment<Task>> {
@@ -15,7 +16,8 @@ export async function splitTasks<Task>(
   split: string,
   options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Taskset<Task>> {
-  const taskset = await environment.tasks(split, options);
+  const loading = { subject: `environment "${environment.spec.id}"`, call: "loading tasks" };
+  const taskset = await startCall(loading, async () => environment.tasks(split, options));
   checkVersion(`Taskset "${taskset.name}" of environment "${environment.spec.id}"`, taskset);
   return taskset;
 }

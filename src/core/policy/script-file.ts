@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
+import { startCall } from "../rollout/running-call.ts";
 import { type ScriptedAnswer, scriptedPolicy } from "./scripted-policy.ts";
 
 /**
@@ -40,7 +41,11 @@ async function readJson(path: string): Promise<unknown> {
 async function defaultExport(path: string): Promise<unknown> {
   if (!existsSync(path)) throw notFound(path);
   try {
-    return ((await import(pathToFileURL(resolve(path)).href)) as { readonly default?: unknown }).default;
+    const module = await startCall(
+      { subject: `module "${path}"`, call: "import" },
+      (): Promise<{ readonly default?: unknown }> => import(pathToFileURL(resolve(path)).href),
+    );
+    return module.default;
   } catch (cause) {
     throw malformed(path, toErrorData(cause).message, cause);
   }

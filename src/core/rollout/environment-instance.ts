@@ -127,7 +127,7 @@ export class EnvironmentInstance<Task> {
     if (instance !== undefined) instance.#usable = false;
     try {
       const turn = name === "step" && instance !== undefined ? { turn: instance.#turn } : {};
-      const started = startCall({ environment, call: name, task, ...turn, limitMs }, start);
+      const started = startCall({ subject: `environment "${environment}"`, call: name, task, ...turn, limitMs }, start);
       const result = await run.wait(Promise.resolve(started));
       if (instance !== undefined) instance.#usable = true;
       return result;

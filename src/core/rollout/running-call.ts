@@ -1,23 +1,43 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-
-/** A call of an environment. */
+/** A call of the user's code: of an environment, or the import of a module. */
 export interface RunningCall {
-  readonly environment: string;
+  /** What is called, such as `environment "math"` or `module "./shop.ts"`. */
+  readonly subject: string;
   readonly call: string;
   readonly task?: string;
   readonly turn?: number;
-  /** The maximum duration, in milliseconds. */
-  readonly limitMs: number;
+  /** The maximum duration, in milliseconds, if the call has one. */
+  readonly limitMs?: number;
 }
 
-const calls = new AsyncLocalStorage<RunningCall>();
+/** Is told when a call begins. Returns what to do when the call returns its promise, and when the promise settles. */
+export type CallObserver = (call: RunningCall) => { returned(): void; settled(): void };
 
-/** Starts a call. {@link runningCall} returns it in all code that the call runs, also asynchronously. */
-export function startCall<T>(call: RunningCall, start: () => T): T {
-  return calls.run(call, start);
+let observer: CallObserver | undefined;
+
+/** Tells `observe` about all later calls in this process, until it is disposed of. Replaces the previous observer. */
+export function observeCalls(observe: CallObserver): Disposable {
+  observer = observe;
+  return {
+    [Symbol.dispose]: () => {
+      if (observer === observe) observer = undefined;
+    },
+  };
 }
 
-/** Returns the call of an environment that the current code belongs to, if any. */
-export function runningCall(): RunningCall | undefined {
-  return calls.getStore();
+/** Starts a call of the user's code, and reports it to the observer until it has settled. */
+export function startCall<T>(call: RunningCall, start: () => Promise<T>): Promise<T> {
+  if (observer === undefined) return start();
+  const { returned, settled } = observer(call);
+  let result: Promise<T>;
+  try {
+    result = start();
+  } catch (error) {
+    returned();
+    settled();
+    throw error;
+  }
+  returned();
+  // An environment may return any value.
+  Promise.resolve(result).then(settled, settled);
+  return result;
 }
