@@ -6,6 +6,7 @@ import type { Message } from "../../contract/message.ts";
 import { type Prompt, promptMessages } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { Random } from "../random/random.ts";
+import type { StepJudge } from "../judge/counted-judge.ts";
 import { defaultToolLimits, type ToolLimits } from "../tools/call-tool.ts";
 import type { Tool, ToolRecord } from "../tools/tool.ts";
 import { type ToolProtocol, withTaggedCalls, withToolInstruction } from "../tools/tool-message.ts";
@@ -51,6 +52,8 @@ export interface StepContext<Task, State, Opened = undefined> {
   readonly random: Random;
   /** The value that `open` returned for this instance. */
   readonly opened: Opened;
+  /** The judge model of the environment. Present if it lists judges. Pass the context to their `score`. */
+  readonly judge?: StepJudge;
   readonly signal?: AbortSignal;
 }
 

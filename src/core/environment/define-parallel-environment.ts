@@ -5,6 +5,10 @@ import type { Message, ToolSpec } from "../../contract/message.ts";
 import type { Prompt } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { Random } from "../random/random.ts";
+import type { StepJudge } from "../judge/counted-judge.ts";
+import type { JudgeListing } from "../judge/judge.ts";
+import { missingJudge } from "../judge/judge-errors.ts";
+import { judgeDeclaration } from "../judge/with-judge.ts";
 import { ParallelEnvironment, resetRandom } from "./parallel-environment.ts";
 import { loadTasks, type TaskSource } from "./task-source.ts";
 import { validatedParallelDefinition } from "./validated-definition.ts";
@@ -52,6 +56,8 @@ export interface ParallelStepContext<Agent extends string, Task, State, Opened =
   readonly turn: number;
   readonly random: Random;
   readonly opened: Opened;
+  /** The judge model of the environment. Present if it lists judges. Pass the context to their `score`. */
+  readonly judge?: StepJudge;
   readonly signal?: AbortSignal;
 }
 
@@ -91,8 +97,8 @@ export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined
   /** The lowest and the highest total reward of an agent in an episode. [0, 1] by default. */
   readonly rewardRange?: readonly [minimum: number, maximum: number];
   /**
-   * False if `random` and the actions do not determine the episode, for example with a judge or a network. True by
-   * default.
+   * False if `random` and the actions do not determine the episode, for example with a network. By default, true without
+   * judges.
    */
   readonly deterministic?: boolean;
   /**
@@ -100,6 +106,8 @@ export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined
    * reward. False by default: an answer is right if its reward is the highest of `rewardRange`.
    */
   readonly statesCorrect?: boolean;
+  /** The judges that `step` asks, so that `judge` in a config and `--judge` name their model. */
+  readonly judges?: readonly JudgeListing[];
   /**
    * Opens a resource for each instance, such as a sandbox or a connection. `reset` and `step` receive it as `opened`.
    * It is disposed of when the instance closes. If it rejects, the episode fails.
@@ -169,12 +177,13 @@ export function defineParallelEnvironment<
 >(given: ParallelDefinition<Agent, Task, State, Opened>): EnvironmentDefinition<Task> {
   const definition = validatedParallelDefinition(given);
   const { id, agents, demonstrate } = definition;
+  const judge = judgeDeclaration(id, definition.judges);
   const spec: EnvironmentSpec = {
     id,
     agents,
     maxTurns: definition.maxTurns ?? 1,
     rewardRange: definition.rewardRange ?? [0, 1],
-    deterministic: definition.deterministic ?? true,
+    deterministic: definition.deterministic ?? judge === undefined,
     ...(definition.tools === undefined || typeof definition.tools === "function" ? {} : { tools: definition.tools }),
     description: definition.description,
     ...(definition.statesCorrect === true ? { statesCorrect: true } : {}),
@@ -183,7 +192,12 @@ export function defineParallelEnvironment<
     specificationVersion: "v1",
     spec,
     ...loadTasks({ id, source: definition.tasks, splits: definition.splits }),
-    create: async () => new ParallelEnvironment({ spec, definition, opened: await definition.open?.() }),
+    ...(judge === undefined ? {} : { judge }),
+    create: async (options = {}) => {
+      if (judge?.required === true && options.judge?.model === undefined) throw missingJudge(id);
+      const seat = judge === undefined ? undefined : (options.judge ?? {});
+      return new ParallelEnvironment({ spec, definition, opened: await definition.open?.(), judge: seat });
+    },
     demonstrate:
       demonstrate &&
       ((task, { seed, sampleIndex = 0 } = { seed: 0 }) =>
