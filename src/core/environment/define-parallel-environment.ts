@@ -32,7 +32,10 @@ export interface ResetContext<Task, Opened = undefined> {
   readonly signal?: AbortSignal;
 }
 
-/** The result of `reset`: the first prompt of each agent, with the state of the episode if there is one. */
+/**
+ * The result of `reset`: the first prompt of each agent, with the state of the episode if there is one. All agents share
+ * the state. It belongs to one episode of one instance: create new objects for it.
+ */
 export type ParallelResetOutcome<Agent extends string, State> =
   | Prompts<Agent>
   | { readonly prompts: Prompts<Agent>; readonly state: State };
@@ -47,7 +50,9 @@ export interface DemonstrationContext {
 
 /** The context of `step`. `turn` counts from 0. */
 export interface ParallelStepContext<Agent extends string, Task, State, Opened = undefined> {
+  /** The task of the taskset. Other episodes use the same object: do not change it. */
   readonly task: Task;
+  /** The object that `reset` or an earlier step returned. It is not a copy, and may be changed in place. */
   readonly state: State;
   /** The actions of the agents that had a prompt. */
   readonly actions: Readonly<Partial<Record<Agent, Action>>>;
@@ -137,7 +142,7 @@ export interface ParallelDefinition<
   ) =>
     | ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>
     | Promise<ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>>;
-  /** As in {@link SingleAgentDefinition}. */
+  /** Copies the state, as in {@link SingleAgentDefinition}. Nothing else copies it. */
   readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
   /**
    * Returns the answers of an expert, one record per turn with an answer for each agent that acts. Returns undefined if

@@ -19,13 +19,23 @@ export interface VerdictReader {
   read(text: string): number | undefined;
 }
 
-const grades: Readonly<Record<string, number>> = { a: 1, b: 0.75, c: 0.5, d: 0.25, f: 0 };
+const answers: ReadonlyMap<string, number> = new Map([
+  ["yes", 1],
+  ["no", 0],
+]);
+const grades: ReadonlyMap<string, number> = new Map([
+  ["a", 1],
+  ["b", 0.75],
+  ["c", 0.5],
+  ["d", 0.25],
+  ["f", 0],
+]);
 
 /** Returns the reader of a form. Throws `config.invalid` for an unknown form or an empty range. */
 export function verdictReader(form: VerdictForm): VerdictReader {
   if (typeof form === "function") return { instruction: undefined, read: form };
-  if (form === "yes-no") return lastLine("yes or no", (word) => ({ yes: 1, no: 0 })[word]);
-  if (form === "grade") return lastLine("one of the grades A, B, C, D, F", (word) => grades[word]);
+  if (form === "yes-no") return lastLine("yes or no", (word) => answers.get(word));
+  if (form === "grade") return lastLine("one of the grades A, B, C, D, F", (word) => grades.get(word));
   const [lowest, highest] = Array.isArray(form) ? (form as readonly number[]) : [];
   if (!(Number.isFinite(lowest) && Number.isFinite(highest) && lowest! < highest!)) throw invalidVerdictForm(form);
   return lastLine(`a number from ${lowest} to ${highest}`, (word) => {
