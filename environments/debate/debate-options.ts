@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 import { judgeOptions } from "../../src/core/judge/with-judge.ts";
+import { policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 import { optionalText } from "../shared/rows/row-file.ts";
 
 /** The options of the debate environment. The schema describes each one. */

@@ -69,7 +69,13 @@ export function winRateEnvironment(
       if (next !== undefined) return { replies: { model: next, reference: next } };
       const both = [answers.model, answers.reference] as const;
       try {
-        const verdicts = await judgeBothOrders({ judge, question: task, answers: both, limitMs: 1000 * judgeSeconds, signal });
+        const verdicts = await judgeBothOrders({
+          judge,
+          question: task,
+          answers: both,
+          limitMs: 1000 * judgeSeconds,
+          signal,
+        });
         const won = score(verdicts);
         const rewards = { model: scored(won, { won }), reference: scored(1 - won, { won: 1 - won }) };
         return { rewards, info: { verdicts: [...verdicts] } };

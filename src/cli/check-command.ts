@@ -1,6 +1,6 @@
 import { LyceumError } from "../contract/errors/index.ts";
-import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { withJudge } from "../core/judge/with-judge.ts";
+import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import { checkEnvironment, type EnvironmentProblem, type EnvironmentReport } from "../testing/check-environment.ts";
 import type { CheckArguments } from "./check-program.ts";

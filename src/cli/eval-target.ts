@@ -24,10 +24,7 @@ export type EvalTarget = Pick<
 export interface NamedTarget {
   readonly name: string;
   /** Opens the target. `openPolicy` opens the policies that options of the environment name. */
-  open(options: {
-    readonly openPolicy: OpenNamedPolicy;
-    readonly signal: AbortSignal;
-  }): Promise<EvalTarget>;
+  open(options: { readonly openPolicy: OpenNamedPolicy; readonly signal: AbortSignal }): Promise<EvalTarget>;
 }
 
 /** Returns the targets that a command line names. Throws `config.invalid` and `config.unknown-name`. */

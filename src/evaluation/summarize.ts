@@ -62,10 +62,7 @@ function tokens(
   return { tokens: { prompt, completion }, cost: costOf({ prompt, completion }, price) };
 }
 
-function judge(
-  played: readonly EpisodeEntry[],
-  { judgePrice }: EvaluationManifest,
-): Pick<EvaluationSummary, "judge"> {
+function judge(played: readonly EpisodeEntry[], { judgePrice }: EvaluationManifest): Pick<EvaluationSummary, "judge"> {
   const used = played.flatMap((entry) => entry.judge ?? []);
   if (used.length === 0) return {};
   const { promptTokens, completionTokens, ...counts } = used.reduce(addJudgeUsage);
@@ -73,7 +70,10 @@ function judge(
   return { judge: { ...counts, tokens, ...(judgePrice === undefined ? {} : { cost: costOf(tokens, judgePrice) }) } };
 }
 
-function costOf({ prompt, completion }: { readonly prompt: number; readonly completion: number }, price: TokenPrice): { readonly dollars: number } {
+function costOf(
+  { prompt, completion }: { readonly prompt: number; readonly completion: number },
+  price: TokenPrice,
+): { readonly dollars: number } {
   return { dollars: (prompt * price.prompt + completion * price.completion) / 1e6 };
 }
 

@@ -5,8 +5,8 @@ import type { Json } from "../../contract/json.ts";
 import type { Message } from "../../contract/message.ts";
 import { type Prompt, promptMessages } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
-import type { Random } from "../random/random.ts";
 import type { StepJudge } from "../judge/counted-judge.ts";
+import type { Random } from "../random/random.ts";
 import { defaultToolLimits, type ToolLimits } from "../tools/call-tool.ts";
 import type { Tool, ToolRecord } from "../tools/tool.ts";
 import { type ToolProtocol, withTaggedCalls, withToolInstruction } from "../tools/tool-message.ts";
@@ -264,9 +264,7 @@ function checkedLimits(limits: Required<ToolLimits>): Required<ToolLimits> {
 }
 
 function begun<State>(outcome: ResetOutcome<State>): { readonly prompt: Prompt; readonly state: State } {
-  return typeof outcome === "object" && "prompt" in outcome
-    ? outcome
-    : { prompt: outcome, state: undefined as State };
+  return typeof outcome === "object" && "prompt" in outcome ? outcome : { prompt: outcome, state: undefined as State };
 }
 
 function replied<State>({ reply, ...outcome }: StepOutcome<State>): ParallelStepOutcome<"agent", State> {

@@ -49,7 +49,10 @@ export interface TeamContext<Agent extends string, Task> {
  * those that a reward function asks. The judges among criteria are listed by themselves.
  */
 export interface RewardDefinitionBase<Task>
-  extends Pick<DefinitionBase<Task, undefined>, "description" | "tasks" | "splits" | "rewardRange" | "deterministic" | "judges"> {
+  extends Pick<
+    DefinitionBase<Task, undefined>,
+    "description" | "tasks" | "splits" | "rewardRange" | "deterministic" | "judges"
+  > {
   readonly id?: string;
 }
 
@@ -166,7 +169,10 @@ function rangeOf(reward: WholeReward<never>): Pick<RewardDefinitionBase<unknown>
   return typeof reward === "function" ? {} : { rewardRange: reward.range };
 }
 
-function listedJudges(reward: WholeReward<never>, judges: readonly JudgeListing[] = []): { judges?: readonly JudgeListing[] } {
+function listedJudges(
+  reward: WholeReward<never>,
+  judges: readonly JudgeListing[] = [],
+): { judges?: readonly JudgeListing[] } {
   const all = [...judges, ...(typeof reward === "function" ? [] : (reward.judges ?? []))];
   return all.length === 0 ? {} : { judges: all };
 }

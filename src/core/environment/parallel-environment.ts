@@ -7,8 +7,8 @@ import type {
   Observations,
   StepResult,
 } from "../../contract/environment.ts";
-import { type ToolSpec, textOf } from "../../contract/message.ts";
 import type { JudgeSeat } from "../../contract/judge.ts";
+import { type ToolSpec, textOf } from "../../contract/message.ts";
 import { promptMessages } from "../../contract/prompt.ts";
 import { type Reward, scored } from "../../contract/reward.ts";
 import { countedJudge } from "../judge/counted-judge.ts";

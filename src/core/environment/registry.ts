@@ -132,8 +132,12 @@ export async function createEnvironment(
     opened[name] = await open(specification, `${name} of environment "${entry.id}"`);
   }
   const resources = { policies: opened };
-  const environment = entry.open === undefined ? entry.create(options, resources) : await entry.open(options, resources);
-  return withNamedJudge(environment, { policy: opened.judge, maxRequests: options.judgeRequests as number | undefined });
+  const environment =
+    entry.open === undefined ? entry.create(options, resources) : await entry.open(options, resources);
+  return withNamedJudge(environment, {
+    policy: opened.judge,
+    maxRequests: options.judgeRequests as number | undefined,
+  });
 }
 
 /**

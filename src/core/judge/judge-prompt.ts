@@ -12,7 +12,8 @@ export function filledTemplate(template: string, context: object): string {
     const names = path.split(".");
     let value: unknown = context;
     for (const name of names) {
-      value = typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as never)[name] : undefined;
+      value =
+        typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as never)[name] : undefined;
     }
     if (value === undefined) throw missingValue(path, context);
     return quoted(names.at(-1)!, typeof value === "string" ? value : JSON.stringify(value));

@@ -65,7 +65,10 @@ export function judgeDeclaration(
     });
   }
   const [model] = names;
-  return { ...(model === undefined ? {} : { model }), required: judges.some((judge) => typeof judge.model !== "object") };
+  return {
+    ...(model === undefined ? {} : { model }),
+    required: judges.some((judge) => typeof judge.model !== "object"),
+  };
 }
 
 /** Throws `config.invalid` if an environment needs a judge model and none is opened. */

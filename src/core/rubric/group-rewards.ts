@@ -2,7 +2,7 @@ import type { AgentId } from "../../contract/action.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { type Reward, type UnscoredReward, unscored } from "../../contract/reward.ts";
 import type { GroupCriterion, ResolvedCriterion } from "./criterion.ts";
-import { checkedScore, compose, type CriterionScore } from "./score-answer.ts";
+import { type CriterionScore, checkedScore, compose } from "./score-answer.ts";
 import { type EpisodeScores, scoreGroup } from "./score-group.ts";
 
 /** Returns the rewards of group criteria, by episode id and agent. */

@@ -4,7 +4,7 @@ import type { Reward } from "../../contract/reward.ts";
 import { isJudge, type JudgeListing } from "../judge/judge.ts";
 import type { AnswerCriterion, Criterion, GroupCriterion, ResolvedCriterion } from "./criterion.ts";
 import { groupRewards } from "./group-rewards.ts";
-import { compose, type CriterionScore, scoreAnswer } from "./score-answer.ts";
+import { type CriterionScore, compose, scoreAnswer } from "./score-answer.ts";
 
 /** A reward that combines several criteria. */
 export interface Rubric<Context> {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { Policy } from "../../../src/contract/policy.ts";
 import { environmentFromReward } from "../../../src/core/environment/environment-from-reward.ts";
 import { askForVerdict } from "../../../src/core/judge/ask-for-verdict.ts";
-import { type JudgeOptions, type JudgedAnswer, judge } from "../../../src/core/judge/judge.ts";
+import { type JudgedAnswer, type JudgeOptions, judge } from "../../../src/core/judge/judge.ts";
 import { judgeModel } from "../../../src/core/judge/judge-model.ts";
 import { quoted } from "../../../src/core/judge/quoted.ts";
 import { verdictReader } from "../../../src/core/judge/verdict-form.ts";
@@ -101,7 +101,8 @@ test("verdicts have one strict form", () => {
     [[1, 10], "Verdict: 5/10", undefined],
     [[-1, 1], "Verdict: -1", 0],
   ] as const;
-  for (const [form, text, score] of cases) expect([form, text, verdictReader(form).read(text)]).toEqual([form, text, score]);
+  for (const [form, text, score] of cases)
+    expect([form, text, verdictReader(form).read(text)]).toEqual([form, text, score]);
   expect(() => judge({ ...options, parse: [3, 1] })).toThrow("cannot read its verdict");
   expect(() => judge({ ...options, parse: "stars" as "grade" })).toThrow("cannot read its verdict");
   expect(() => judge({ ...options, range: [0, 5] })).toThrow("range");
