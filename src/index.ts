@@ -27,9 +27,6 @@ export { defineParallelEnvironment, type ResetContext } from "./core/environment
 export { environmentFromReward } from "./core/environment/environment-from-reward.ts";
 export { mixedEnvironment } from "./core/environment/mixed-environment.ts";
 export { defineEnvironmentEntry, type EnvironmentEntry } from "./core/environment/registry.ts";
-export { type Judge, type JudgeOptions, judge } from "./core/judge/judge.ts";
-export { quoted } from "./core/judge/quoted.ts";
-export { withJudge } from "./core/judge/with-judge.ts";
 export { demonstrationPolicy } from "./core/policy/demonstration-policy.ts";
 export { openAICompatiblePolicy } from "./core/policy/openai-compatible/openai-compatible-policy.ts";
 export { scriptedPolicy } from "./core/policy/scripted-policy.ts";

@@ -2,7 +2,8 @@
 //   npx lyceum eval --env ./judged-answers.ts --model demonstration --judge ./strict-judge.ts
 // and with a real judge:
 //   npx lyceum eval --env ./judged-answers.ts --model openai:gpt-5-mini --judge openai:gpt-5 --judge-requests 100
-import { environmentFromReward, judge, loadTaskset } from "lyceum";
+import { environmentFromReward, loadTaskset } from "lyceum";
+import { judge } from "lyceum/contract";
 import { z } from "zod";
 
 const source = new URL("judged-answers.jsonl", import.meta.url).pathname;

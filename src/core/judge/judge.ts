@@ -75,7 +75,8 @@ export interface Judge<Context extends object> extends AnswerCriterion<Context>,
  * `config.invalid` for invalid options.
  *
  * @example
- * import { environmentFromReward, judge } from "lyceum";
+ * import { environmentFromReward } from "lyceum";
+ * import { judge } from "lyceum/contract";
  * export const environment = environmentFromReward({
  *   tasks: [{ question: "Why is the sky blue?", reference: "Rayleigh scattering" }],
  *   prompt: ({ question }) => question,

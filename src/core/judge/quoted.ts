@@ -5,7 +5,7 @@ import { hash } from "node:crypto";
  * the text and does not occur in it, so the text cannot close them.
  *
  * @example
- * import { quoted } from "lyceum";
+ * import { quoted } from "lyceum/contract";
  * quoted("answer", "Paris.").split("\n")[1]; // => "Paris."
  */
 export function quoted(name: string, text: string): string {

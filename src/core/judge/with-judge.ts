@@ -14,7 +14,8 @@ import { judgeModel, judgeRequestLimit } from "./judge-model.ts";
  * without judges.
  *
  * @example
- * import { environmentFromReward, judge, scriptedPolicy, withJudge } from "lyceum";
+ * import { environmentFromReward, scriptedPolicy } from "lyceum";
+ * import { judge, withJudge } from "lyceum/contract";
  * const environment = environmentFromReward({
  *   tasks: ["Say hello."],
  *   prompt: (task) => task,
