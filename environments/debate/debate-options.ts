@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { judgeOptions } from "../../src/core/judge/with-judge.ts";
 import { policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 import { optionalText } from "../shared/rows/row-file.ts";
 
@@ -30,12 +31,13 @@ export const debateOptionsSchema = z.strictObject({
     .describe(
       "The judge: rules, a policy such as openai:gpt-5-mini (see policies.md), or model for a policy that the program passes.",
     ),
+  judgeRequests: judgeOptions().judgeRequests,
   judgeSeconds: z
     .number()
     .positive()
     .max(3600)
     .default(60)
-    .describe("The timeout of one answer of a judge model, in seconds."),
+    .describe("The timeout of one verdict of a judge model, in seconds."),
   minWords: z.int().min(1).max(1000).default(40).describe("The minimum length of an argument, in words."),
   maxWords: z.int().min(1).max(5000).default(180).describe("The maximum length of an argument, in words."),
 });

@@ -4,6 +4,7 @@ import type { Policy } from "../../src/contract/policy.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { withJudge } from "../../src/core/judge/with-judge.ts";
 import type { Random } from "../../src/core/random/random.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { type DebateOptions, debateOptionsSchema } from "./debate-options.ts";
@@ -40,7 +41,7 @@ export function debateEnvironment(
 ): EnvironmentDefinition<DebateTopic> {
   const parsed = parseEnvironmentOptions("debate", debateOptionsSchema, options);
   const { rounds, order } = parsed;
-  const judge = checkedJudge(parsed, resources.policies?.judge);
+  const policy = checkedJudge(parsed, resources.policies?.judge);
   const rubric = resources.rubric ?? defaultRubric;
   const agents = Array.from({ length: parsed.debaters }, (_, index) => `debater-${index + 1}`);
   const simultaneous = order === "simultaneous";
@@ -75,13 +76,13 @@ export function debateEnvironment(
     ...debateTasks(parsed.path),
     maxTurns: simultaneous ? rounds : rounds * agents.length,
     rewardRange: debateRange(parsed.reward),
-    deterministic: judge === undefined,
+    ...(policy === undefined ? {} : { judges: [{ name: "judge" }] }),
     fork: (state) => ({ ...state, said: [...state.said], heard: new Map(state.heard) }),
     reset: ({ task, random }) => {
       const state = begin(random);
       return { prompts: ask(task, 0, state), state };
     },
-    step: async ({ task, state, actions, texts, turn, random, signal }) => {
+    step: async ({ task, state, actions, texts, turn, judge, signal }) => {
       const round = simultaneous ? turn : Math.floor(turn / agents.length);
       for (const agent of state.order) {
         if (actions[agent] === undefined) continue;
@@ -94,12 +95,11 @@ export function debateEnvironment(
       const info = Object.fromEntries(
         [...verdicts].map(([agent, verdict]) => [agent, { side: sides.get(agent)!, ...verdict }]),
       );
-      if (judge === undefined) return { rewards: debateRewards(parsed.reward, verdicts), info };
+      if (policy === undefined) return { rewards: debateRewards(parsed.reward, verdicts), info };
       try {
         const scores = await judgeByModel({
           ...{ judge, rubric, topic: task, agents, said },
           limitMs: parsed.judgeSeconds * 1000,
-          seed: random.integer(0, 2 ** 31),
           signal,
         });
         return { rewards: debateRewards(parsed.reward, scores), info };
@@ -120,7 +120,8 @@ export function debateEnvironment(
       });
     },
   });
-  return anySplitOfOneFile(environment, parsed.path);
+  const whole = anySplitOfOneFile(environment, parsed.path);
+  return policy === undefined ? whole : withJudge(whole, { policy, maxRequests: parsed.judgeRequests });
 }
 
 /** Returns the judge model, if one is used. Throws `config.invalid` if it is missing, or passed but not requested. */

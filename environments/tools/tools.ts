@@ -57,7 +57,7 @@ export function toolsEnvironment(
       const folder = await opened.newFolder();
       for (const [file, text] of Object.entries(task.files ?? {})) await folder.write(file, text);
       return {
-        messages: [textMessage("system", instruction), textMessage("user", task.question)],
+        prompt: [textMessage("system", instruction), textMessage("user", task.question)],
         state: { folder, seed: random.integer(0, 2 ** 31) },
       };
     },

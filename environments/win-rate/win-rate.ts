@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { toErrorData } from "../../src/contract/errors/index.ts";
-import type { Policy } from "../../src/contract/policy.ts";
+import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import { scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { judgeOptions, withJudge } from "../../src/core/judge/with-judge.ts";
 import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, optionalText } from "../shared/rows/row-file.ts";
@@ -17,6 +17,7 @@ import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.t
 export type WinRateOptions = Readonly<z.output<typeof schema>>;
 
 const schema = z.strictObject({
+  ...judgeOptions(),
   path: optionalText("A file of questions, one JSON object per line with turns, category and reference."),
   dataset: z.string().default("HuggingFaceH4/mt_bench_prompts").describe("The hub data set, used if no path is given."),
   judgeSeconds: z
@@ -24,7 +25,7 @@ const schema = z.strictObject({
     .min(1)
     .max(3600)
     .default(120)
-    .describe("The timeout of one answer of the judge, in seconds."),
+    .describe("The timeout of one verdict of the judge, in seconds."),
 });
 
 interface State {
@@ -35,16 +36,15 @@ interface State {
  * Creates the win-rate environment. Two models, as the agents `model` and `reference`, answer the same questions over
  * one or more turns. A judge compares their answers in both orders. The model that is better in both orders gets the
  * reward 1 and the other 0. Otherwise both get 0.5. If the judge fails, the episode is unscored.
+ *
+ * The judge is `resources.policies.judge`. A program that passes none opens it later, by `withJudge`.
  */
 export function winRateEnvironment(
   options: Partial<WinRateOptions>,
-  resources: EnvironmentResources<"judge"> & { readonly policies: { readonly judge: Policy } },
+  resources: EnvironmentResources<"judge"> = {},
 ): EnvironmentDefinition<ChatQuestion> {
-  const { path, dataset, judgeSeconds } = parseEnvironmentOptions("win-rate", schema, options);
-  const {
-    policies: { judge },
-    hub = {},
-  } = resources;
+  const { path, dataset, judgeSeconds, judgeRequests } = parseEnvironmentOptions("win-rate", schema, options);
+  const { policies = {}, hub = {} } = resources;
   const environment = defineParallelEnvironment<"model" | "reference", ChatQuestion, State>({
     id: "win-rate",
     description: "Answers of two models to the same questions, compared by a judge in both orders.",
@@ -57,20 +57,25 @@ export function winRateEnvironment(
       return mapTaskset(rows, chatQuestion, `win-rate/${split}`);
     },
     maxTurns: 10,
-    deterministic: false,
+    judges: [{ name: "judge" }],
     reset: ({ task: { turns } }) => ({
       prompts: { model: turns[0]!, reference: turns[0]! },
       state: { answers: { model: [], reference: [] } },
     }),
-    step: async ({ task, state: { answers }, texts, turn, random, signal }) => {
+    step: async ({ task, state: { answers }, texts, turn, judge, signal }) => {
       answers.model.push(texts.model);
       answers.reference.push(texts.reference);
       const next = task.turns[turn + 1];
       if (next !== undefined) return { replies: { model: next, reference: next } };
-      const judged = { judge, question: task, limitMs: 1000 * judgeSeconds, seed: random.integer(0, 2 ** 31) };
       const both = [answers.model, answers.reference] as const;
       try {
-        const verdicts = await judgeBothOrders({ ...judged, answers: both, signal });
+        const verdicts = await judgeBothOrders({
+          judge,
+          question: task,
+          answers: both,
+          limitMs: 1000 * judgeSeconds,
+          signal,
+        });
         const won = score(verdicts);
         const rewards = { model: scored(won, { won }), reference: scored(1 - won, { won: 1 - won }) };
         return { rewards, info: { verdicts: [...verdicts] } };
@@ -80,8 +85,26 @@ export function winRateEnvironment(
       }
     },
   });
-  return anySplitOfOneFile(environment, path);
+  const whole = anySplitOfOneFile(environment, path);
+  const { judge: policy } = policies;
+  return policy === undefined ? whole : withJudge(whole, { policy, maxRequests: judgeRequests });
 }
+
+/** The entry of the win-rate environment, for its benchmark. It needs two models, so the registry does not list it. */
+export const winRateEntry: EnvironmentEntry = {
+  id: "win-rate",
+  description: "Answers to the same questions, compared with another model's by a judge in both orders.",
+  options: schema,
+  policies: (options) => ({ judge: (options as unknown as WinRateOptions).judge }),
+  create: (options, resources) => {
+    if (resources?.policies?.judge !== undefined) return winRateEnvironment(options, resources);
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "The win rate needs a judge and an opponent model.",
+      hint: "Set them with --judge and --opponent, such as --opponent openai:gpt-5-mini --judge openai:gpt-5.",
+    });
+  },
+};
 
 /** Returns 1 for a win in both orders, 0 for a loss in both, and 0.5 otherwise, as in the paper. */
 function score(verdicts: readonly PairVerdict[]): number {

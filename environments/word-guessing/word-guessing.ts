@@ -40,7 +40,7 @@ export function wordGuessingEnvironment(
     description,
     tasks: (split) => words.filter((_, i) => (i % 5 === 2) === (split === "test")).map((secret) => ({ secret })),
     maxTurns,
-    reset: () => ({ messages: rules(maxTurns), state: new Set() }),
+    reset: () => ({ prompt: rules(maxTurns), state: new Set() }),
     step: ({ task: { secret }, state: found, text, turn }) => {
       const guess = readGuess(text);
       if (guess === secret) return { components: { solved: 1 - turn / (2 * maxTurns), progress: 0 } };

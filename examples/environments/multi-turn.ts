@@ -19,7 +19,7 @@ const environment = defineEnvironment<number, { guesses: number[] }>({
     generate: (random) => random.integer(1, 100),
   }),
   reset: () => ({
-    messages: "I think of a number between 1 and 100. Answer with a guess, in digits.",
+    prompt: "I think of a number between 1 and 100. Answer with a guess, in digits.",
     state: { guesses: [] },
   }),
   step: ({ task, state, text, turn }) => {

@@ -13,7 +13,7 @@ const cost = (goods: Goods) => Object.entries(goods).reduce((sum, [item, count])
 export const environment: EnvironmentDefinition<Goods> = defineEnvironment({
   id: "shop",
   tasks: (split) => orders.filter((_, i) => (i % 5 === 2) === (split === "test")),
-  reset: ({ task }) => ({ messages: written(task), state: { cart: {} as Goods } }),
+  reset: ({ task }) => ({ prompt: written(task), state: { cart: {} as Goods } }),
   tools: {
     add: {
       description: "Adds goods to the cart.",

@@ -17,7 +17,7 @@ const environment = defineEnvironment<number, { place: number }>({
   id: "walk",
   maxTurns: 9,
   tasks: [1, 2, 3, 4, 6, 7, 8, 9],
-  reset: ({ task }) => ({ messages: `at ${task}`, state: { place: task } }),
+  reset: ({ task }) => ({ prompt: `at ${task}`, state: { place: task } }),
   step: ({ state, text }) => {
     state.place += text === "right" ? 1 : -1;
     return state.place === goal ? { reward: 1 } : { reply: `at ${state.place}` };

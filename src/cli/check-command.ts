@@ -1,4 +1,5 @@
 import { LyceumError } from "../contract/errors/index.ts";
+import { withJudge } from "../core/judge/with-judge.ts";
 import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { visibleText } from "../core/text/visible-text.ts";
 import { checkEnvironment, type EnvironmentProblem, type EnvironmentReport } from "../testing/check-environment.ts";
@@ -17,7 +18,14 @@ export async function checkCommand(args: CheckArguments, options: Omit<CommandCo
   const { tasks, episodes, seed, skip, callSeconds } = args;
   await using opener = createPolicyOpener({ catalog, signal });
   const { environments } = catalog;
-  const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
+  const { environment: id, set, judge, judgeRequests } = args;
+  const opened = await namedEnvironment({ id, set, judge, environments, open: opener.open });
+  const environment = opened.judge === undefined ? opened : withJudge(opened, { maxRequests: judgeRequests });
+  if (environment.judge !== undefined) {
+    const name = environment.judge.opened ?? "the judge of the environment";
+    const text = `${name} judges, with at most ${judgeRequests} requests (--judge-requests). Answers after them are unscored.`;
+    output.write(visibleText(`${text}\n`));
+  }
   const split = args.split ?? environment.splits[0];
   const report = await checkEnvironment(environment, {
     split,

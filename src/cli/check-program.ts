@@ -8,6 +8,9 @@ export interface CheckArguments {
   readonly environment: string;
   /** The options of the environment as `option=value`, in order. */
   readonly set: readonly string[];
+  readonly judge?: string;
+  /** The maximum number of requests to the judge. */
+  readonly judgeRequests: number;
   /** The environment's first split by default. */
   readonly split?: string;
   readonly tasks: number;
@@ -30,6 +33,8 @@ export function addCheckCommand(program: Command, commands: Pick<Commands, "chec
     .description("play an environment with random answers, and report which rules fail and how to fix them")
     .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
+    .option("--judge <model>", "the model that judges, if the environment has a judge")
+    .option("--judge-requests <n>", "the maximum number of requests to the judge", positive, 10)
     .option("--split <split>", "the split of the tasks, such as test (default: the first)")
     .option("-n, --tasks <n>", "the number of tasks to play", positive, 3)
     .option("--episodes <n>", "the number of episodes per task", positive, 10)

@@ -38,7 +38,8 @@ export async function collectCommand(
   refuseOutput(args);
   await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
   const { open } = opener;
-  const environment = await namedEnvironment({ id: args.env, set: args.set, environments: catalog.environments, open });
+  const { environments } = catalog;
+  const environment = await namedEnvironment({ id: args.env, set: args.set, judge: args.judge, environments, open });
   const split = args.split ?? environment.splits[0] ?? "train";
   const taskset = await splitTasks(environment, split, { signal });
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);

@@ -49,6 +49,7 @@ export interface PlayArguments {
   readonly environment: string;
   /** The options of the environment as `option=value`, in order. */
   readonly set: readonly string[];
+  readonly judge?: string;
   /** The agent that the person plays. By default every agent, or none if there is a model. */
   readonly agent?: string;
   /** The model that plays the other agents. See `ModelArguments`. */
@@ -71,6 +72,7 @@ export interface CollectArguments extends SamplingArguments {
   readonly env: string;
   /** The options of the environment as `option=value`, in order. */
   readonly set: readonly string[];
+  readonly judge?: string;
   readonly policy: "demonstration" | "model";
   /** See `ModelArguments`. */
   readonly model?: readonly string[];
@@ -181,6 +183,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .description("play one episode yourself, or watch a model: shows prompts, tools and rewards")
     .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
+    .option("--judge <model>", "the model that judges, if the environment has a judge")
     .option(
       "-a, --agent <name>",
       "the agent that you play; the model or the demonstration plays the others (default: all agents, or none with --model)",
@@ -201,6 +204,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .description("play tasks and write the conversations with their rewards to a training file (JSONL)")
     .requiredOption("-e, --env <environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
+    .option("--judge <model>", "the model that judges, if the environment has a judge")
     .addOption(
       new Option("-p, --policy <policy>", "the policy that plays (default: the model, if one is given)").choices([
         "demonstration",

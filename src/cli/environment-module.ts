@@ -3,6 +3,7 @@ import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { versionProblem } from "../contract/specification-version.ts";
 import { contractError } from "../core/environment/environment-error.ts";
 import type { EnvironmentEntry } from "../core/environment/registry.ts";
+import { judgeOptions } from "../core/judge/with-judge.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -26,7 +27,9 @@ export function environmentEntryOf(module: Fields, name: string): EnvironmentEnt
   return {
     id: name,
     description: definition.spec.description ?? `The environment of ${name}.`,
-    options: z.object({}),
+    ...(definition.judge === undefined
+      ? { options: z.object({}) }
+      : { options: z.object(judgeOptions(definition.judge.model)), policies: ({ judge }) => ({ judge }) as never }),
     create: () => definition,
   };
 }

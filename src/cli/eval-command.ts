@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { fromErrorData, LyceumError } from "../contract/errors/index.ts";
 import { replaceFile } from "../core/files/replace-file.ts";
 import { visibleLine } from "../core/text/visible-text.ts";
+import { withJudge } from "../core/judge/with-judge.ts";
 import { evaluate } from "../evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../evaluation/log/summary.ts";
@@ -35,12 +36,11 @@ export async function evalCommand(args: EvalArguments, options: Omit<CommandCont
   const limits = limitsOf(args, players.limits);
   const note = temperatureNote(args);
   if (note !== undefined && !args.json) output.write(`${visibleLine(note)}\n`);
-  const judge = await players.judge();
   const finished: FinishedRun[] = [];
   const printed: unknown[] = [];
   for (const { name, open } of targets) {
     const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
-    const target = await open({ signal, openPolicy: opener.open, judge });
+    const target = limited(await open({ signal, openPolicy: opener.open }), args);
     const runs: FinishedRun[] = [];
     for (const { folder: inner, ...matchup } of await players.matchups(target)) {
       const folder = inner === undefined ? outer : join(outer, inner);
@@ -71,6 +71,12 @@ export async function evalCommand(args: EvalArguments, options: Omit<CommandCont
   if (args.json) output.write(json);
   for (const run of finished) refuseFailed(run);
   for (const { summary } of finished) checkThresholds(summary, thresholds);
+}
+
+/** Limits the requests to the judge. Throws `config.invalid` if there is none. */
+function limited(target: EvalTarget, { judgeRequests }: EvalArguments): EvalTarget {
+  if (judgeRequests === undefined) return target;
+  return { ...target, environment: withJudge(target.environment, { maxRequests: judgeRequests }) };
 }
 
 /** A finished run. */
@@ -105,7 +111,7 @@ function evaluateOptions(
   const split = args.split ?? target.split;
   const counts = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
   const limit = Math.min(...counts.map((count) => count ?? Number.POSITIVE_INFINITY));
-  const { seed, concurrency, price, k } = args;
+  const { seed, concurrency, price, judgePrice, k } = args;
   const stops = [...(stop ?? []), ...(args.stop ?? [])];
   return {
     ...measured,
@@ -121,6 +127,7 @@ function evaluateOptions(
     limits,
     concurrency,
     price,
+    judgePrice,
     software: softwareVersions(),
     folder,
     existing: args.retryFailed ? "retry-failed" : args.resume ? "resume" : "refuse",

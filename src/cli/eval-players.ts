@@ -1,7 +1,6 @@
 import type { AgentId } from "../contract/action.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { LyceumError } from "../contract/errors/index.ts";
-import type { Policy } from "../contract/policy.ts";
 import { contentHash } from "../core/taskset/content-hash.ts";
 import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
@@ -18,11 +17,10 @@ export type Matchup = Pick<EvaluateOptions, "policies" | "models" | "rotated" | 
   readonly folder?: string;
 };
 
-/** The players and the judge. */
+/** The players. */
 export interface Players {
   /** The limits of the model's policy file. */
   readonly limits: PolicySettings["limits"];
-  judge(): Promise<Policy | undefined>;
   /**
    * Returns which player plays which agent: one run, or one run per pair in a tournament. Throws `config.invalid` if
    * the environment has no agent for an opponent, and the errors of `PolicyOpener.openSettings`.
@@ -41,6 +39,8 @@ export async function readPlayers(
   const { limits, ...model } = await modelSettings(args);
   const opponents = await Promise.all(args.opponent.map((opponent) => readPolicySettings(opponent)));
   const judge = args.judge === undefined ? undefined : await readPolicySettings(args.judge);
+  const judgeOf = ({ judge: asked }: EnvironmentDefinition): PolicySettings | undefined =>
+    asked === undefined ? undefined : judge;
   const players = [model, ...opponents];
   if (opponents.length > 1) refuseTwice(players);
   const completion = args.format === "completion";
@@ -61,7 +61,7 @@ export async function readPlayers(
     ] as const;
     return {
       models: { [one]: modelOf(first, one), [other]: modelOf(second, other) },
-      ...recorded([first, second], judge),
+      ...recorded([first, second], judgeOf(environment)),
       ...(fixedAgents
         ? { policies: { [one]: players[0], [other]: players[1] } }
         : { policies: rotatePlayers([one, other], players), rotated: true }),
@@ -69,14 +69,13 @@ export async function readPlayers(
   };
   return {
     limits,
-    judge: async () => (judge === undefined ? undefined : opener.openSettings(judge)),
     matchups: async (target) => {
       const { environment } = target;
       const { agents } = environment.spec;
       if (opponents.length === 0) {
         const policies = await opener.openSettings(model, { environment, completion });
         const models = Object.fromEntries(agents.map((agent) => [agent, modelOf(model, agent)]));
-        return [{ policies, models, ...recorded([model], judge) }];
+        return [{ policies, models, ...recorded([model], judgeOf(environment)) }];
       }
       if (agents.length !== 2) throw noAgentLeft(environment, opponents.map(labelOf));
       const matchups: Matchup[] = [];

@@ -22,6 +22,9 @@ export interface EvalArguments extends SamplingArguments {
   /** The opponents. Each plays against the model and against the other opponents. */
   readonly opponent: readonly string[];
   readonly judge?: string;
+  /** The maximum number of requests to the judge. */
+  readonly judgeRequests?: number;
+  readonly judgePrice?: { readonly prompt: number; readonly completion: number };
   readonly device: Device;
   /** A folder or a JSON file. A new folder in runs/eval by default. */
   readonly output?: string;
@@ -93,7 +96,9 @@ export function addEvaluationCommands(
       append,
       [],
     )
-    .option("--judge <model>", "the model that judges, if the environment needs one")
+    .option("--judge <model>", "the model that judges, if the environment has a judge")
+    .option("--judge-requests <n>", "the maximum number of requests to the judge (default: no limit)", positive)
+    .option("--judge-price <in/out>", "like --price, for the tokens of the judge", price)
     .option(
       "-o, --output <folder>",
       "the run folder; FILE.json also gets the summary (default: a new folder in runs/eval)",
@@ -160,7 +165,7 @@ export function addEvaluationCommands(
       [],
     )
     .option("--rubric <file>", "a module that exports a rubric, instead of an environment")
-    .option("--judge <model>", "the model that judges, if the environment needs one")
+    .option("--judge <model>", "the model that judges, if the environment has a judge")
     .option("--concurrency <n>", "the number of tasks that are scored concurrently", positive, 16)
     .option("--json", "print the summary as JSON", false)
     .action((folder: string, args: Omit<RescoreArguments, "folder">) => commands.rescore({ folder, ...args }));

@@ -1,13 +1,12 @@
 import type { Benchmark } from "../../environments/shared/benchmarks/index.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { LyceumError, toErrorData, unknownNameError } from "../contract/errors/index.ts";
-import type { Policy } from "../contract/policy.ts";
 import { parseOverride } from "../core/config/config-override.ts";
 import type { OpenNamedPolicy } from "../core/environment/registry.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
 import type { Catalog } from "./catalog.ts";
 import type { EvalArguments } from "./eval-program.ts";
-import { environmentOf, setOptions } from "./named-environment.ts";
+import { environmentOf, noJudge, setOptions } from "./named-environment.ts";
 
 /** An environment to evaluate, and how a benchmark measures it. */
 export type EvalTarget = Pick<
@@ -25,19 +24,15 @@ export type EvalTarget = Pick<
 export interface NamedTarget {
   readonly name: string;
   /** Opens the target. `openPolicy` opens the policies that options of the environment name. */
-  open(options: {
-    readonly judge?: Policy;
-    readonly openPolicy: OpenNamedPolicy;
-    readonly signal: AbortSignal;
-  }): Promise<EvalTarget>;
+  open(options: { readonly openPolicy: OpenNamedPolicy; readonly signal: AbortSignal }): Promise<EvalTarget>;
 }
 
 /** Returns the targets that a command line names. Throws `config.invalid` and `config.unknown-name`. */
 export async function evalTargets(
-  args: Pick<EvalArguments, "benchmarks" | "env" | "set" | "format" | "shots">,
+  args: Pick<EvalArguments, "benchmarks" | "env" | "set" | "judge" | "format" | "shots">,
   catalog: Pick<Catalog, "environments" | "benchmarks">,
 ): Promise<NamedTarget[]> {
-  const { benchmarks: names, env, set } = args;
+  const { benchmarks: names, env, set, judge } = args;
   if ((names.length === 0) === (env === undefined)) {
     throw invalid(
       env === undefined ? "There is nothing to evaluate." : "Benchmarks and --env exclude each other.",
@@ -48,10 +43,16 @@ export async function evalTargets(
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined)
     throw invalid(`The benchmark "${twice}" is named twice.`, "Use --samples for several samples.");
-  return names.map((name) => {
+  const benchmarks = names.map((name) => {
     const benchmark = catalog.benchmarks.find(({ id }) => id === name);
     if (benchmark === undefined) throw unknownBenchmark(name, catalog);
-    return benchmarkTarget(benchmark, args, setOptions(optionsOf(name, set, names)));
+    return benchmark;
+  });
+  if (judge !== undefined && !benchmarks.some(({ isJudged }) => isJudged)) throw noJudge(names.join(", "), judge);
+  return benchmarks.map((benchmark) => {
+    const options = setOptions(optionsOf(benchmark.id, set, names));
+    const all = judge === undefined || benchmark.isJudged !== true ? options : { ...options, judge };
+    return benchmarkTarget(benchmark, args, all);
   });
 }
 
@@ -75,7 +76,7 @@ function unknownBenchmark(
 /** Returns an environment as target, by its name, file or package. */
 export function environmentTarget(
   id: string,
-  { format, shots }: Pick<EvalArguments, "format" | "shots">,
+  { format, shots, judge }: Pick<EvalArguments, "format" | "shots" | "judge">,
   { environments, options }: Pick<Catalog, "environments"> & { readonly options: ReturnType<typeof setOptions> },
 ): NamedTarget {
   if (format !== undefined || shots !== undefined) {
@@ -84,8 +85,9 @@ export function environmentTarget(
   return {
     name: id,
     open: async ({ openPolicy: open }) => {
-      const environment = await environmentOf({ id, options, environments, open });
-      return { environment, environmentName: id, environmentOptions: options, maxTokens: 512 };
+      const environment = await environmentOf({ id, options, judge, environments, open });
+      const environmentOptions = { ...options, ...(judge === undefined ? {} : { judge }) };
+      return { environment, environmentName: id, environmentOptions, maxTokens: 512 };
     },
   };
 }

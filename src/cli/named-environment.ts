@@ -1,4 +1,5 @@
 import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import { applyOverride, parseOverride } from "../core/config/config-override.ts";
 import { configError } from "../core/config/config-problem.ts";
@@ -7,12 +8,14 @@ import { withEnvironment } from "./load-environment.ts";
 
 /**
  * Opens the environment that a command line names by a built-in name, a file relative to the current folder or a
- * package, with its options as `key=value`. `open` opens the policies that the options name. Throws the errors of
- * `withEnvironment`, and `config.invalid` for wrong options.
+ * package, with its options as `key=value`. `open` opens the policies that the options name. `judge` is the option
+ * `judge`. Throws the errors of `withEnvironment`, and `config.invalid` for wrong options and for a judge that the
+ * environment does not have.
  */
 export async function namedEnvironment(options: {
   readonly id: string;
   readonly set: readonly string[];
+  readonly judge?: string | undefined;
   readonly environments: EnvironmentRegistry;
   readonly open: OpenNamedPolicy;
 }): Promise<EnvironmentDefinition> {
@@ -24,12 +27,24 @@ export async function namedEnvironment(options: {
 export async function environmentOf(options: {
   readonly id: string;
   readonly options: Readonly<Record<string, Json>>;
+  readonly judge?: string | undefined;
   readonly environments: EnvironmentRegistry;
   readonly open: OpenNamedPolicy;
 }): Promise<EnvironmentDefinition> {
-  const { id, open } = options;
+  const { id, judge, open } = options;
   const environments = await withEnvironment(options.environments, id, { folder: process.cwd() });
-  return openEnvironment(environments.get(id), { options: options.options, open });
+  const entry = environments.get(id);
+  if (judge !== undefined && !Object.hasOwn(entry.options.shape, "judge")) throw noJudge(id, judge);
+  return openEnvironment(entry, { options: { ...options.options, ...(judge === undefined ? {} : { judge }) }, open });
+}
+
+/** The error of `--judge` for an environment without judges. */
+export function noJudge(id: string, judge: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `"${id}" has no judge, but --judge names ${judge}.`,
+    hint: "Leave --judge out, or let the environment list a judge: see docs/judges.md.",
+  });
 }
 
 /** Parses the options of a command line (`key=value`) to one object. Throws `config.invalid` for a wrong one. */

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { append, finite, positive } from "./option-values.ts";
 
 /**
- * Adds the options of `lyceum train` that change keys of the config: `--set`, `--backend`, `--backend-url`, `--override`, and the flags of CoMLRL and
+ * Adds the options of `lyceum train` that change keys of the config: `--set`, `--backend`, `--backend-url`, `--judge`, `--override`, and the flags of CoMLRL and
  * LLM_Collaboration_with_MARL, with dashes or underscores. All add to one list, `set`, of `key=value` in the order of
  * the command line. The last one wins.
  */
@@ -18,6 +18,11 @@ export function addOverrideOptions(command: Command): void {
     .addOption(
       new OverrideOption("--backend-url <url>", "backend.url: the address of a Tinker server", (value, set) =>
         append(`backend.url=${JSON.stringify(value)}`, set),
+      ),
+    )
+    .addOption(
+      new OverrideOption("--judge <model>", "environment.judge: the model that judges", (value, set) =>
+        append(`environment.judge=${JSON.stringify(value)}`, set),
       ),
     )
     .addOption(

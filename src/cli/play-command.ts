@@ -31,7 +31,8 @@ export async function playCommand(
   const say = (text: string): void => void output.write(`${fitted(visibleText(text), columns)}\n`);
   await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
   const { environments } = catalog;
-  const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
+  const { environment: id, set, judge } = args;
+  const environment = await namedEnvironment({ id, set, judge, environments, open: opener.open });
   const { agents, maxTurns, rewardRange } = environment.spec;
   const { agent, seed } = args;
   if (agent !== undefined && !agents.includes(agent)) {

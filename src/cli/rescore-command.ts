@@ -1,5 +1,4 @@
 import { LyceumError } from "../contract/errors/index.ts";
-import type { Policy } from "../contract/policy.ts";
 import type { OpenNamedPolicy } from "../core/environment/registry.ts";
 import { EnvironmentPool } from "../core/rollout/environment-pool.ts";
 import type { Rubric } from "../core/rubric/rubric.ts";
@@ -39,11 +38,9 @@ export async function rescoreCommand(
     rescoredFrom: args.folder,
   };
   await using opener = createPolicyOpener({ catalog, signal });
-  const judging = args.judge === undefined ? {} : { judge: await opener.open(args.judge, "--judge") };
-  const judge = { openPolicy: opener.open, ...judging };
   await using grading =
     args.rubric === undefined
-      ? await gradingByEnvironment(before, args, { catalog, output, signal, ...judge })
+      ? await gradingByEnvironment(before, args, { catalog, output, signal, openPolicy: opener.open })
       : await gradingByRubric(before, args.rubric, args);
   const { manifest, grade } = grading;
   const { concurrency } = args;
@@ -64,7 +61,6 @@ interface Grading extends AsyncDisposable {
 interface Opening {
   readonly catalog: Catalog;
   readonly output: TerminalStream;
-  readonly judge?: Policy;
   readonly openPolicy: OpenNamedPolicy;
   readonly signal: AbortSignal;
 }
@@ -86,7 +82,7 @@ async function gradingByEnvironment(
       ...rest,
       identity: {
         ...identity,
-        judge: args.judge,
+        judge: environment.judge?.opened,
         environment: { name: target.environmentName ?? environment.spec.id, options: environmentOptions },
         environmentHash: environmentHash(environment, environmentOptions),
       },
@@ -104,14 +100,18 @@ async function gradingByEnvironment(
 async function openTarget(
   { name, identity }: EvaluationManifest,
   args: RescoreArguments,
-  { catalog, output, judge, openPolicy: open, signal }: Opening,
+  { catalog, output, openPolicy: open, signal }: Opening,
 ): Promise<EvalTarget> {
   const { environments } = catalog;
-  const set = setOptions(args.set);
+  const { judge } = args;
+  const set = { ...setOptions(args.set), ...(judge === undefined ? {} : { judge }) };
+  if (identity.judge !== undefined && set.judge === undefined) {
+    throw invalid(`The run was judged by ${identity.judge}, but no judge is given.`, "Name one with --judge.");
+  }
   const benchmark = catalog.benchmarks.find(({ id }) => id === name);
   if (args.env !== undefined || identity.prompt === undefined || benchmark === undefined) {
     const mixture =
-      args.env === undefined && args.set.length === 0
+      args.env === undefined && Object.keys(set).length === 0
         ? await recordedMixture(identity.environment, { environments, open })
         : undefined;
     if (mixture !== undefined) {
@@ -125,16 +125,13 @@ async function openTarget(
     const openPolicy = restrictPolicies(recorded.trusted, open);
     return environmentTarget(recorded.id, {}, recorded).open({ openPolicy, signal });
   }
-  if (identity.judge !== undefined && judge === undefined) {
-    throw invalid(`The run was judged by ${identity.judge}, but no judge is given.`, "Name one with --judge.");
-  }
   const recorded = identity.environment.options as ReturnType<typeof setOptions>;
   refuseOptions(recorded, { set, refused: environments.list().flatMap(({ neverFromLog = [] }) => neverFromLog) });
   const { format, shots } = identity.prompt;
   const options = { ...recorded, ...set };
   const target = benchmarkTarget(benchmark, { format: format as "chat" | "completion", shots }, options);
   const openPolicy = restrictPolicies(Object.values(set), open);
-  return target.open({ openPolicy, signal, judge });
+  return target.open({ openPolicy, signal });
 }
 
 async function gradingByRubric(before: EvaluationManifest, path: string, args: RescoreArguments): Promise<Grading> {

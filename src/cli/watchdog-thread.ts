@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import type { RunningCall } from "../core/rollout/running-call.ts";
-import { visibleLine } from "../core/text/visible-text.ts";
+import { visibleLine, visibleText } from "../core/text/visible-text.ts";
 import { CallReader } from "./call-board.ts";
 import { heldTime, type ThreadSample } from "./held-time.ts";
 import { interruptSignals } from "./interrupt-signals.ts";

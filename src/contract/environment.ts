@@ -1,6 +1,7 @@
 import type { Action, AgentId } from "./action.ts";
 import type { Episode } from "./episode.ts";
 import type { Json } from "./json.ts";
+import type { JudgeDeclaration, JudgeSeat, JudgeUsage } from "./judge.ts";
 import type { Message, ToolSpec } from "./message.ts";
 import type { Reward } from "./reward.ts";
 import type { Taskset } from "./taskset.ts";
@@ -84,6 +85,8 @@ export interface StepResult {
    */
   readonly correct?: boolean;
   readonly info?: Json;
+  /** The requests to judge models in this step. Absent if there are none. */
+  readonly judge?: JudgeUsage;
 }
 
 /**
@@ -127,7 +130,8 @@ export interface Environment<Task = unknown> {
 export interface EnvironmentFactory<Task = unknown> {
   readonly specificationVersion: "v1";
   readonly spec: EnvironmentSpec;
-  create(): Promise<Environment<Task>>;
+  /** Creates an instance. `judge` is the judge of an environment whose judges have no model of their own. */
+  create(options?: { readonly judge?: JudgeSeat }): Promise<Environment<Task>>;
   /**
    * Returns rewards that depend on all episodes of a group, by episode id and agent. They are added to the rewards of
    * the episodes.
@@ -197,6 +201,8 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
    * for a task or options that cannot be exported.
    */
   taskFolder?(task: Task, options: { readonly image?: string }): Promise<TaskFolder>;
+  /** Present if models judge the answers: which model, and whether it is opened. `withJudge` opens one. */
+  readonly judge?: JudgeDeclaration | undefined;
   /** Present if the environment combines several: returns the one that a task id belongs to, and its name there. */
   environmentOf?(taskId: string): { readonly name: string; readonly spec: EnvironmentSpec } | undefined;
 }

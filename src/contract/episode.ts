@@ -1,6 +1,7 @@
 import type { Action, AgentId } from "./action.ts";
 import type { ErrorData } from "./errors/index.ts";
 import type { Json } from "./json.ts";
+import type { JudgeUsage } from "./judge.ts";
 import type { Message, ToolSpec } from "./message.ts";
 import type { ActResult, ModelCall, TokenUsage } from "./policy.ts";
 import type { Reward } from "./reward.ts";
@@ -47,6 +48,8 @@ export interface Episode {
   readonly turns: number;
   /** True if the answer is correct, as the environment last stated. Absent if the environment does not state it. */
   readonly correct?: boolean;
+  /** The requests to judge models. Absent if there are none. */
+  readonly judge?: JudgeUsage;
   /** The info objects of the steps that have one. */
   readonly info?: readonly Json[];
   readonly durationMs: number;

@@ -69,11 +69,13 @@ export interface EvaluateOptions<Task = unknown> {
    */
   readonly correct?: CorrectRule | null;
   readonly prompt?: EvaluationIdentity["prompt"];
-  /** The name of the judge model, for the manifest. */
+  /** The name of the judge model, for the manifest. The name of the opened policy by default. */
   readonly judge?: string;
   /** Further settings of models that change their answers, by model, for the manifest. Must not contain API keys. */
   readonly modelOptions?: Readonly<Record<string, Json>>;
   readonly price?: TokenPrice;
+  /** The price of the judge's tokens. */
+  readonly judgePrice?: TokenPrice;
   /** Versions for the manifest, by name. */
   readonly software?: Readonly<Record<string, string>>;
   /** The run folder. */

@@ -16,7 +16,7 @@ export type ManifestDraft = Omit<EvaluationManifest, "tasks" | "tasksHash" | "st
 
 /** Creates the manifest draft of the options. Throws `config.invalid` if a k is above the number of samples. */
 export function draftManifest<Task>(options: EvaluateOptions<Task>, split: string): ManifestDraft {
-  const { environment, samples = 1, price, software = {} } = options;
+  const { environment, samples = 1, price, judgePrice, software = {} } = options;
   const spec = manifestSpec(environment);
   const correct = options.correct === undefined ? defaultRule(environment.spec) : options.correct;
   return {
@@ -29,6 +29,7 @@ export function draftManifest<Task>(options: EvaluateOptions<Task>, split: strin
     ...(correct === null ? {} : { correct }),
     k: checkK(options.k ?? [...new Set([1, samples])], samples),
     price,
+    judgePrice,
     software,
   };
 }
@@ -59,7 +60,8 @@ export function checkSameRun(folder: string, before: EvaluationManifest, now: Ma
 }
 
 function identityOf<Task>(options: EvaluateOptions<Task>, split: string): EvaluationIdentity {
-  const { environment, policies, prompt, judge, modelOptions, sampling = defaultSampling, seed = 0 } = options;
+  const { environment, policies, prompt, modelOptions, sampling = defaultSampling, seed = 0 } = options;
+  const judge = options.judge ?? environment.judge?.opened;
   const environmentOptions = options.environmentOptions ?? {};
   const limits = Object.fromEntries(Object.entries(options.limits ?? {}).filter(([, limit]) => Number.isFinite(limit)));
   const identity: EvaluationIdentity = {

@@ -1,6 +1,7 @@
 import { evaluationStatus } from "./evaluation-status.ts";
+import { addJudgeUsage } from "../contract/judge.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
-import type { EvaluationManifest } from "./log/manifest.ts";
+import type { EvaluationManifest, TokenPrice } from "./log/manifest.ts";
 import type { EvaluationSummary, LevelSummary, TimeSummary } from "./log/summary.ts";
 import { evaluationMetrics } from "./metrics/evaluation-metrics.ts";
 import { percentiles } from "./metrics/percentiles.ts";
@@ -31,6 +32,7 @@ export function summarize(options: {
     levels: levels(results, manifest),
     tasks: results.map(taskSummary),
     ...tokens(played, manifest),
+    ...judge(played, manifest),
     time: { ...time, ...latencies(played) },
   };
 }
@@ -58,8 +60,22 @@ function tokens(
   const prompt = counted.reduce((sum, { promptTokens = 0 }) => sum + promptTokens, 0);
   const completion = counted.reduce((sum, { completionTokens = 0 }) => sum + completionTokens, 0);
   if (price === undefined) return { tokens: { prompt, completion } };
-  const dollars = (prompt * price.prompt + completion * price.completion) / 1e6;
-  return { tokens: { prompt, completion }, cost: { dollars } };
+  return { tokens: { prompt, completion }, cost: costOf({ prompt, completion }, price) };
+}
+
+function judge(played: readonly EpisodeEntry[], { judgePrice }: EvaluationManifest): Pick<EvaluationSummary, "judge"> {
+  const used = played.flatMap((entry) => entry.judge ?? []);
+  if (used.length === 0) return {};
+  const { promptTokens, completionTokens, ...counts } = used.reduce(addJudgeUsage);
+  const tokens = { prompt: promptTokens, completion: completionTokens };
+  return { judge: { ...counts, tokens, ...(judgePrice === undefined ? {} : { cost: costOf(tokens, judgePrice) }) } };
+}
+
+function costOf(
+  { prompt, completion }: { readonly prompt: number; readonly completion: number },
+  price: TokenPrice,
+): { readonly dollars: number } {
+  return { dollars: (prompt * price.prompt + completion * price.completion) / 1e6 };
 }
 
 function latencies(played: readonly EpisodeEntry[]): Pick<TimeSummary, "episodeMs" | "actionMs"> {

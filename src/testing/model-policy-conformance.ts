@@ -186,7 +186,7 @@ export function modelPolicyConformance(open: OpenModelPolicy): ConformanceCase[]
         id: "gallery",
         tasks: [1],
         maxTurns: 1,
-        reset: () => ({ messages: [{ role: "user", content: [image] }], state: {} }),
+        reset: () => ({ prompt: [{ role: "user", content: [image] }], state: {} }),
         step: () => ({ reward: 0 }),
       });
       const task = await (await gallery.tasks("train")).get(0);

@@ -66,7 +66,7 @@ import { defineEnvironment } from ${source("core/environment/define-environment.
 import { generatedTaskset } from ${source("core/taskset/generated-taskset.ts")};
 export const environment = defineEnvironment({
   id: "again", tasks: generatedTaskset({ name: "few", seed: 1, length: "unbounded", generate: (random) => random.integer(1, 3) }),
-  reset: ({ task, random }) => ({ messages: String(task) + random.integer(0, 1e6), state: random.integer(0, 1) }),
+  reset: ({ task, random }) => ({ prompt: String(task) + random.integer(0, 1e6), state: random.integer(0, 1) }),
   step: async ({ state }) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     const size = statSync("cut.jsonl", { throwIfNoEntry: false })?.size ?? 0;

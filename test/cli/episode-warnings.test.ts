@@ -23,7 +23,7 @@ import { defineEnvironment } from ${source};
 export const environment = defineEnvironment({
   id: "broken", splits: ["train", "test"],
   tasks: (split) => (split === "test" ? ["one"] : ["two", "three"]),
-  reset: ({ task }) => ({ messages: task, state: { cart: [] } }),
+  reset: ({ task }) => ({ prompt: task, state: { cart: [] } }),
   tools: { add: { execute: (_, { state }) => state.basket.push("tea") } },
   step: ({ state }) => ({ reward: state.cart.length }),
   demonstrate: () => [callMessage(["add"]), "done"],

@@ -27,7 +27,7 @@ function version2<Value extends object>(value: Value): Value {
 const environment = defineEnvironment({
   id: "greeting",
   tasks: ["hello"],
-  reset: ({ task }) => ({ messages: task, state: undefined }),
+  reset: ({ task }) => ({ prompt: task, state: undefined }),
   step: () => ({ reward: 1 }),
   demonstrate: () => ["hello"],
 });
@@ -46,7 +46,7 @@ const borders: readonly (readonly [name: string, use: () => unknown])[] = [
       defineEnvironment({
         id: "listed",
         tasks: version2(tasks),
-        reset: ({ task }) => ({ messages: task, state: undefined }),
+        reset: ({ task }) => ({ prompt: task, state: undefined }),
         step: () => ({ reward: 1 }),
       }).tasks("train"),
   ],

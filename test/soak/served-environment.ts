@@ -12,7 +12,7 @@ const counting = defineEnvironment({
   id: "counting",
   tasks: ["a", "b", "c"],
   maxTurns: 1_000_000,
-  reset: () => ({ messages: "Say something.", state: { steps: 0 } }),
+  reset: () => ({ prompt: "Say something.", state: { steps: 0 } }),
   tools: {
     keep: {
       description: "Keeps a value.",

@@ -58,7 +58,7 @@ describe("a correct environment", () => {
     ["that has no reward for a group", grouped(async () => ({}))],
     [
       "that a seed does not determine",
-      changed({ deterministic: false, reset: () => ({ messages: `${Math.random()}`, state: { left: 2 } }) }),
+      changed({ deterministic: false, reset: () => ({ prompt: `${Math.random()}`, state: { left: 2 } }) }),
     ],
   ])("%s breaks no rule", async (_, environment) => {
     expect(await problemsOf(environment)).toEqual([]);

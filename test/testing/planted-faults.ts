@@ -14,7 +14,7 @@ const sound: Definition = {
   id: "sound",
   tasks: (split) => (split === "test" ? [{ n: 9 }] : [{ n: 1 }, { n: 2 }]),
   maxTurns: 3,
-  reset: ({ task, random }) => ({ messages: `${task.n} ${random.next()}`, state: { left: 2 } }),
+  reset: ({ task, random }) => ({ prompt: `${task.n} ${random.next()}`, state: { left: 2 } }),
   step: ({ state }) => (state.left-- > 0 ? { reply: "on" } : { reward: 1 }),
   demonstrate: () => ["a", "b", "c"],
 };
@@ -147,7 +147,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     changed({
       reset: ({ task }) => {
         if (task.n === 2) throw new TypeError("There is no two.");
-        return { messages: "1", state: { left: 2 } };
+        return { prompt: "1", state: { left: 2 } };
       },
       demonstrate: () => undefined,
     }),
@@ -226,7 +226,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ],
   [
     "sends-no-assistant-messages",
-    changed({ reset: () => ({ messages: { ...message, role: "assistant" }, state: { left: 2 } }) }),
+    changed({ reset: () => ({ prompt: { ...message, role: "assistant" }, state: { left: 2 } }) }),
   ],
   ["results-are-data", steps((result) => ({ ...result, info: new Map() as never }))],
   [
@@ -260,7 +260,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     changed({
       reset: ({ task }) => {
         Object.assign(task, { n: task.n + 1 });
-        return { messages: "x", state: { left: 2 } };
+        return { prompt: "x", state: { left: 2 } };
       },
     }),
   ],
@@ -307,7 +307,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       return changed({
         reset: ({ task, random }) => {
           last = random.next();
-          return { messages: `${task.n}`, state: { left: 2 } };
+          return { prompt: `${task.n}`, state: { left: 2 } };
         },
         step: () => ({ reward: last / 2 }),
         demonstrate: () => undefined,

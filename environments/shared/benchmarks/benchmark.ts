@@ -1,7 +1,6 @@
 import type { CorrectRule } from "../../../src/contract/correct-rule.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { Json } from "../../../src/contract/json.ts";
-import type { Policy } from "../../../src/contract/policy.ts";
 import type { SamplingSettings } from "../../../src/contract/sampler.ts";
 import type { OpenNamedPolicy } from "../../../src/core/environment/registry.ts";
 
@@ -19,8 +18,6 @@ export interface BenchmarkOptions {
   readonly format: FormatName;
   /** The number of worked examples in the prompt. Defaults to the format's published number. */
   readonly shots: number;
-  /** The judge model, if a model judges. */
-  readonly judge?: Policy;
   /** Opens the policies that options of the environment name. Without it, such options are rejected. */
   readonly openPolicy?: OpenNamedPolicy;
   readonly signal?: AbortSignal;
@@ -42,6 +39,8 @@ export interface Benchmark {
    * `rotating`.
    */
   readonly roles?: "fixed" | "rotating";
+  /** True if the environment has the option `judge`. */
+  readonly isJudged?: boolean;
   /** Creates the environment. Throws `config.invalid` for unknown options. */
   open(options: BenchmarkOptions): Promise<EnvironmentDefinition>;
 }

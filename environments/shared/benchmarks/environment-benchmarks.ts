@@ -1,8 +1,7 @@
-import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { openEnvironment } from "../../../src/core/environment/registry.ts";
-import { debateEntry, debateEnvironment } from "../../debate/debate.ts";
+import { debateEntry } from "../../debate/debate.ts";
 import { toolsEnvironment } from "../../tools/tools.ts";
-import { winRateEnvironment } from "../../win-rate/win-rate.ts";
+import { winRateEntry } from "../../win-rate/win-rate.ts";
 import { writingEnvironment } from "../../writing/writing.ts";
 import { type Benchmark, defineBenchmark } from "./benchmark.ts";
 
@@ -21,10 +20,8 @@ export const debateBenchmark: Benchmark = defineBenchmark({
   description: "Debates between two models, each topic from both sides, judged by rules or by a model.",
   maxTokens: 400,
   correct: null,
-  open: async ({ set, judge, openPolicy: open }) =>
-    judge === undefined
-      ? openEnvironment(debateEntry, { options: set, open })
-      : debateEnvironment({ judge: "model", ...set }, { policies: { judge } }),
+  isJudged: true,
+  open: async ({ set, openPolicy: open }) => openEnvironment(debateEntry, { options: set, open }),
 });
 
 /** Summaries and introductions, written by two agents. */
@@ -44,12 +41,6 @@ export const winRateBenchmark: Benchmark = defineBenchmark({
   maxTokens: 1024,
   correct: null,
   roles: "fixed",
-  open: async ({ set, judge }) => {
-    if (judge !== undefined) return winRateEnvironment(set, { policies: { judge } });
-    throw new LyceumError({
-      code: "config.invalid",
-      message: "The win rate needs a judge and an opponent model.",
-      hint: "Set them with --judge and --opponent, such as --opponent openai:gpt-5-mini --judge openai:gpt-5.",
-    });
-  },
+  isJudged: true,
+  open: async ({ set, openPolicy: open }) => openEnvironment(winRateEntry, { options: set, open }),
 });

@@ -54,6 +54,8 @@ export type ErrorCode =
   | "policy.rejected"
   /** The server of a policy gave no valid answer, even after retries. */
   | "policy.unavailable"
+  /** The limit on the requests to a judge model is reached. */
+  | "policy.limit"
   /** The backend does not support a loss, a sampling setting, a device or another request. */
   | "backend.unsupported"
   /** The runtime of the backend failed. */

@@ -5,6 +5,7 @@ import type { Json } from "../../contract/json.ts";
 import type { Message } from "../../contract/message.ts";
 import { type Prompt, promptMessages } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
+import type { StepJudge } from "../judge/counted-judge.ts";
 import type { Random } from "../random/random.ts";
 import { defaultToolLimits, type ToolLimits } from "../tools/call-tool.ts";
 import type { Tool, ToolRecord } from "../tools/tool.ts";
@@ -27,10 +28,10 @@ import { validatedDefinition } from "./validated-definition.ts";
  *
  * @example
  * import type { ResetOutcome } from "lyceum";
- * const first: ResetOutcome<{ secret: number }> = { messages: "Guess a number from 1 to 9.", state: { secret: 4 } };
+ * const first: ResetOutcome<{ secret: number }> = { prompt: "Guess a number from 1 to 9.", state: { secret: 4 } };
  * first.state.secret; // => 4
  */
-export type ResetOutcome<State> = Prompt | { readonly messages: Prompt; readonly state: State };
+export type ResetOutcome<State> = Prompt | { readonly prompt: Prompt; readonly state: State };
 
 /**
  * The context of `step`. `turn` counts from 0.
@@ -40,7 +41,9 @@ export type ResetOutcome<State> = Prompt | { readonly messages: Prompt; readonly
  * const isRight = ({ task, text }: StepContext<{ answer: string }, undefined>): boolean => text.trim() === task.answer;
  */
 export interface StepContext<Task, State, Opened = undefined> {
+  /** The task of the taskset. Other episodes use the same object: do not change it. */
   readonly task: Task;
+  /** The object that `reset` or an earlier step returned. It is not a copy, and may be changed in place. */
   readonly state: State;
   readonly action: Action;
   /** The text of the action's message, without reasoning and tagged calls. */
@@ -51,6 +54,8 @@ export interface StepContext<Task, State, Opened = undefined> {
   readonly random: Random;
   /** The value that `open` returned for this instance. */
   readonly opened: Opened;
+  /** The judge model of the environment. Present if it lists judges. Pass the context to their `score`. */
+  readonly judge?: StepJudge;
   readonly signal?: AbortSignal;
 }
 
@@ -181,8 +186,8 @@ function plainEnvironment<Task, State, Opened extends AsyncDisposable | undefine
     ...base,
     agents: ["agent"],
     reset: async (context) => {
-      const { messages, state } = begun(await reset(context));
-      return { prompts: { agent: messages }, state };
+      const { prompt, state } = begun(await reset(context));
+      return { prompts: { agent: prompt }, state };
     },
     step: async ({ actions, texts, ...context }) =>
       replied(await step({ ...context, action: actions.agent!, text: texts.agent, calls: [] })),
@@ -212,9 +217,9 @@ function toolEnvironment<Task, State, Opened extends AsyncDisposable | undefined
     agents: ["agent"],
     ...(native ? { tools: typeof source === "function" ? (opened) => toolsOf(opened).specs : toolsOf().specs } : {}),
     reset: async (context) => {
-      const { messages, state } = begun(await reset(context));
-      const prompt = native ? messages : withToolInstruction(promptMessages(messages), toolsOf(context.opened).specs);
-      return { prompts: { agent: prompt }, state: { state, calls: [] } };
+      const { prompt, state } = begun(await reset(context));
+      const shown = native ? prompt : withToolInstruction(promptMessages(prompt), toolsOf(context.opened).specs);
+      return { prompts: { agent: shown }, state: { state, calls: [] } };
     },
     step: async ({ actions, texts, state: { state, calls: earlier }, ...context }) => {
       const { outcome, calls } = await steps.take(
@@ -258,10 +263,8 @@ function checkedLimits(limits: Required<ToolLimits>): Required<ToolLimits> {
   return limits;
 }
 
-function begun<State>(outcome: ResetOutcome<State>): { readonly messages: Prompt; readonly state: State } {
-  return typeof outcome === "object" && "messages" in outcome
-    ? outcome
-    : { messages: outcome, state: undefined as State };
+function begun<State>(outcome: ResetOutcome<State>): { readonly prompt: Prompt; readonly state: State } {
+  return typeof outcome === "object" && "prompt" in outcome ? outcome : { prompt: outcome, state: undefined as State };
 }
 
 function replied<State>({ reply, ...outcome }: StepOutcome<State>): ParallelStepOutcome<"agent", State> {

@@ -4,6 +4,10 @@ import type { Json } from "../../contract/json.ts";
 import type { Message, ToolSpec } from "../../contract/message.ts";
 import type { Prompt } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
+import type { StepJudge } from "../judge/counted-judge.ts";
+import type { JudgeListing } from "../judge/judge.ts";
+import { missingJudge } from "../judge/judge-errors.ts";
+import { judgeDeclaration } from "../judge/with-judge.ts";
 import type { Random } from "../random/random.ts";
 import { ParallelEnvironment, resetRandom } from "./parallel-environment.ts";
 import { loadTasks, type TaskSource } from "./task-source.ts";
@@ -28,7 +32,10 @@ export interface ResetContext<Task, Opened = undefined> {
   readonly signal?: AbortSignal;
 }
 
-/** The result of `reset`: the first prompt of each agent, with the state of the episode if there is one. */
+/**
+ * The result of `reset`: the first prompt of each agent, with the state of the episode if there is one. All agents share
+ * the state. It belongs to one episode of one instance: create new objects for it.
+ */
 export type ParallelResetOutcome<Agent extends string, State> =
   | Prompts<Agent>
   | { readonly prompts: Prompts<Agent>; readonly state: State };
@@ -43,7 +50,9 @@ export interface DemonstrationContext {
 
 /** The context of `step`. `turn` counts from 0. */
 export interface ParallelStepContext<Agent extends string, Task, State, Opened = undefined> {
+  /** The task of the taskset. Other episodes use the same object: do not change it. */
   readonly task: Task;
+  /** The object that `reset` or an earlier step returned. It is not a copy, and may be changed in place. */
   readonly state: State;
   /** The actions of the agents that had a prompt. */
   readonly actions: Readonly<Partial<Record<Agent, Action>>>;
@@ -52,6 +61,8 @@ export interface ParallelStepContext<Agent extends string, Task, State, Opened =
   readonly turn: number;
   readonly random: Random;
   readonly opened: Opened;
+  /** The judge model of the environment. Present if it lists judges. Pass the context to their `score`. */
+  readonly judge?: StepJudge;
   readonly signal?: AbortSignal;
 }
 
@@ -91,8 +102,8 @@ export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined
   /** The lowest and the highest total reward of an agent in an episode. [0, 1] by default. */
   readonly rewardRange?: readonly [minimum: number, maximum: number];
   /**
-   * False if `random` and the actions do not determine the episode, for example with a judge or a network. True by
-   * default.
+   * False if `random` and the actions do not determine the episode, for example with a network. By default, true without
+   * judges.
    */
   readonly deterministic?: boolean;
   /**
@@ -100,6 +111,8 @@ export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined
    * reward. False by default: an answer is right if its reward is the highest of `rewardRange`.
    */
   readonly statesCorrect?: boolean;
+  /** The judges that `step` asks, so that `judge` in a config and `--judge` name their model. */
+  readonly judges?: readonly JudgeListing[];
   /**
    * Opens a resource for each instance, such as a sandbox or a connection. `reset` and `step` receive it as `opened`.
    * It is disposed of when the instance closes. If it rejects, the episode fails.
@@ -129,7 +142,7 @@ export interface ParallelDefinition<
   ) =>
     | ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>
     | Promise<ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>>;
-  /** As in {@link SingleAgentDefinition}. */
+  /** Copies the state, as in {@link SingleAgentDefinition}. Nothing else copies it. */
   readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
   /**
    * Returns the answers of an expert, one record per turn with an answer for each agent that acts. Returns undefined if
@@ -169,12 +182,13 @@ export function defineParallelEnvironment<
 >(given: ParallelDefinition<Agent, Task, State, Opened>): EnvironmentDefinition<Task> {
   const definition = validatedParallelDefinition(given);
   const { id, agents, demonstrate } = definition;
+  const judge = judgeDeclaration(id, definition.judges);
   const spec: EnvironmentSpec = {
     id,
     agents,
     maxTurns: definition.maxTurns ?? 1,
     rewardRange: definition.rewardRange ?? [0, 1],
-    deterministic: definition.deterministic ?? true,
+    deterministic: definition.deterministic ?? judge === undefined,
     ...(definition.tools === undefined || typeof definition.tools === "function" ? {} : { tools: definition.tools }),
     description: definition.description,
     ...(definition.statesCorrect === true ? { statesCorrect: true } : {}),
@@ -183,7 +197,12 @@ export function defineParallelEnvironment<
     specificationVersion: "v1",
     spec,
     ...loadTasks({ id, source: definition.tasks, splits: definition.splits }),
-    create: async () => new ParallelEnvironment({ spec, definition, opened: await definition.open?.() }),
+    ...(judge === undefined ? {} : { judge }),
+    create: async (options = {}) => {
+      if (judge?.required === true && options.judge?.model === undefined) throw missingJudge(id);
+      const seat = judge === undefined ? undefined : (options.judge ?? {});
+      return new ParallelEnvironment({ spec, definition, opened: await definition.open?.(), judge: seat });
+    },
     demonstrate:
       demonstrate &&
       ((task, { seed, sampleIndex = 0 } = { seed: 0 }) =>

@@ -2,6 +2,8 @@ import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { writtenAs } from "../../contract/errors/function-location.ts";
 import type { Prompt } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
+import type { StepJudge } from "../judge/counted-judge.ts";
+import type { JudgeListing } from "../judge/judge.ts";
 import type { Criterion } from "../rubric/criterion.ts";
 import { type Rubric, rubric } from "../rubric/rubric.ts";
 import { defineEnvironment } from "./define-environment.ts";
@@ -20,13 +22,15 @@ export type RewardSource<Context extends object> =
   | readonly Criterion<Context>[]
   | Rubric<Context>;
 
-type Judge<Context> = Exclude<RewardSource<Context & object>, readonly unknown[]>;
+type WholeReward<Context> = Exclude<RewardSource<Context & object>, readonly unknown[]>;
 
 /** The context of a reward function for one agent. */
 export interface AnswerContext<Task> {
   readonly task: Task;
   /** The text of the answer, without reasoning. */
   readonly text: string;
+  /** The judge model of the environment, for `score` of its judges. */
+  readonly judge?: StepJudge;
   readonly signal?: AbortSignal;
 }
 
@@ -35,12 +39,20 @@ export interface TeamContext<Agent extends string, Task> {
   readonly task: Task;
   /** The text of each agent's answer, without reasoning. */
   readonly texts: Readonly<Record<Agent, string>>;
+  /** The judge model of the environment, for `score` of its judges. */
+  readonly judge?: StepJudge;
   readonly signal?: AbortSignal;
 }
 
-/** The options of {@link environmentFromReward} for one agent and for several. `id` is "reward" by default. */
+/**
+ * The options of {@link environmentFromReward} for one agent and for several. `id` is "reward" by default. `judges` are
+ * those that a reward function asks. The judges among criteria are listed by themselves.
+ */
 export interface RewardDefinitionBase<Task>
-  extends Pick<DefinitionBase<Task, undefined>, "description" | "tasks" | "splits" | "rewardRange" | "deterministic"> {
+  extends Pick<
+    DefinitionBase<Task, undefined>,
+    "description" | "tasks" | "splits" | "rewardRange" | "deterministic" | "judges"
+  > {
   readonly id?: string;
 }
 
@@ -84,14 +96,14 @@ export function environmentFromReward<Task>(
   definition: AnswerDefinition<Task> | TeamDefinition<string, Task>,
 ): EnvironmentDefinition<Task> {
   if ("prompt" in definition) {
-    const reward = judgeOf(definition.reward);
+    const reward = wholeReward(definition.reward);
     return { ...answerEnvironment(definition, reward), ...groupScorer(reward) };
   }
-  const reward = judgeOf(definition.reward);
+  const reward = wholeReward(definition.reward);
   return { ...teamEnvironment(definition, reward), ...groupScorer(reward) };
 }
 
-function judgeOf<Context extends object>(reward: RewardSource<Context>): Judge<Context> {
+function wholeReward<Context extends object>(reward: RewardSource<Context>): WholeReward<Context> {
   return isList(reward) ? rubric(reward) : reward;
 }
 
@@ -99,36 +111,44 @@ function isList<Context extends object>(reward: RewardSource<Context>): reward i
   return Array.isArray(reward);
 }
 
-function groupScorer(reward: Judge<never>): Pick<EnvironmentDefinition, "scoreGroup"> {
+function groupScorer(reward: WholeReward<never>): Pick<EnvironmentDefinition, "scoreGroup"> {
   return typeof reward === "function" || reward.scoreGroup === undefined ? {} : { scoreGroup: reward.scoreGroup };
 }
 
 function answerEnvironment<Task>(
   definition: AnswerDefinition<Task>,
-  reward: Judge<AnswerContext<Task>>,
+  reward: WholeReward<AnswerContext<Task>>,
 ): EnvironmentDefinition<Task> {
   const { id = "reward", prompt, reward: _, ...base } = definition;
   return defineEnvironment<Task>({
     ...rangeOf(reward),
     ...base,
+    ...listedJudges(reward, base.judges),
     id,
     reset: ({ task }) => prompt(task),
-    step: writtenAs(async ({ task, text, signal }) => outcome(await ask(reward, { task, text, signal })), reward),
+    step: writtenAs(
+      async ({ task, text, judge, signal }) => outcome(await ask(reward, { task, text, judge, signal })),
+      reward,
+    ),
   });
 }
 
 function teamEnvironment<Task>(
   definition: TeamDefinition<string, Task>,
-  reward: Judge<TeamContext<string, Task>>,
+  reward: WholeReward<TeamContext<string, Task>>,
 ): EnvironmentDefinition<Task> {
   const { id = "reward", prompts, reward: _, demonstrate, ...base } = definition;
   return defineParallelEnvironment<string, Task>({
     ...rangeOf(reward),
     ...base,
+    ...listedJudges(reward, base.judges),
     id,
     agents: Object.keys(prompts),
     reset: ({ task }) => Object.fromEntries(Object.entries(prompts).map(([agent, prompt]) => [agent, prompt(task)])),
-    step: writtenAs(async ({ task, texts, signal }) => outcome(await ask(reward, { task, texts, signal })), reward),
+    step: writtenAs(
+      async ({ task, texts, judge, signal }) => outcome(await ask(reward, { task, texts, judge, signal })),
+      reward,
+    ),
     demonstrate:
       demonstrate &&
       ((task: Task) => {
@@ -139,14 +159,22 @@ function teamEnvironment<Task>(
 }
 
 function ask<Context extends { readonly signal?: AbortSignal }>(
-  reward: Judge<Context>,
+  reward: WholeReward<Context>,
   context: Context,
 ): RewardValue | Promise<RewardValue> {
   return typeof reward === "function" ? reward(context) : reward.score(context);
 }
 
-function rangeOf(reward: Judge<never>): Pick<RewardDefinitionBase<unknown>, "rewardRange"> {
+function rangeOf(reward: WholeReward<never>): Pick<RewardDefinitionBase<unknown>, "rewardRange"> {
   return typeof reward === "function" ? {} : { rewardRange: reward.range };
+}
+
+function listedJudges(
+  reward: WholeReward<never>,
+  judges: readonly JudgeListing[] = [],
+): { judges?: readonly JudgeListing[] } {
+  const all = [...judges, ...(typeof reward === "function" ? [] : (reward.judges ?? []))];
+  return all.length === 0 ? {} : { judges: all };
 }
 
 function outcome(value: RewardValue): { reward: number | Reward } | { components: Readonly<Record<string, number>> } {

@@ -8,6 +8,7 @@ import type {
 } from "../../contract/environment.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
+import type { JudgeDeclaration, JudgeSeat } from "../../contract/judge.ts";
 import { mixedTaskset } from "../taskset/mixed-taskset.ts";
 import { createInstance, splitTasks } from "./checked-environment.ts";
 import { contractError } from "./environment-error.ts";
@@ -75,7 +76,8 @@ export function mixedEnvironment(
       const task = (name: string, inner: unknown): MixedTask => ({ environment: name, task: inner });
       return mixedTaskset(`${spec.id}/${split}`, { parts: tasksets, task, seed });
     },
-    create: async () => new MixedEnvironment(spec, environments),
+    judge: mixedJudge(list),
+    create: async (given) => new MixedEnvironment(spec, environments, given?.judge),
     environmentOf: (taskId) => {
       const name = nameOf(taskId);
       return name === undefined ? undefined : { name, spec: environments.get(name)!.spec };
@@ -97,15 +99,21 @@ class MixedEnvironment implements Environment<MixedTask> {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
   readonly #environments: ReadonlyMap<string, EnvironmentDefinition>;
+  readonly #judge: JudgeSeat | undefined;
   readonly #instances = new Map<string, Environment>();
   #playing: { readonly name: string; readonly instance: Environment } | undefined;
   #closed = false;
   /** Present while the current episode's environment can fork. */
   fork?: () => Promise<Environment<MixedTask>>;
 
-  constructor(spec: EnvironmentSpec, environments: ReadonlyMap<string, EnvironmentDefinition>) {
+  constructor(
+    spec: EnvironmentSpec,
+    environments: ReadonlyMap<string, EnvironmentDefinition>,
+    judge: JudgeSeat | undefined,
+  ) {
     this.spec = spec;
     this.#environments = environments;
+    this.#judge = judge;
   }
 
   async reset(options: {
@@ -115,7 +123,8 @@ class MixedEnvironment implements Environment<MixedTask> {
   }): Promise<Observations> {
     if (this.#closed) throw this.#broken("was reset after it was closed", "Create a new instance.");
     const { environment: name, task } = options.task;
-    const instance = this.#instances.get(name) ?? (await createInstance(this.#environments.get(name)!));
+    const given = this.#judge === undefined ? {} : { judge: this.#judge };
+    const instance = this.#instances.get(name) ?? (await createInstance(this.#environments.get(name)!, given));
     this.#instances.set(name, instance);
     this.#play(name, instance);
     return withTools(await instance.reset({ ...options, task }), this.#environments.get(name)!.spec);
@@ -153,7 +162,7 @@ class MixedEnvironment implements Environment<MixedTask> {
   }
 
   async #fork(name: string, instance: Environment): Promise<Environment<MixedTask>> {
-    const copy = new MixedEnvironment(this.spec, this.#environments);
+    const copy = new MixedEnvironment(this.spec, this.#environments, this.#judge);
     const inner = await instance.fork!();
     copy.#instances.set(name, inner);
     copy.#play(name, inner);
@@ -174,6 +183,21 @@ function withTools(observations: Observations, { tools }: EnvironmentSpec): Obse
       { ...observation, tools: observation.tools ?? tools },
     ]),
   );
+}
+
+/** Returns the judge of a mixture: what its environments say about theirs. */
+function mixedJudge(environments: readonly EnvironmentDefinition[]): JudgeDeclaration | undefined {
+  const judges = environments.flatMap(({ judge }) => (judge === undefined ? [] : [judge]));
+  if (judges.length === 0) return undefined;
+  const open = judges.filter(({ required, opened }) => required && opened === undefined);
+  const models = new Set(open.map(({ model }) => model));
+  const [model] = models.size === 1 ? models : [];
+  const opened = [...new Set(judges.flatMap((judge) => judge.opened ?? []))].join(" and ");
+  return {
+    ...(model === undefined ? {} : { model }),
+    required: open.length > 0,
+    ...(open.length > 0 || opened === "" ? {} : { opened }),
+  };
 }
 
 function mixedSpec(environments: ReadonlyMap<string, EnvironmentDefinition>): EnvironmentSpec {

@@ -7,9 +7,11 @@ import type {
   Observations,
   StepResult,
 } from "../../contract/environment.ts";
+import type { JudgeSeat } from "../../contract/judge.ts";
 import { type ToolSpec, textOf } from "../../contract/message.ts";
 import { promptMessages } from "../../contract/prompt.ts";
 import { type Reward, scored } from "../../contract/reward.ts";
+import { countedJudge } from "../judge/counted-judge.ts";
 import { createRandom, deriveSeed, type Random } from "../random/random.ts";
 import type { ParallelDefinition, ParallelStepOutcome, Prompts } from "./define-parallel-environment.ts";
 import { contractError } from "./environment-error.ts";
@@ -36,6 +38,8 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
   readonly fork?: () => Promise<Environment<Task>>;
   readonly #definition: ParallelDefinition<Agent, Task, State, Opened>;
   readonly #opened: Opened | undefined;
+  /** Present if the definition lists judges. */
+  readonly #judge: JudgeSeat | undefined;
   /** The tools of each observation, if the spec cannot list them. */
   readonly #tools: readonly ToolSpec[] | undefined;
   #episode: RunningEpisode<Task, State> | undefined;
@@ -45,10 +49,12 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     readonly spec: EnvironmentSpec;
     readonly definition: ParallelDefinition<Agent, Task, State, Opened>;
     readonly opened: Opened | undefined;
+    readonly judge: JudgeSeat | undefined;
   }) {
     this.spec = options.spec;
     this.#definition = options.definition;
     this.#opened = options.opened;
+    this.#judge = options.judge;
     const { tools } = options.definition;
     this.#tools = typeof tools === "function" ? tools(options.opened as Opened) : undefined;
     const { fork } = options.definition;
@@ -95,6 +101,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       }
       texts[agent] = textOf(action.message);
     }
+    const judge = this.#judge === undefined ? undefined : countedJudge(this.#judge);
     const outcome = await this.#definition.step({
       task,
       state,
@@ -103,6 +110,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       turn,
       random: createRandom(deriveSeed(episode.seed, "step", turn)),
       opened: this.#opened as Opened,
+      ...(judge === undefined ? {} : { judge }),
       ...(options?.signal === undefined ? {} : { signal: options.signal }),
     });
     // The instance was reset during the step, so this outcome belongs to an older episode.
@@ -110,7 +118,9 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
     if (outcome.state !== undefined) episode.state = outcome.state;
     episode.turn += 1;
-    return this.#result(outcome, episode);
+    const result = this.#result(outcome, episode);
+    const usage = judge?.usage();
+    return usage === undefined ? result : { ...result, judge: usage };
   }
 
   async close(): Promise<void> {
@@ -128,6 +138,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       spec: this.spec,
       definition: this.#definition,
       opened: await this.#definition.open?.(),
+      judge: this.#judge,
     });
     if (episode !== undefined) fork.#episode = { ...episode, state: state as State };
     return fork;

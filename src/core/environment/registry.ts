@@ -3,6 +3,7 @@ import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { schemaProblems } from "../config/schema-problem.ts";
+import { checkJudge, withJudge } from "../judge/with-judge.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
 import { createRegistry, type Registry } from "../registry.ts";
 import type { EnvironmentResources } from "./environment-resources.ts";
@@ -131,7 +132,26 @@ export async function createEnvironment(
     opened[name] = await open(specification, `${name} of environment "${entry.id}"`);
   }
   const resources = { policies: opened };
-  return entry.open === undefined ? entry.create(options, resources) : await entry.open(options, resources);
+  const environment =
+    entry.open === undefined ? entry.create(options, resources) : await entry.open(options, resources);
+  return withNamedJudge(environment, {
+    policy: opened.judge,
+    maxRequests: options.judgeRequests as number | undefined,
+  });
+}
+
+/**
+ * Opens the judge of an environment that has not done so itself. Throws `config.invalid` if it needs one and none is
+ * named.
+ */
+function withNamedJudge(
+  environment: EnvironmentDefinition,
+  judge: Parameters<typeof withJudge>[1],
+): EnvironmentDefinition {
+  const isOpen = environment.judge === undefined || environment.judge.opened !== undefined;
+  const opened = isOpen ? environment : withJudge(environment, judge);
+  checkJudge(opened);
+  return opened;
 }
 
 /** Opens a policy that a config names. `what` describes its use for errors, such as `judge of environment "debate"`. */

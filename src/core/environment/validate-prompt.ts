@@ -14,7 +14,7 @@ const promptRule =
   'A prompt is a text, a message or a list of messages, such as textMessage("user", "..."). Await what is a Promise.';
 
 /**
- * Returns why a value is not a valid prompt, if it is not. `what` names its place, such as `as messages from reset`.
+ * Returns why a value is not a valid prompt, if it is not. `what` names its place, such as `as prompt from reset`.
  */
 export function promptProblem(prompt: unknown, what: string): ReturnProblem | undefined {
   if (typeof prompt === "string") return undefined;

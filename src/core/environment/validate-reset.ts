@@ -2,7 +2,7 @@ import { describeValue } from "../../contract/describe-value.ts";
 import { unknownAgent, unknownKey } from "./unknown-key.ts";
 import { isBlankPrompt, promptProblem, type ReturnProblem } from "./validate-prompt.ts";
 
-const singleRule = "Return the first prompt: a text, or { messages, state }.";
+const singleRule = "Return the first prompt: a text, or { prompt, state }.";
 
 /** Returns why a value is not a valid result of a single agent's `reset`, if it is not. */
 export function resetProblem(outcome: unknown): ReturnProblem | undefined {
@@ -10,10 +10,10 @@ export function resetProblem(outcome: unknown): ReturnProblem | undefined {
     return typeof outcome === "string" || Array.isArray(outcome) ? firstPrompt(outcome, "from reset") : whole(outcome);
   }
   if ("role" in outcome || "content" in outcome) return firstPrompt(outcome, "from reset");
-  const unknown = unknownKey(outcome, ["messages", "state"]);
+  const unknown = unknownKey(outcome, ["prompt", "state"]);
   if (unknown !== undefined) return { problem: `returned ${unknown.found} from reset`, rule: unknown.rule(singleRule) };
-  if (!("messages" in outcome)) return whole(outcome);
-  return firstPrompt(outcome.messages, "as messages from reset");
+  if (!("prompt" in outcome)) return whole(outcome);
+  return firstPrompt(outcome.prompt, "as prompt from reset");
 }
 
 /** Returns why a value is not a valid result of several agents' `reset`, if it is not. */

@@ -16,6 +16,7 @@ const sharedKeys = {
   rewardRange: true,
   deterministic: true,
   statesCorrect: true,
+  judges: true,
   tools: true,
   open: true,
   reset: true,

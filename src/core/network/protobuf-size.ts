@@ -6,7 +6,7 @@ import { tooManyElements } from "./limited-json.ts";
  * The default of `maxElements`: about a hundred megabytes of objects. A batch of 1,024 sequences to train on has 30,000
  * elements.
  */
-export const maxProtobufElements: number = 2 ** 18;
+const maxProtobufElements = 2 ** 18;
 
 /** The number of packed values that count as one element, since a number takes much less memory than an object. */
 const packedValues = 32;

@@ -9,6 +9,7 @@ import type {
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorData, LyceumError } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
+import { addJudgeUsage, type JudgeUsage } from "../../contract/judge.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { type Reward, unscored } from "../../contract/reward.ts";
 import type { TaskEntry } from "../../contract/taskset.ts";
@@ -35,6 +36,7 @@ export class EpisodeRecorder {
   /** The current turn. Undefined before the first observation. */
   #turn: number | undefined;
   #correct: boolean | undefined;
+  #judge: JudgeUsage | undefined;
   /** True if actions of agents caused the failure, and these agents have a reward for it. */
   #isBlamed = false;
   readonly #info: Json[] = [];
@@ -60,6 +62,7 @@ export class EpisodeRecorder {
     branch.#turns = this.#turns;
     branch.#turn = this.#turn;
     branch.#correct = this.#correct;
+    branch.#judge = this.#judge;
     branch.#info.push(...this.#info);
     return branch;
   }
@@ -94,11 +97,12 @@ export class EpisodeRecorder {
     if (typeof result?.agents !== "object" || result.agents === null) {
       throw this.#broken("gave a step result without agents", "A step gives { observations, agents }.");
     }
-    const { agents, info, correct } = result;
+    const { agents, info, correct, judge } = result;
     if (correct !== undefined && typeof correct !== "boolean") {
       throw this.#broken("said neither true nor false of whether it is correct", "correct is a boolean, or absent.");
     }
     this.#correct = correct ?? this.#correct;
+    if (judge !== undefined) this.#judge = this.#judge === undefined ? judge : addJudgeUsage(this.#judge, judge);
     if (info !== undefined) this.#info.push(this.#copyOf(info));
     let known = 0;
     for (const recorder of this.recorders) {
@@ -207,6 +211,7 @@ export class EpisodeRecorder {
       agents,
       turns: this.#turns,
       ...(this.#correct === undefined ? {} : { correct: this.#correct }),
+      ...(this.#judge === undefined ? {} : { judge: this.#judge }),
       ...(this.#info.length === 0 ? {} : { info: this.#info }),
       durationMs,
     };

@@ -2,8 +2,8 @@ import type { AgentId } from "../../contract/action.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { type Reward, type UnscoredReward, unscored } from "../../contract/reward.ts";
 import type { GroupCriterion, ResolvedCriterion } from "./criterion.ts";
-import { checkedScore, compose, type JudgeResult } from "./judge.ts";
-import { type EpisodeScores, judgeGroup } from "./judge-group.ts";
+import { type CriterionScore, checkedScore, compose } from "./score-answer.ts";
+import { type EpisodeScores, scoreGroup } from "./score-group.ts";
 
 /** Returns the rewards of group criteria, by episode id and agent. */
 export async function groupRewards(options: {
@@ -13,7 +13,7 @@ export async function groupRewards(options: {
 }): Promise<Record<string, Record<AgentId, Reward>>> {
   const { criteria, episodes, signal } = options;
   signal?.throwIfAborted();
-  const answers = await Promise.all(criteria.map((criterion) => judgeGroup(criterion, episodes, signal)));
+  const answers = await Promise.all(criteria.map((criterion) => scoreGroup(criterion, episodes, signal)));
   signal?.throwIfAborted();
   const rewards: Record<string, Record<AgentId, Reward>> = {};
   for (const [index, { id, agents }] of episodes.entries()) {
@@ -27,7 +27,7 @@ export async function groupRewards(options: {
 }
 
 /** Returns the score of an agent. If both attempts fail in the same way, the answer is the cause of the failure. */
-function scoreOf(criterion: GroupCriterion & ResolvedCriterion, scores: EpisodeScores, agent: AgentId): JudgeResult {
+function scoreOf(criterion: GroupCriterion & ResolvedCriterion, scores: EpisodeScores, agent: AgentId): CriterionScore {
   if ("status" in scores) return scores;
   const [first, second] = scores.given.map((given) => {
     const score = typeof given === "object" && !isUnscored(given) ? given?.[agent] : given;

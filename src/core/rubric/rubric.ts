@@ -1,14 +1,17 @@
 import type { EnvironmentFactory } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Reward } from "../../contract/reward.ts";
+import { isJudge, type JudgeListing } from "../judge/judge.ts";
 import type { AnswerCriterion, Criterion, GroupCriterion, ResolvedCriterion } from "./criterion.ts";
 import { groupRewards } from "./group-rewards.ts";
-import { compose, type JudgeResult, judge } from "./judge.ts";
+import { type CriterionScore, compose, scoreAnswer } from "./score-answer.ts";
 
 /** A reward that combines several criteria. */
 export interface Rubric<Context> {
   /** The range of the whole reward, including group criteria. Use it as `rewardRange`. */
   readonly range: readonly [minimum: number, maximum: number];
+  /** The judges among the criteria. Absent if there are none. */
+  readonly judges?: readonly JudgeListing[];
   /**
    * Scores an answer by all criteria concurrently. The reward has one component per criterion. It is unscored if a
    * criterion times out, has an external error or is unscored itself. If a criterion throws or leaves its range twice
@@ -42,12 +45,14 @@ export function rubric<Context extends object>(criteria: readonly Criterion<Cont
     if ("score" in criterion) answers.push(criterion);
     else groups.push(criterion);
   }
+  const judges = resolved.filter(isJudge);
   const bounds = resolved.map(({ range: [low, high], weight }) => [low * weight + 0, high * weight + 0] as const);
   return {
     range: [sum(bounds.map(([a, b]) => Math.min(a, b))), sum(bounds.map(([a, b]) => Math.max(a, b)))],
+    ...(judges.length === 0 ? {} : { judges }),
     score: async (context) => {
       context.signal?.throwIfAborted();
-      const scores = await Promise.all(answers.map((criterion) => judgeAnswer(criterion, context)));
+      const scores = await Promise.all(answers.map((criterion) => answerScore(criterion, context)));
       context.signal?.throwIfAborted();
       return compose(answers, scores);
     },
@@ -57,11 +62,11 @@ export function rubric<Context extends object>(criteria: readonly Criterion<Cont
   };
 }
 
-function judgeAnswer<Context extends object>(
+function answerScore<Context extends object>(
   criterion: AnswerCriterion<Context> & ResolvedCriterion,
   context: Context & { readonly signal?: AbortSignal | undefined },
-): Promise<JudgeResult> {
-  return judge(criterion, {
+): Promise<CriterionScore> {
+  return scoreAnswer(criterion, {
     ask: (signal) => criterion.score({ ...context, signal }),
     signal: context.signal,
   });

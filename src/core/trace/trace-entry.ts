@@ -1,6 +1,7 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorCode } from "../../contract/errors/index.ts";
+import type { JudgeUsage } from "../../contract/judge.ts";
 import { sampledTokens } from "../rollout/turn-completions.ts";
 import type { TracePosition } from "./trace-writer.ts";
 
@@ -19,6 +20,7 @@ export interface TraceEntry {
   readonly error?: { readonly code: ErrorCode; readonly message: string };
   readonly agents: Readonly<Record<AgentId, AgentEntry>>;
   readonly turns: number;
+  readonly judge?: JudgeUsage;
   readonly durationMs: number;
 }
 
@@ -41,7 +43,7 @@ export interface AgentEntry {
 
 /** Returns the entry of an episode at `place` of its trace. */
 export function traceEntry(episode: Episode, { offset, length }: TracePosition): TraceEntry {
-  const { id, task, sampleIndex, status, limit, error, agents, turns, durationMs } = episode;
+  const { id, task, sampleIndex, status, limit, error, agents, turns, judge, durationMs } = episode;
   return {
     offset,
     length,
@@ -53,6 +55,7 @@ export function traceEntry(episode: Episode, { offset, length }: TracePosition):
     ...(error === undefined ? {} : { error: { code: error.code, message: error.message } }),
     agents: Object.fromEntries(Object.entries(agents).map(([agent, record]) => [agent, agentEntry(record)])),
     turns,
+    ...(judge === undefined ? {} : { judge }),
     durationMs,
   };
 }

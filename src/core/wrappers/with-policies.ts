@@ -46,9 +46,10 @@ export function withPolicies<Task>(
     spec,
     splits,
     tasks: (split, loading) => splitTasks(environment, split, loading),
-    create: async () =>
+    judge: environment.judge,
+    create: async (given) =>
       new EnvironmentWithPolicies({
-        inner: await createInstance(environment),
+        inner: await createInstance(environment, given),
         spec,
         policies: { ...policies },
         sampling,

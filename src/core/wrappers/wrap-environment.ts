@@ -45,7 +45,9 @@ export function wrapEnvironment<Task>(
     spec,
     splits: environment.splits,
     tasks: (split, options) => splitTasks(environment, split, options),
-    create: async () => new WrappedEnvironment({ inner: await createInstance(environment), spec, start }),
+    judge: environment.judge,
+    create: async (options) =>
+      new WrappedEnvironment({ inner: await createInstance(environment, options), spec, start }),
     demonstrate,
     scoreGroup,
     ...(environment.demonstratesPairs === true ? { demonstratesPairs: true } : {}),

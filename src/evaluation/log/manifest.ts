@@ -25,6 +25,8 @@ export interface EvaluationManifest {
   readonly k: readonly number[];
   /** The price of tokens, if known. */
   readonly price?: TokenPrice;
+  /** The price of the judge's tokens, if known. */
+  readonly judgePrice?: TokenPrice;
   /** The versions of `lyceum`, `node`, `platform` and of packages, by name. */
   readonly software: Readonly<Record<string, string>>;
   /** The time of the first start of the run, in ISO 8601. */

@@ -1,5 +1,6 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { CorrectRule } from "../../contract/correct-rule.ts";
+import type { JudgeUsage } from "../../contract/judge.ts";
 
 /**
  * `summary.json`: the results of an evaluation. All but `time` and `cost` depends on the episodes alone.
@@ -30,7 +31,15 @@ export interface EvaluationSummary {
   readonly tasks: readonly TaskSummary[];
   readonly tokens?: { readonly prompt: number; readonly completion: number };
   readonly cost?: { readonly dollars: number };
+  /** The requests to the judge, their tokens and their cost. Absent without a judge. */
+  readonly judge?: JudgeSummary;
   readonly time: TimeSummary;
+}
+
+/** The requests to the judge of a run. */
+export interface JudgeSummary extends Pick<JudgeUsage, "requests" | "cached" | "failed"> {
+  readonly tokens: { readonly prompt: number; readonly completion: number };
+  readonly cost?: { readonly dollars: number };
 }
 
 /** The numbers of episodes by outcome. */

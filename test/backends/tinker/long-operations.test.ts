@@ -17,7 +17,7 @@ async function slowServer({ operationMs, alive = true }: { readonly operationMs:
   const send = (response: ServerResponse, body: unknown): void => {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
   };
-  const answer = (route: string, response: ServerResponse): void => {
+  const answer = (route: string, response: ServerResponse): unknown => {
     if (route === "get_server_capabilities") return send(response, { supported_models: [{ model_name: "m" }] });
     if (route === "create_session") return send(response, { session_id: "s" });
     if (route === "client/config") return send(response, {});

@@ -64,7 +64,7 @@ describe("a short environment", () => {
       tasks: [{ words: ["a"] }],
       reset: ({ task, random }) => {
         expectTypeOf(task).toEqualTypeOf<{ words: string[] }>();
-        return { messages: random.pick(task.words), state: { left: 3 } };
+        return { prompt: random.pick(task.words), state: { left: 3 } };
       },
       step: ({ task, state, action }) => {
         expectTypeOf(task.words).toEqualTypeOf<string[]>();
@@ -86,7 +86,7 @@ describe("a short environment", () => {
     defineEnvironment({
       id: "ill-typed",
       tasks: [1],
-      reset: () => ({ messages: "hello", state: 1 }),
+      reset: () => ({ prompt: "hello", state: 1 }),
       // @ts-expect-error: the state is a number
       step: () => ({ state: "one" }),
     });
@@ -100,7 +100,7 @@ describe("the result of step", () => {
         id: "stepping",
         tasks: [1],
         maxTurns,
-        reset: () => ({ messages: "hello", state: { count: 0 } }),
+        reset: () => ({ prompt: "hello", state: { count: 0 } }),
         step,
       }),
     );
@@ -182,7 +182,7 @@ describe("the contract", () => {
       id: "counter",
       tasks: [0],
       maxTurns: 9,
-      reset: () => ({ messages: "0", state: { count: 0 } }),
+      reset: () => ({ prompt: "0", state: { count: 0 } }),
       step: ({ state }) => ({ reply: String(++state.count) }),
     });
     const [first, second] = [await started(environment), await started(environment)];

@@ -25,7 +25,7 @@ function memory(fork?: (state: string[]) => string[]) {
         },
       };
     },
-    reset: ({ task }) => ({ messages: task, state: [] }),
+    reset: ({ task }) => ({ prompt: task, state: [] }),
     step: ({ state, text, turn, random }) => {
       state.push(text);
       return { reply: `${turn} ${state.join(" ")} ${random.next()}`, reward: state.length };

@@ -20,7 +20,7 @@ const counter = defineEnvironment({
   id: "counter",
   tasks: [3, 5],
   maxTurns: 4,
-  reset: ({ task }) => ({ messages: `Count to ${task}.`, state: { count: 0 } }),
+  reset: ({ task }) => ({ prompt: `Count to ${task}.`, state: { count: 0 } }),
   tools: {
     add: {
       description: "Adds to the count.",
@@ -160,7 +160,7 @@ describe("tools of an environment", () => {
 
   test("forks copy the state and the calls", async () => {
     const forked = one((_, { state }) => ++state.n, {
-      reset: () => ({ messages: "Go.", state: { n: 0 } }),
+      reset: () => ({ prompt: "Go.", state: { n: 0 } }),
       fork: structuredClone,
       step: ({ state, calls }: { state: { n: number }; calls: readonly unknown[] }) => ({
         reward: 10 * state.n + calls.length - 20,
@@ -338,7 +338,7 @@ describe("the source of tools", () => {
     const mixed = defineEnvironment({
       id: "mixed",
       tasks: [3],
-      reset: () => ({ messages: "Go.", state: { seen: 0 } }),
+      reset: () => ({ prompt: "Go.", state: { seen: 0 } }),
       tools: {
         double: tool({
           description: "Doubles.",
@@ -401,7 +401,7 @@ describe("the source of tools", () => {
     defineEnvironment({
       id: "typed",
       tasks: [{ goal: 1 }],
-      reset: ({ task }) => ({ messages: "Go.", state: { seen: [task.goal] } }),
+      reset: ({ task }) => ({ prompt: "Go.", state: { seen: [task.goal] } }),
       tools: {
         look: {
           inputSchema: z.object({ at: z.string().default("here") }),
@@ -422,7 +422,7 @@ describe("the source of tools", () => {
     defineEnvironment({
       id: "ill-typed",
       tasks: [1],
-      reset: () => ({ messages: "Go.", state: { seen: 1 } }),
+      reset: () => ({ prompt: "Go.", state: { seen: 1 } }),
       tools: {
         wrong: {
           inputSchema: z.object({ n: z.number() }),

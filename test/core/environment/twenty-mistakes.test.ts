@@ -72,11 +72,12 @@ const atRunTime: readonly (readonly [mistake: string, change: Loose, message: st
     'the unknown key "question" from reset',
   ],
   ["an empty first prompt", { reset: () => "" }, "returned an empty prompt from reset"],
+  ["the earlier name of the prompt", { reset: () => ({ messages: "Hm?", state: 1 }) }, "messages"],
   ["no messages in the first prompt", { reset: () => [] }, "returned an empty list from reset"],
   [
-    "messages that are awaited by nobody",
-    { reset: () => ({ messages: (async () => "Hm?")(), state: 1 }) },
-    "returned a Promise as messages",
+    "a prompt that is awaited by nobody",
+    { reset: () => ({ prompt: (async () => "Hm?")(), state: 1 }) },
+    "returned a Promise as prompt",
   ],
   [
     "a message of a role that there is not",
@@ -217,7 +218,7 @@ function shop(tool: object, change: Loose = {}): EnvironmentDefinition<number> {
   return defineEnvironment({
     id: "shop",
     tasks: [1, 2],
-    reset: ({ task }: { task: number }) => ({ messages: `Add ${task}.`, state: { sum: 0 } }),
+    reset: ({ task }: { task: number }) => ({ prompt: `Add ${task}.`, state: { sum: 0 } }),
     tools: { add },
     step: ({ state, task }: { state: { sum: number }; task: number }) => ({ reward: state.sum === task ? 1 : 0 }),
     demonstrate: (task: number) => [callMessage(["add", { n: task }]), "done"],

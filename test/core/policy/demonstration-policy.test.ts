@@ -12,7 +12,7 @@ const countdown = defineEnvironment({
   id: "countdown",
   tasks: [2, 3],
   maxTurns: 5,
-  reset: ({ task }) => ({ messages: `Count down from ${task}.`, state: { next: task } }),
+  reset: ({ task }) => ({ prompt: `Count down from ${task}.`, state: { next: task } }),
   step: ({ state, text }) => {
     if (Number(text) !== state.next) return { reward: 0 };
     state.next -= 1;

@@ -17,7 +17,7 @@ const doubling = defineEnvironment({
   id: "doubling",
   tasks: [2],
   maxTurns: 1,
-  reset: ({ task }) => ({ messages: `Twice ${task}?`, state: {} }),
+  reset: ({ task }) => ({ prompt: `Twice ${task}?`, state: {} }),
   step: () => ({ reward: 1 }),
   demonstrate: (task) => [String(2 * task)],
 });

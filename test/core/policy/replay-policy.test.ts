@@ -23,7 +23,7 @@ const echo = defineEnvironment<number, { left: number }>({
   id: "echo",
   tasks: [1, 2, 3],
   maxTurns: 5,
-  reset: ({ task, random }) => ({ messages: `Say something (${random.integer(0, 99)}).`, state: { left: task } }),
+  reset: ({ task, random }) => ({ prompt: `Say something (${random.integer(0, 99)}).`, state: { left: task } }),
   step: ({ state, text }) => {
     state.left -= 1;
     return state.left > 0 ? { reward: text.length / 100, reply: `You said ${text}.` } : { reward: text.length / 100 };

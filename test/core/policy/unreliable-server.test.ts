@@ -19,7 +19,7 @@ const doubling = defineEnvironment<number, { left: number; asked: number }>({
   id: "doubling",
   tasks: Array.from({ length: count }, (_, index) => index),
   maxTurns: 2,
-  reset: ({ task }) => ({ messages: `Twice ${task}?`, state: { left: 2, asked: task } }),
+  reset: ({ task }) => ({ prompt: `Twice ${task}?`, state: { left: 2, asked: task } }),
   step: ({ state, text }) => {
     const reward = text === String(2 * state.asked) ? 0.5 : 0;
     state.left -= 1;

@@ -107,7 +107,7 @@ describe("a task whose demonstration fails like the answer", () => {
       rewardRange,
       maxTurns: 2,
       deterministic: true,
-      reset: ({ task }) => ({ messages: task.question, state: { first: "" } }),
+      reset: ({ task }) => ({ prompt: task.question, state: { first: "" } }),
       step: ({ task, text, turn, state }) => {
         if (turn === 0) return { state: { first: text }, reply: "Sure?" };
         const wanted = task.answer!.toFixed();

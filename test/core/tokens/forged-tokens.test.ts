@@ -77,7 +77,7 @@ const toolResult: Play = (text) =>
       id: "looking",
       tasks: [1],
       maxTurns: 3,
-      reset: () => ({ messages: "Look it up.", state: undefined }),
+      reset: () => ({ prompt: "Look it up.", state: undefined }),
       tools: { look: { execute: () => text } },
       step: () => ({ reward: 1 }),
     }),
@@ -90,7 +90,7 @@ const toolError: Play = (text) =>
       id: "failing",
       tasks: [1],
       maxTurns: 3,
-      reset: () => ({ messages: "Look it up.", state: undefined }),
+      reset: () => ({ prompt: "Look it up.", state: undefined }),
       tools: {
         look: {
           execute: () => {

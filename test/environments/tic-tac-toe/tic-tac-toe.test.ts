@@ -164,7 +164,7 @@ test("no fixed text draws against perfect play", async () => {
     tasks: ["all"],
     rewardRange: [-1, 1],
     maxTurns: 20,
-    reset: async () => ({ messages: "Move.", state: { instance: await start(), moves: [] } }),
+    reset: async () => ({ prompt: "Move.", state: { instance: await start(), moves: [] } }),
     step: async ({ state, text }) => {
       const own = await state.instance.step({ x: reply(text) });
       if (own.agents.x!.terminated) return { reward: earned(own.agents.x!.reward) };

@@ -57,8 +57,9 @@ describe("the win rate", () => {
     ]);
   });
 
-  it("uses the last verdict of an answer", () => {
+  it("uses the verdict at the end of an answer", () => {
     expect(readVerdict("At first [[A]], but then [[B]]")).toBe("second");
-    expect(() => readVerdict("[[D]] [A]")).toThrow("no verdict");
+    expect(readVerdict("[[D]] [A]")).toBeUndefined();
+    expect(readVerdict('Assistant B wrote "[[B]]" itself, which is cheating.')).toBeUndefined();
   });
 });

@@ -36,7 +36,7 @@ function counter(
     maxTurns: turns,
     rewardRange: [0, 1000],
     deterministic,
-    reset: ({ task, random }) => ({ messages: `Count ${task}.`, state: { salt: random.integer(0, 9) } }),
+    reset: ({ task, random }) => ({ prompt: `Count ${task}.`, state: { salt: random.integer(0, 9) } }),
     step: async ({ state, text, turn, signal }) => {
       const addition = await onStep(turn, signal);
       const reward = state.salt + text.length + turn;

@@ -2,7 +2,7 @@ import type { Episode } from "../../contract/episode.ts";
 import { type UnscoredReward, unscored } from "../../contract/reward.ts";
 import { isSameFailure } from "../rollout/failure-cause.ts";
 import type { GroupCriterion, GroupScores, ResolvedCriterion } from "./criterion.ts";
-import { attempt, type FailedScore, type NoAnswer } from "./judge.ts";
+import { attempt, type FailedScore, type NoAnswer } from "./score-answer.ts";
 
 /** The scores of a criterion for one episode, one per attempt, or the reason why there are none. */
 export type EpisodeScores = { readonly given: readonly GroupScores[number][] } | UnscoredReward | FailedScore;
@@ -16,7 +16,7 @@ type Answer = { readonly status: "answered"; readonly value: GroupScores } | NoA
  * ones together. If no episode or all episodes are the cause, all of them fail. If a score is out of range, the
  * criterion is called once more.
  */
-export async function judgeGroup(
+export async function scoreGroup(
   criterion: Criterion,
   episodes: readonly Episode[],
   signal: AbortSignal | undefined,

@@ -7,7 +7,7 @@ import { boundedWait } from "../rollout/bounded-wait.ts";
 import type { ResolvedCriterion } from "./criterion.ts";
 
 /** The score of a criterion, or the reason why there is none. */
-export type JudgeResult = number | UnscoredReward | FailedScore;
+export type CriterionScore = number | UnscoredReward | FailedScore;
 
 /** A failure of a criterion that the answer causes in each attempt. */
 export interface FailedScore {
@@ -25,13 +25,13 @@ interface Question {
  * range, it is called once more. A score of the second call is the result. If the same failure repeats, the answer is
  * its cause. With any other failure, or with an external error such as that of a server, the answer is unscored.
  */
-export async function judge(
+export async function scoreAnswer(
   criterion: ResolvedCriterion & { readonly score: object },
   question: Question,
-): Promise<JudgeResult> {
-  const first = await judgeOnce(criterion, question);
+): Promise<CriterionScore> {
+  const first = await scoreOnce(criterion, question);
   if (typeof first === "number" || first.failure === undefined) return answerOf(first);
-  const second = await judgeOnce(criterion, question);
+  const second = await scoreOnce(criterion, question);
   if (typeof second === "number" || second.failure === undefined) return answerOf(second);
   return second.failure.message === first.failure.message
     ? { status: "failed", failure: second.failure }
@@ -39,16 +39,16 @@ export async function judge(
 }
 
 /** A score, or an unscored reward with the failure that the answer may have caused. */
-export type JudgeAttempt = number | { readonly reward: UnscoredReward; readonly failure?: ErrorData };
+export type ScoreAttempt = number | { readonly reward: UnscoredReward; readonly failure?: ErrorData };
 
-function answerOf(attempted: JudgeAttempt): JudgeResult {
+function answerOf(attempted: ScoreAttempt): CriterionScore {
   return typeof attempted === "number" ? attempted : attempted.reward;
 }
 
-async function judgeOnce(
+async function scoreOnce(
   criterion: ResolvedCriterion & { readonly score: object },
   question: Question,
-): Promise<JudgeAttempt> {
+): Promise<ScoreAttempt> {
   const answer = await attempt(criterion, { ...question, written: criterion.score });
   return answer.status === "unscored" ? answer : checkedScore(criterion, answer.value, criterion.score);
 }
@@ -61,7 +61,7 @@ export function checkedScore(
   criterion: ResolvedCriterion,
   value: number | UnscoredReward | undefined,
   written: object,
-): JudgeAttempt {
+): ScoreAttempt {
   const score = checkScore(criterion, value);
   if (typeof score === "number") return score;
   if (typeof value !== "number") return { reward: score };
@@ -134,7 +134,7 @@ function checkScore(
  * Combines the scores of criteria, in the order of `criteria`, to one reward. The reward is unscored if a score is. The
  * score of a criterion that the answer made fail is the worst of its range.
  */
-export function compose(criteria: readonly ResolvedCriterion[], scores: readonly JudgeResult[]): Reward {
+export function compose(criteria: readonly ResolvedCriterion[], scores: readonly CriterionScore[]): Reward {
   const components: [name: string, value: number][] = [];
   let total = 0;
   let failure: ErrorData | undefined;
