@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { fromErrorData, LyceumError } from "../contract/errors/index.ts";
 import { replaceFile } from "../core/files/replace-file.ts";
-import { visibleLine } from "../core/text/visible-text.ts";
 import { withJudge } from "../core/judge/with-judge.ts";
+import { visibleLine } from "../core/text/visible-text.ts";
 import { evaluate } from "../evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../evaluation/log/summary.ts";

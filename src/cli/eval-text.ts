@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber, formatPercent, formatMoney } from "../core/text/format.ts";
+import { formatDuration, formatMoney, formatNumber, formatPercent } from "../core/text/format.ts";
 import { visibleText } from "../core/text/visible-text.ts";
 import { definesCorrect } from "../evaluation/correctness.ts";
 import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";

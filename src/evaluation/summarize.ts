@@ -1,5 +1,5 @@
-import { evaluationStatus } from "./evaluation-status.ts";
 import { addJudgeUsage } from "../contract/judge.ts";
+import { evaluationStatus } from "./evaluation-status.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
 import type { EvaluationManifest, TokenPrice } from "./log/manifest.ts";
 import type { EvaluationSummary, LevelSummary, TimeSummary } from "./log/summary.ts";

@@ -10,7 +10,11 @@ it("two runs are compared on the tasks that both have scored, in any order", asy
   await evaluated([["1"], ["0"], ["0"], ["1"], ["throw"], ["0"]], { folder: first, correct });
   // The same tasks in reverse order, without task 0 and with an additional one.
   const order = [5, 4, 3, 2, 1, 77].map((n) => ({ n }));
-  await evaluated([["1"], ["1"], ["0.5"], ["1"], ["1"], ["0"]], { folder: second, environment: answers(order), correct });
+  await evaluated([["1"], ["1"], ["0.5"], ["1"], ["1"], ["0"]], {
+    folder: second,
+    environment: answers(order),
+    correct,
+  });
   const comparison = await compareRuns(first, second);
   expect(comparison).toMatchObject({ shared: 5, first: { alone: 1 }, second: { alone: 1 } });
   expect(comparison.metrics.accuracy).toMatchObject({

@@ -46,7 +46,7 @@ const pairs = defineEnvironment<string, number>({
   id: "pairs",
   tasks: prompts,
   maxTurns: 2,
-  reset: ({ task }) => ({ messages: [textMessage("user", task)], state: played.push([]) - 1 }),
+  reset: ({ task }) => ({ prompt: [textMessage("user", task)], state: played.push([]) - 1 }),
   step: ({ text, turn, state }) => {
     played[state]!.push(text);
     const reward = share(text);

@@ -1,8 +1,8 @@
 import type { Environment, EnvironmentDefinition, EnvironmentFactory } from "../../contract/environment.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
-import { startCall } from "../rollout/running-call.ts";
 import { checkJudge } from "../judge/with-judge.ts";
+import { startCall } from "../rollout/running-call.ts";
 
 /** Creates an instance. Throws `config.invalid` if it implements another version of the interface. */
 export async function createInstance<Task>(

@@ -1,6 +1,6 @@
 import { match } from "ts-pattern";
 import type { RunStartEvent, SampleEvent, TrainingEvent } from "../../contract/training-event.ts";
-import { formatCount, formatDuration, formatNumber } from "../../core/text/format.ts";
+import { formatCount, formatDuration } from "../../core/text/format.ts";
 import { visibleLine } from "../../core/text/visible-text.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { learningRateText } from "./learning-rate-text.ts";

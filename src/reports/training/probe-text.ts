@@ -1,7 +1,7 @@
 import type { ProbeEvent } from "../../contract/training-event.ts";
 import { formatDuration, formatNumber, formatPercent } from "../../core/text/format.ts";
-import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { visibleLine } from "../../core/text/visible-text.ts";
+import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { truncateText, wrapText } from "./terminal-text.ts";
 
 /** Returns the results of a probe as lines of at most `width` columns: its numbers, samples and advice. */

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber } from "../../core/text/format.ts";
+import { formatCount, formatDuration } from "../../core/text/format.ts";
 import { visibleLine } from "../../core/text/visible-text.ts";
 import { type ActivityProgress, progressText } from "../../core/training-progress.ts";
 import { frozenAgents } from "./frozen-agents.ts";

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import { toErrorData } from "../../contract/errors/index.ts";
-import { warn } from "../../core/text/warn.ts";
 import { messageLimits, parseLimitedJson } from "../../core/network/limited-json.ts";
+import { warn } from "../../core/text/warn.ts";
 import type { HostedSession, SessionHost } from "../session/session-host.ts";
 import { answerMessage, type ServerMessage, tooManyMessages } from "./connection.ts";
 import { openEnvError } from "./error.ts";

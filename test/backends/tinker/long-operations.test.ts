@@ -37,10 +37,13 @@ async function slowServer({ operationMs, alive = true }: { readonly operationMs:
     if (!alive) return undefined;
     const left = started! + operationMs - performance.now();
     // The simulated clock also runs the timers of the server.
-    setTimeout(() => {
-      if (left <= 300_000) send(response, { type: "create_model", model_id: "m" });
-      else send(response, { type: "try_again" });
-    }, Math.min(left, 300_000));
+    setTimeout(
+      () => {
+        if (left <= 300_000) send(response, { type: "create_model", model_id: "m" });
+        else send(response, { type: "try_again" });
+      },
+      Math.min(left, 300_000),
+    );
   };
   const { authority } = await listen(server, { hostname: "127.0.0.1", port: 0 });
   return {
