@@ -116,13 +116,6 @@ async function runOne(
     const { exported, exportedStep = end.step } = end;
     say(`model: ${exported}${exportedStep === end.step ? "" : ` (the best, of step ${exportedStep})`}`);
   }
-  if (end?.reason === "completed" && end.untrained === true) {
-    throw new LyceumError({
-      code: "training.no-signal",
-      message: `Nothing was trained in ${end.step} steps: no batch had a signal to learn from.`,
-      hint: "The advice of the probe and the warnings above say why. lyceum check tests an environment, and lyceum train --probe shows the signal of a config.",
-    });
-  }
   if (end?.reason === "aborted") {
     throw new LyceumError({
       code: "aborted",

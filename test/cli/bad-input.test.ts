@@ -96,6 +96,8 @@ describe("a model that cannot be used", () => {
     expect((await train({ "training.steps": 1 }, { output: "first" })).code).toBe(0);
     await cp(join(folder, "first", "model"), join(folder, "model"), { recursive: true });
     await rm(join(folder, "first"), { recursive: true });
+    // The model is one of another program, without checksums.
+    await rm(join(folder, "model/lyceum_checksums.json"));
     const text = await readFile(join(folder, "tiny.yaml"), "utf8");
     await writeFile(join(folder, "model.yaml"), text.replace(/scratch: .*/, "path: model"));
   });

@@ -136,12 +136,14 @@ describe("lyceum check", () => {
       episodes: 10,
       seed: 0,
       callSeconds: 60,
+      judgeRequests: 10,
       all: false,
     };
     expect((await parse("check", "math")).calls).toEqual([{ check: defaults }]);
-    const all = "check ./e.ts -s a=1 --split test -n 2 --episodes 4 --seed 3 --skip x --skip y --call-seconds 5".split(
-      " ",
-    );
+    const all =
+      "check ./e.ts -s a=1 --split test -n 2 --episodes 4 --seed 3 --skip x --skip y --call-seconds 5 --judge j --judge-requests 4".split(
+        " ",
+      );
     expect((await parse(...all)).calls).toEqual([
       {
         check: {
@@ -153,6 +155,8 @@ describe("lyceum check", () => {
           seed: 3,
           skip: ["x", "y"],
           callSeconds: 5,
+          judge: "j",
+          judgeRequests: 4,
           all: false,
         },
       },

@@ -18,6 +18,8 @@ export async function runInProcess(
       return true;
     }),
   );
+  // Each command listens to errors of its output until the process ends.
+  for (const name of ["stdout", "stderr"] as const) process[name].setMaxListeners(0);
   process.chdir(folder);
   try {
     return { code: await runCli(words), ...written };

@@ -64,6 +64,7 @@ export async function trainedFolder({ maxLength = 64 }: { readonly maxLength?: n
   const peft = join(folder, "peft");
   await cp(join(folder, "runs/lora/model"), peft, { recursive: true });
   await rm(join(peft, "base_model.json"));
+  await rm(join(peft, "lyceum_checksums.json"));
   const file = join(peft, "adapter_config.json");
   const config = JSON.parse(await readFile(file, "utf8")) as object;
   const own = { base_model_name_or_path: join(folder, "runs/base/model"), peft_version: "0.18.0", revision: null };

@@ -424,7 +424,7 @@ describe("an invalid model is refused", () => {
     ["several models without agents", [...pair, "--model", "peft", "--model", "merged"], 2, /names no agent/],
     [
       "a team as a judge",
-      [...one, "--model", "peft", "--judge", "runs/team"],
+      ["--env", "debate", "--model", "peft", "--judge", "runs/team"],
       2,
       /one model is needed[\s\S]*team\/model\/aux|one model is needed/,
     ],

@@ -14,7 +14,7 @@ probe: { groups: 0 }
 preflight: false
 `;
 
-it("a training that changes nothing is refused with its key, or ends with an error after its files are written", async () => {
+it("a training that changes nothing is refused with its key, or ends with a warning", async () => {
   const folder = await tinyRunFolder();
   const rows = ["a", "b", "c"].map((prompt) => ({ prompt, chosen: `yes ${prompt}`, rejected: "no" }));
   await writeFile(join(folder, "pairs.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
@@ -28,7 +28,7 @@ it("a training that changes nothing is refused with its key, or ends with an err
   expect(existsSync(join(folder, "refused"))).toBe(false);
 
   const nothing = await train("{ id: grpo, groupSize: 2 }", "nothing");
-  expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining("error[training.no-signal]") });
+  expect(nothing).toMatchObject({ code: 0, stderr: "" });
   expect(nothing.stdout).toContain("Nothing was trained");
   expect(existsSync(join(folder, "nothing/report.html"))).toBe(true);
 

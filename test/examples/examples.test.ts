@@ -41,8 +41,9 @@ training: { steps: 2, batchSize: 4 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The demo, random-player.ts and halving-player.ts have their own tests. my-algorithm.ts is an algorithm, stateful-tools.ts an environment
- * and shop-agent.ts an agent with its environment. Their configs are run below.
+ * The demo, random-player.ts and halving-player.ts have their own tests. my-algorithm.ts is an algorithm,
+ * stateful-tools.ts an environment and shop-agent.ts an agent with its environment. Their configs are run below, and so
+ * is judged-answers.ts with its judge.
  */
 const programs: Readonly<Record<string, Program>> = {
   "custom-environment.ts": {
@@ -150,9 +151,8 @@ const programs: Readonly<Record<string, Program>> = {
 
 it("every program of the folder is run here", () => {
   const files = exampleNames("ts");
-  const others = [
-    ...["demo.ts", "halving-player.ts", "my-algorithm.ts", "random-player.ts", "shop-agent.ts", "stateful-tools.ts"],
-  ];
+  const others = ["demo.ts", "halving-player.ts", "judged-answers.ts", "my-algorithm.ts", "random-player.ts"];
+  others.push("shop-agent.ts", "stateful-tools.ts", "strict-judge.ts");
   expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 
@@ -173,6 +173,19 @@ describe.each(Object.entries(programs))("%s", (file, { arguments: given, check }
       await rm(folder, { recursive: true, force: true });
     }
   });
+});
+
+it("judged-answers.ts is judged by strict-judge.ts", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const words = ["--env", exampleFile("judged-answers.ts"), "--judge", exampleFile("strict-judge.ts")];
+  const { code, stdout, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
+    folder,
+    arguments: ["eval", ...words, "--model", "demonstration", "--output", "judged"],
+  });
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/judge: 3 requests/);
 });
 
 /** A tiny step of each of two stages: demonstrations, then GRPO. */

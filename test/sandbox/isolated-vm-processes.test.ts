@@ -58,10 +58,8 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     while (!(await Promise.race([ended, sleep(20, false)]))) {
       if (sandbox.stats().running === 1) for (const pid of workersHere()) killIfAlive(pid);
     }
-    // Depends on whether the canary job between the two attempts ends before its worker is killed.
-    const { status, attempts } = await running;
-    expect(["infra_error", "violation"]).toContain(status);
-    expect(attempts).toBe(2);
+    // JavaScript cannot send signals, so the machine is at fault.
+    expect(await running).toMatchObject({ status: "infra_error", attempts: 3 });
     expect((await runJavaScript(sandbox, same, callsOf("f", [null]))).status).toBe("ok");
   });
 

@@ -66,8 +66,6 @@ export type ErrorCode =
   | "backend.not-finite"
   /** The sampler and the trainer of a run disagree: it would not learn from what it samples. */
   | "preflight.failed"
-  /** A training took all its steps, but none changed the weights: no batch had a signal to learn from. */
-  | "training.no-signal"
   /** A checkpoint could not be written. The previous one is intact. */
   | "checkpoint.write-failed"
   /** A checkpoint is missing, incomplete, or belongs to another run. */
