@@ -1,7 +1,7 @@
 import type { Action, AgentId } from "./action.ts";
 import type { Episode } from "./episode.ts";
 import type { Json } from "./json.ts";
-import type { JudgeDeclaration, JudgeSeat, JudgeUsage } from "./judge.ts";
+import type { InstanceJudge, JudgeDeclaration, JudgeUsage } from "./judge.ts";
 import type { Message, ToolSpec } from "./message.ts";
 import type { Reward } from "./reward.ts";
 import type { Taskset } from "./taskset.ts";
@@ -131,7 +131,7 @@ export interface EnvironmentFactory<Task = unknown> {
   readonly specificationVersion: "v1";
   readonly spec: EnvironmentSpec;
   /** Creates an instance. `judge` is the judge of an environment whose judges have no model of their own. */
-  create(options?: { readonly judge?: JudgeSeat }): Promise<Environment<Task>>;
+  create(options?: { readonly judge?: InstanceJudge }): Promise<Environment<Task>>;
   /**
    * Returns rewards that depend on all episodes of a group, by episode id and agent. They are added to the rewards of
    * the episodes.

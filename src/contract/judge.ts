@@ -42,7 +42,7 @@ export interface JudgeRequestLimit {
 }
 
 /** The judge of an instance of an environment. */
-export interface JudgeSeat {
+export interface InstanceJudge {
   /** The opened model. Absent if the judges have policies of their own. */
   readonly model?: JudgeModel | undefined;
   readonly limit?: JudgeRequestLimit | undefined;

@@ -36,8 +36,10 @@ export {
 export { type SharedResource, sharedResource } from "../core/environment/shared-resource.ts";
 export { loadTasks, type TaskSource } from "../core/environment/task-source.ts";
 export type { AfterCalls, CallRecord } from "../core/environment/tool-steps.ts";
+export { askForVerdict, type VerdictQuestion } from "../core/judge/ask-for-verdict.ts";
+export type { StepJudge } from "../core/judge/counted-judge.ts";
 export { type Judge, type JudgedAnswer, type JudgeListing, type JudgeOptions, judge } from "../core/judge/judge.ts";
-export { quoted } from "../core/judge/quoted.ts";
+export { quoted, quotedRule } from "../core/judge/quoted.ts";
 export type { VerdictForm } from "../core/judge/verdict-form.ts";
 export { judgeOptions, withJudge } from "../core/judge/with-judge.ts";
 export { demonstratedMessage } from "../core/policy/demonstration-policy.ts";

@@ -36,7 +36,7 @@ describe("the commands of the documents", () => {
     else if (name === "rebuild") expect(Object.keys(manifest.optionalDependencies)).toContain(target);
     else
       expect(command.text).toMatch(
-        /^(LYCEUM_TEST_SANDBOXES=docker npm test -- test\S+|npm install --save-dev node@24)$/,
+        /^(LYCEUM_TEST_SANDBOXES=docker npm test -- test\S+|npm install --save-dev node@24|grpcurl -plaintext .*)$/,
       );
   });
 });

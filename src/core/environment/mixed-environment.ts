@@ -8,7 +8,7 @@ import type {
 } from "../../contract/environment.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
-import type { JudgeDeclaration, JudgeSeat } from "../../contract/judge.ts";
+import type { InstanceJudge, JudgeDeclaration } from "../../contract/judge.ts";
 import { mixedTaskset } from "../taskset/mixed-taskset.ts";
 import { createInstance, splitTasks } from "./checked-environment.ts";
 import { contractError } from "./environment-error.ts";
@@ -99,7 +99,7 @@ class MixedEnvironment implements Environment<MixedTask> {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
   readonly #environments: ReadonlyMap<string, EnvironmentDefinition>;
-  readonly #judge: JudgeSeat | undefined;
+  readonly #judge: InstanceJudge | undefined;
   readonly #instances = new Map<string, Environment>();
   #playing: { readonly name: string; readonly instance: Environment } | undefined;
   #closed = false;
@@ -109,7 +109,7 @@ class MixedEnvironment implements Environment<MixedTask> {
   constructor(
     spec: EnvironmentSpec,
     environments: ReadonlyMap<string, EnvironmentDefinition>,
-    judge: JudgeSeat | undefined,
+    judge: InstanceJudge | undefined,
   ) {
     this.spec = spec;
     this.#environments = environments;

@@ -7,7 +7,7 @@ import type {
   Observations,
   StepResult,
 } from "../../contract/environment.ts";
-import type { JudgeSeat } from "../../contract/judge.ts";
+import type { InstanceJudge } from "../../contract/judge.ts";
 import { type ToolSpec, textOf } from "../../contract/message.ts";
 import { promptMessages } from "../../contract/prompt.ts";
 import { type Reward, scored } from "../../contract/reward.ts";
@@ -39,7 +39,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
   readonly #definition: ParallelDefinition<Agent, Task, State, Opened>;
   readonly #opened: Opened | undefined;
   /** Present if the definition lists judges. */
-  readonly #judge: JudgeSeat | undefined;
+  readonly #judge: InstanceJudge | undefined;
   /** The tools of each observation, if the spec cannot list them. */
   readonly #tools: readonly ToolSpec[] | undefined;
   #episode: RunningEpisode<Task, State> | undefined;
@@ -49,7 +49,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     readonly spec: EnvironmentSpec;
     readonly definition: ParallelDefinition<Agent, Task, State, Opened>;
     readonly opened: Opened | undefined;
-    readonly judge: JudgeSeat | undefined;
+    readonly judge: InstanceJudge | undefined;
   }) {
     this.spec = options.spec;
     this.#definition = options.definition;

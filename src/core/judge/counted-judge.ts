@@ -1,4 +1,4 @@
-import type { JudgeReply, JudgeRequest, JudgeSeat, JudgeUsage } from "../../contract/judge.ts";
+import type { InstanceJudge, JudgeReply, JudgeRequest, JudgeUsage } from "../../contract/judge.ts";
 
 /** The judge of one step. `score` of a judge asks through it, so that the requests count as those of the episode. */
 export interface StepJudge {
@@ -7,7 +7,7 @@ export interface StepJudge {
 }
 
 /** Counts the requests of one step. The environment's opened model takes precedence over that of a request. */
-export function countedJudge({ model, limit }: JudgeSeat): StepJudge & { usage(): JudgeUsage | undefined } {
+export function countedJudge({ model, limit }: InstanceJudge): StepJudge & { usage(): JudgeUsage | undefined } {
   const counts = { requests: 0, cached: 0, failed: 0, promptTokens: 0, completionTokens: 0 };
   return {
     ask: async (request) => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
-import type { JudgeDeclaration, JudgeSeat } from "../../contract/judge.ts";
+import type { InstanceJudge, JudgeDeclaration } from "../../contract/judge.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { policySpecificationSchema } from "../policy/policy-specification.ts";
 import type { JudgeListing } from "./judge.ts";
@@ -42,11 +42,11 @@ export function withJudge<Task>(
     ...environment,
     judge: { ...judge, ...(model === undefined ? {} : { opened: model.name }) },
     create: (options = {}) => {
-      const seat: JudgeSeat = {
+      const own: InstanceJudge = {
         model: options.judge?.model ?? model,
         limit: bothLimits(options.judge?.limit, limit),
       };
-      return environment.create({ ...options, judge: seat });
+      return environment.create({ ...options, judge: own });
     },
   };
 }
@@ -99,7 +99,7 @@ export function judgeOptions(model?: string) {
   };
 }
 
-function bothLimits(first: JudgeSeat["limit"], second: JudgeSeat["limit"]): JudgeSeat["limit"] {
+function bothLimits(first: InstanceJudge["limit"], second: InstanceJudge["limit"]): InstanceJudge["limit"] {
   if (first === undefined || second === undefined) return first ?? second;
   return {
     take: () => {

@@ -47,7 +47,7 @@ export async function contained(options: {
     try {
       fail();
     } catch {
-      // The client goes while it is told.
+      // The client leaves while it is answered.
     }
   }
 }

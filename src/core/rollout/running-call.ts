@@ -9,7 +9,7 @@ export interface RunningCall {
   readonly limitMs?: number;
 }
 
-/** Is told when a call begins. Returns what to do when the call returns its promise, and when the promise settles. */
+/** Observes the beginning of a call. Returns what to do when the call returns its promise, and when the promise settles. */
 export type CallObserver = (call: RunningCall) => { returned(): void; settled(): void };
 
 let observer: CallObserver | undefined;

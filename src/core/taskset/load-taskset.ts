@@ -55,14 +55,19 @@ export async function loadTaskset<Row = Record<string, unknown>>(
     files.format === "parquet"
       ? await parquetTaskset<Row>(files.paths, { ...reading, columns })
       : await jsonlTaskset<Row>(files.paths, reading);
+  // Another name does not promise JSON lines: one document over several lines is refused at once.
+  const isNamed = files.format === "parquet" || files.paths.every((path) => jsonlName.test(path));
+  if (!isNamed && taskset.length !== 0) await taskset.get(0, options);
   return slice === undefined ? taskset : sliceTaskset(taskset, slice);
 }
+
+const jsonlName = /\.jsonl(?:\.gz)?$/i;
 
 /** Returns the local files of a split. Returns undefined if the source can only be a hub data set. */
 async function findLocal(spec: TasksetSpec<unknown>, split: string): Promise<SplitFiles | undefined> {
   const path = spec.source.replaceAll("{split}", split);
   const format = /\.parquet$/i.test(path) ? "parquet" : "jsonl";
-  if (/\.(?:parquet|jsonl(?:\.gz)?)$/i.test(path)) return { format, paths: [path] };
+  if (format === "parquet" || jsonlName.test(path)) return { format, paths: [path] };
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) return findInFolder(path, spec, split);
   if (found === undefined && /^[\w.-]+\/[\w.-]+$/.test(path) && !isLocalName(path)) return undefined;

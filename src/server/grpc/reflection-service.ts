@@ -88,7 +88,7 @@ function filesOfSymbols(registry: Registry): ReadonlyMap<string, DescFile> {
     };
     if (type.kind === "service") add(`${typeName}.`, type.methods);
     if (type.kind === "message") add(`${typeName}.`, [...type.fields, ...type.oneofs]);
-    // As in C++, a value of an enumeration is beside it, not in it.
+    // As in C++, the names of an enumeration's values are in the scope of the enumeration.
     if (type.kind === "enum") add(typeName.slice(0, typeName.lastIndexOf(".") + 1), type.values);
   }
   return files;
