@@ -105,7 +105,7 @@ describe("the packed file", () => {
     expect(
       packed.filter(
         ({ path }) =>
-          !/\.(js|d\.ts|json|md)$|^LICENSE$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh)$|^examples\/deploy\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/reports\/viewer\/page\/.*\.css$|^dist\/src\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh|jsonl)$|^examples\/serving\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/reports\/viewer\/page\/.*\.css$|^dist\/src\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
             path,
           ),
       ),
