@@ -21,7 +21,7 @@ export interface StartLimits {
   readonly silentMs: number;
   /** Processor time. */
   readonly cpuMs: number;
-  /** Wall time, whatever the progress. */
+  /** Wall time, also if the start makes progress. */
   readonly wallMs: number;
 }
 
@@ -31,7 +31,7 @@ const longestTickMs = 500;
 const smallestCpuMs = 1;
 /** How long a start may take to kill what it started. */
 const killMs = 3_000;
-/** The number of attempts of a start without which there is no sandbox, if it is ended from outside or not. */
+/** The number of attempts of a sandbox's first start: if it was killed from outside, and otherwise. */
 const firstAttempts = { fromOutside: 10, other: 3 };
 
 /**

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Longest time that busy processes live, in seconds, whatever happens to the test. */
+/** Busy processes end after this many seconds, also if the test is killed. */
 const longestSeconds = 170;
 
 /** Starts processes that use the processor until it is disposed. */
