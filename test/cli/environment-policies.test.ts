@@ -106,18 +106,21 @@ training: { steps: 1, batchSize: 1 }
 test("train, eval, collect and play open the judge that a config or an option names", async () => {
   await using server = await chatServer(() => completion(verdict));
   const judge = `${server.baseUrl}#judge`;
-  const folder = await folderWith({ "debate.yaml": debate(judge), "answers.json": '["One.", "Two."]' });
+  const files = { "debate.yaml": debate(judge), "rules.yaml": debate("rules"), "answers.json": '["One.", "Two."]' };
+  const folder = await folderWith(files);
   const asked = (): number => server.requests.filter(({ body }) => body.messages !== undefined).length;
   const set = ["--set", "rounds=1", "--set", `judge=${judge}`];
+  const option = ["--set", "rounds=1", "--judge", judge];
   const commands: (readonly string[])[] = [
     ["train", "-c", "debate.yaml"],
-    ["eval", "--env", "debate", ...set, "-m", "scripted:answers.json", "-o", "eval", "--limit", "1"],
+    ["train", "-c", "rules.yaml", "--judge", judge, "--output", "judged"],
+    ["eval", "--env", "debate", ...option, "-m", "scripted:answers.json", "-o", "eval", "--limit", "1"],
     ["eval", "debate", ...set, "-m", "scripted:answers.json", "-o", "benchmark", "--limit", "1"],
     [
       "collect",
       "--env",
       "debate",
-      ...set,
+      ...option,
       "--policy",
       "model",
       "-m",
@@ -136,7 +139,7 @@ test("train, eval, collect and play open the judge that a config or an option na
   }
   const before = asked();
   const input = { text: "One.\n.\nTwo.\n.\n" };
-  const played = await lyceum(["play", "debate", ...set], { folder, input });
+  const played = await lyceum(["play", "debate", ...option], { folder, input });
   expect(played.code).toBe(0);
   expect(played.stdout).toContain("reward 0.5");
   expect(asked()).toBeGreaterThan(before);
