@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { type Message, textMessage } from "../../src/contract/message.ts";
 import { promptMessages } from "../../src/contract/prompt.ts";
-import { chatMessageSchema, haveSameContent } from "../conversations/chat-message.ts";
+import { chatTurnSchema, haveSameReasoning, type UnknownKeyReport } from "../conversations/chat-message.ts";
+import { templateVariables } from "../conversations/conversation-task.ts";
 
 /** A prompt with a chosen and a rejected answer. */
 export interface PreferenceTask {
@@ -10,32 +11,50 @@ export interface PreferenceTask {
   readonly rejected: Message;
 }
 
-const side = z.union([z.string(), z.array(chatMessageSchema).min(1)], "must be a text or a list of messages");
-
 /**
- * Parses a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be named `messages`,
- * and may be the common beginning of both answers instead of or in addition to its own field. Unknown keys are ignored.
+ * Returns the schema of a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be named
+ * `messages`, and may be the common beginning of both answers instead of or in addition to its own field. Unknown keys
+ * of the row are ignored, those of messages are reported.
  */
-export const preferenceRowSchema: z.ZodType<PreferenceTask> = z
-  .object({ prompt: side.nullish(), messages: side.nullish(), chosen: side, rejected: side })
-  .transform((row, context): PreferenceTask => {
-    const refuse = (message: string, ...path: string[]): PreferenceTask => {
-      context.addIssue({ code: "custom", message, path });
-      return z.NEVER;
-    };
-    const given = row.prompt ?? row.messages;
-    const [chosen, rejected] = [asMessages(row.chosen), asMessages(row.rejected)];
-    const prompt = given == null ? commonBeginning(chosen, rejected) : promptMessages(given);
-    if (prompt.length === 0) return refuse("there is no prompt: neither prompt, nor messages, nor a common beginning");
-    if (prompt.at(-1)!.role === "assistant") return refuse("the last message must not be the assistant's", "prompt");
-    const answers = { chosen: answerTo(prompt, chosen), rejected: answerTo(prompt, rejected) };
-    for (const [name, answer] of Object.entries(answers)) {
-      if (answer === undefined) return refuse("must be one message of the assistant, after the prompt or alone", name);
+export function preferenceRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<PreferenceTask> {
+  const message = chatTurnSchema(reportUnknown).transform((turn) => turn.message);
+  const answer = chatTurnSchema(reportUnknown).transform((turn, context) => {
+    if (!turn.isLearnt && turn.message.role === "assistant") {
+      context.addIssue({ code: "custom", message: "both answers are learnt: remove weight: 0 or train: false" });
     }
-    if (haveSameContent(answers.chosen!, answers.rejected!))
-      return refuse("says the same as the chosen answer", "rejected");
-    return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
+    return turn.message;
   });
+  const side = z.union([z.string(), z.array(message).min(1)], "must be a text or a list of messages");
+  const answers = z.union([z.string(), z.array(answer).min(1)], "must be a text or a list of messages");
+  return z
+    .object({
+      prompt: side.nullish(),
+      messages: side.nullish(),
+      chosen: answers,
+      rejected: answers,
+      chat_template_kwargs: templateVariables,
+    })
+    .transform((row, context): PreferenceTask => {
+      const refuse = (message: string, ...path: string[]): PreferenceTask => {
+        context.addIssue({ code: "custom", message, path });
+        return z.NEVER;
+      };
+      const given = row.prompt ?? row.messages;
+      const [chosen, rejected] = [asMessages(row.chosen), asMessages(row.rejected)];
+      const prompt = given == null ? commonBeginning(chosen, rejected) : promptMessages(given);
+      if (prompt.length === 0)
+        return refuse("there is no prompt: neither prompt, nor messages, nor a common beginning");
+      if (prompt.at(-1)!.role === "assistant") return refuse("the last message must not be the assistant's", "prompt");
+      const answers = { chosen: answerTo(prompt, chosen), rejected: answerTo(prompt, rejected) };
+      for (const [name, answer] of Object.entries(answers)) {
+        if (answer === undefined)
+          return refuse("must be one message of the assistant, after the prompt or alone", name);
+      }
+      if (haveSameReasoning(answers.chosen!, answers.rejected!))
+        return refuse("says the same as the chosen answer", "rejected");
+      return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
+    });
+}
 
 function asMessages(answer: string | readonly Message[]): readonly Message[] {
   return typeof answer === "string" ? [textMessage("assistant", answer)] : answer;
@@ -54,5 +73,5 @@ function answerTo(prompt: readonly Message[], answer: readonly Message[]): Messa
 }
 
 function isMessage(first: Message, second: Message | undefined): boolean {
-  return second !== undefined && first.role === second.role && haveSameContent(first, second);
+  return second !== undefined && first.role === second.role && haveSameReasoning(first, second);
 }
