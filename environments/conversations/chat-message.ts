@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Json } from "../../src/contract/json.ts";
 import { tryParseJson } from "../../src/contract/json.ts";
-import type { Message, Part, ToolCall, ToolSpec } from "../../src/contract/message.ts";
+import { type Message, type Part, type Role, type ToolCall, type ToolSpec, textMessage } from "../../src/contract/message.ts";
 import { reasoningOf } from "../../src/core/tokens/assistant-text.ts";
 import { withSeparateReasoning } from "../../src/core/tokens/split-reasoning.ts";
 
@@ -89,6 +89,26 @@ export function chatTurnSchema(reportUnknown: UnknownKeyReport): z.ZodType<ChatT
     };
     return { message, isLearnt: weight !== 0 && train !== false };
   });
+}
+
+/** Returns the schema of a text or a list of messages. Its problems name the message. */
+export function chatSideSchema(reportUnknown: UnknownKeyReport): z.ZodType<string | readonly ChatTurn[]> {
+  const turns = z.array(chatTurnSchema(reportUnknown));
+  return z.unknown().transform((value, context) => {
+    if (typeof value === "string") return value;
+    const parsed = turns.safeParse(value);
+    if (parsed.success) return parsed.data;
+    const problems = Array.isArray(value)
+      ? parsed.error.issues
+      : [{ message: "must be a text or a list of messages", path: [] }];
+    for (const { message, path } of problems) context.addIssue({ code: "custom", message, path: [...path] });
+    return z.NEVER;
+  });
+}
+
+/** Returns the messages of a side. A text is one message of `role`. */
+export function turnsOf(side: string | readonly ChatTurn[], role: Role): readonly ChatTurn[] {
+  return typeof side === "string" ? [{ message: textMessage(role, side), isLearnt: true }] : side;
 }
 
 /** The schema of a tool in a chat file, with or without a `function` object around it. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type Message, type Role, type ToolSpec, textMessage } from "../../src/contract/message.ts";
-import { type ChatTurn, chatToolSchema, chatTurnSchema, type UnknownKeyReport } from "./chat-message.ts";
+import type { Message, ToolSpec } from "../../src/contract/message.ts";
+import { type ChatTurn, chatSideSchema, chatToolSchema, chatTurnSchema, turnsOf, type UnknownKeyReport } from "./chat-message.ts";
 
 /** A conversation whose assistant messages are the targets. */
 export interface ConversationTask {
@@ -38,7 +38,7 @@ export const templateVariables = z
  */
 export function conversationRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<ConversationRow> {
   const chatTurn = chatTurnSchema(reportUnknown);
-  const side = z.union([z.string(), z.array(chatTurn)], "must be a text or a list of messages");
+  const side = chatSideSchema(reportUnknown);
   return z
     .object({
       messages: z.array(chatTurn).nullish(),
@@ -95,10 +95,6 @@ export function conversationRowSchema(reportUnknown: UnknownKeyReport): z.ZodTyp
         ...(agent == null ? {} : { agent }),
       };
     });
-}
-
-function turnsOf(side: string | readonly ChatTurn[], role: Role): readonly ChatTurn[] {
-  return typeof side === "string" ? [{ message: textMessage(role, side), isLearnt: true }] : side;
 }
 
 /**
