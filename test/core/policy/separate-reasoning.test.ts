@@ -10,7 +10,7 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { captureServer } from "../../../src/server/capture/index.ts";
 import { chatServer } from "./chat-server.ts";
 
-const exact = defineEnvironment<string>({
+const exact = defineEnvironment<string, { turn: number }>({
   id: "exact",
   tasks: ["Six times seven?"],
   maxTurns: 2,
