@@ -23,7 +23,7 @@ export async function readTasks(
   const dropped: LyceumError[] = [];
   const onInvalid = invalid === "drop" ? (error: LyceumError): unknown => dropped.push(error) : undefined;
   const tasks = await splitTasks(environment, split, { signal, onInvalid });
-  if (!isFinite(tasks)) return { tasks };
+  if (!hasEnd(tasks)) return { tasks };
   const valid = await filterTaskset(tasks, () => true, { signal, onInvalid });
   if (dropped.length === 0) return { tasks };
   const rows = dropped.length === 1 ? "1 malformed row" : `${dropped.length} malformed rows`;
@@ -31,6 +31,6 @@ export async function readTasks(
   return { tasks: valid.length === tasks.length ? tasks : valid, note };
 }
 
-function isFinite(tasks: Taskset): tasks is Taskset & { readonly length: number } {
+function hasEnd(tasks: Taskset): tasks is Taskset & { readonly length: number } {
   return tasks.length !== "unbounded";
 }

@@ -7,7 +7,6 @@ import { isJsonObject, type Json } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
 import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
-import { splitTasks } from "../../src/core/environment/checked-environment.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
