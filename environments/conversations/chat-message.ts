@@ -1,7 +1,14 @@
 import { z } from "zod";
 import type { Json } from "../../src/contract/json.ts";
 import { tryParseJson } from "../../src/contract/json.ts";
-import { type Message, type Part, type Role, type ToolCall, type ToolSpec, textMessage } from "../../src/contract/message.ts";
+import {
+  type Message,
+  type Part,
+  type Role,
+  type ToolCall,
+  type ToolSpec,
+  textMessage,
+} from "../../src/contract/message.ts";
 import { reasoningOf } from "../../src/core/tokens/assistant-text.ts";
 import { withSeparateReasoning } from "../../src/core/tokens/split-reasoning.ts";
 

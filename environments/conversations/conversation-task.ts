@@ -1,6 +1,13 @@
 import { z } from "zod";
 import type { Message, ToolSpec } from "../../src/contract/message.ts";
-import { type ChatTurn, chatSideSchema, chatToolSchema, chatTurnSchema, turnsOf, type UnknownKeyReport } from "./chat-message.ts";
+import {
+  type ChatTurn,
+  chatSideSchema,
+  chatToolSchema,
+  chatTurnSchema,
+  turnsOf,
+  type UnknownKeyReport,
+} from "./chat-message.ts";
 
 /** A conversation whose assistant messages are the targets. */
 export interface ConversationTask {

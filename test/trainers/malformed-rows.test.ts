@@ -7,7 +7,12 @@ import { mathProblemsEnvironment } from "../../environments/math-problems/math-p
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
-const said = (content: string): object => ({ messages: [{ role: "user", content: "a" }, { role: "assistant", content }] });
+const said = (content: string): object => ({
+  messages: [
+    { role: "user", content: "a" },
+    { role: "assistant", content },
+  ],
+});
 type Open = (options: { readonly path: string }) => unknown;
 
 describe.each<[string, Open, object, readonly object[]]>([
@@ -34,7 +39,11 @@ describe.each<[string, Open, object, readonly object[]]>([
       config: letterConfig({ algorithm: { id: "sft" }, training: { steps: 1, batchSize: 1 }, data }),
     });
     const warnings = eventsOf(record, "warning").map(({ message }) => message);
-    return { error: record.error, steps: eventsOf(record, "step").length, warnings: warnings.filter((text) => /malformed/.test(text)) };
+    return {
+      error: record.error,
+      steps: eventsOf(record, "step").length,
+      warnings: warnings.filter((text) => /malformed/.test(text)),
+    };
   };
   // The first step takes only one of these rows.
   const rows = [...Array.from({ length: 12 }, () => right), ...wrong];

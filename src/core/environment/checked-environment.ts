@@ -1,4 +1,9 @@
-import type { Environment, EnvironmentDefinition, EnvironmentFactory, TaskLoading } from "../../contract/environment.ts";
+import type {
+  Environment,
+  EnvironmentDefinition,
+  EnvironmentFactory,
+  TaskLoading,
+} from "../../contract/environment.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 import { checkJudge } from "../judge/with-judge.ts";

@@ -45,11 +45,7 @@ export function loadTasks<Task>(options: {
 /** Calls an author's function. The error for a throw names its place. */
 async function called<Task>(
   source: Extract<TaskSource<Task>, (...given: never) => unknown>,
-  {
-    id,
-    name,
-    loading,
-  }: { readonly id: string; readonly name: string; readonly loading: TaskLoading },
+  { id, name, loading }: { readonly id: string; readonly name: string; readonly loading: TaskLoading },
 ): Promise<SplitSource<Task>> {
   try {
     return await source(name, loading);

@@ -255,8 +255,27 @@ describe("the conversations environment", () => {
       ["reasoning", assistant("2", { reasoning: "1+1" })],
       ["thinking", assistant("2", { thinking: "1+1" })],
       ["two equal fields", assistant("2", { thinking: "1+1", reasoning_content: "1+1" })],
-      ["a part of the content", { role: "assistant", content: [{ type: "thinking", thinking: "1+1" }, { type: "text", text: "2" }] }],
-      ["null fields beside it", assistant("2", { reasoning_content: "1+1", thinking: null, weight: null, train: null, tool_calls: null, x: null })],
+      [
+        "a part of the content",
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "1+1" },
+            { type: "text", text: "2" },
+          ],
+        },
+      ],
+      [
+        "null fields beside it",
+        assistant("2", {
+          reasoning_content: "1+1",
+          thinking: null,
+          weight: null,
+          train: null,
+          tool_calls: null,
+          x: null,
+        }),
+      ],
     ])("%s is learnt", async (_, answer) => {
       const warned = vi.spyOn(process, "emitWarning");
       expect(await learntTexts(await environmentOf([{ messages: [user("1+1?"), answer] }]))).toEqual(["[1+1]2<|eot|>"]);
@@ -289,14 +308,19 @@ describe("the conversations environment", () => {
       [{ messages: [{ ...user("a"), weight: 1 }, assistant("b")] }, /only messages of the assistant are learnt/],
       [{ messages: [{ ...user("a"), reasoning_content: "c" }, assistant("b")] }, /has reasoning/],
       [{ messages: [user("a"), assistant("b", { reasoning: "c", thinking: "d" })] }, /differ/],
-      [{ messages: [user("a"), assistant("b")], chat_template_kwargs: { enable_thinking: false } }, /templateVariables/],
+      [
+        { messages: [user("a"), assistant("b")], chat_template_kwargs: { enable_thinking: false } },
+        /templateVariables/,
+      ],
     ])("refuses %j", async (row, problem) => {
       await expect((await environmentOf([row])).tasks("train")).rejects.toThrow(problem);
     });
 
     it("are reported once if nothing reads them", async () => {
       const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
-      const row = { messages: [{ ...user("a"), lang: "en" }, assistant("b", { lang: "en", toxic: false, refusal: null })] };
+      const row = {
+        messages: [{ ...user("a"), lang: "en" }, assistant("b", { lang: "en", toxic: false, refusal: null })],
+      };
       const kwargs = { chat_template_kwargs: { enable_thinking: null } };
       await (await environmentOf([row, { ...row, ...kwargs }])).tasks("train");
       expect(warned.mock.calls.map(([text]) => /key "(\w+)"/.exec(String(text))?.[1])).toEqual(["lang", "toxic"]);
@@ -307,7 +331,13 @@ describe("the conversations environment", () => {
       const letters = letterEnvironment() as EnvironmentDefinition;
       const policies = scriptedPolicy(() => "<think>hm</think>~");
       const groups = await collectGroups(
-        rollout({ environment: letters, tasks: (await letters.tasks("train")) as never, policies, seed: 0, groupSize: 1 }),
+        rollout({
+          environment: letters,
+          tasks: (await letters.tasks("train")) as never,
+          policies,
+          seed: 0,
+          groupSize: 1,
+        }),
       );
       const lines = groups.flatMap(({ episodes }) => episodes.flatMap(chatRows)).slice(0, 1);
       expect(await learntTexts(await environmentOf(lines))).toEqual(["[hm]~<|eot|>"]);
