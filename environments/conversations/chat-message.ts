@@ -1,7 +1,16 @@
 import { z } from "zod";
 import type { Json } from "../../src/contract/json.ts";
 import { tryParseJson } from "../../src/contract/json.ts";
-import type { Message, Part, ToolCall, ToolSpec } from "../../src/contract/message.ts";
+import {
+  type Message,
+  type Part,
+  type Role,
+  type ToolCall,
+  type ToolSpec,
+  textMessage,
+} from "../../src/contract/message.ts";
+import { reasoningOf } from "../../src/core/tokens/assistant-text.ts";
+import { withSeparateReasoning } from "../../src/core/tokens/split-reasoning.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
 const imagePart = z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() });
@@ -12,6 +21,10 @@ const imageUrlPart = z.object({
   }),
 });
 
+const thinkingPart = z.object({ type: z.literal("thinking"), thinking: z.string() });
+const reasoningPart = z.object({ type: z.literal("reasoning"), text: z.string() });
+const contentPart = z.discriminatedUnion("type", [textPart, imagePart, imageUrlPart, thinkingPart, reasoningPart]);
+
 const toolCall = z.object({
   id: z.string().optional(),
   function: z.object({
@@ -20,44 +33,90 @@ const toolCall = z.object({
   }),
 });
 
+/** A message of a chat file. */
+export interface ChatTurn {
+  readonly message: Message;
+  /** False if `weight: 0` or `train: false` says that the assistant's message is not learnt. */
+  readonly isLearnt: boolean;
+}
+
+const messageKeys = {
+  role: z.enum(["system", "developer", "user", "assistant", "tool"]),
+  content: z
+    .union([z.string(), z.array(contentPart)], "content must be a text, or a list of text, image and thinking parts")
+    .nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  thinking: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+  tool_call_id: z.string().nullish(),
+  name: z.string().nullish(),
+  weight: z.union([z.literal(0), z.literal(1)], "weight must be 0 or 1").nullish(),
+  train: z.boolean().nullish(),
+};
+
+/** Called for a key of a message that nothing reads. */
+export type UnknownKeyReport = (key: string) => void;
+
 /**
- * The schema of a message in a chat file, which is parsed to a {@link Message}. It is the form of OpenAI's chat
- * completions, of chat templates and of `lyceum collect`.
+ * Returns the schema of a message in a chat file. It is the form of OpenAI's chat completions, of chat templates and of
+ * `lyceum collect`. A null field is an absent one.
  */
-export const chatMessageSchema: z.ZodType<Message> = z
-  .object({
-    role: z.enum(["system", "developer", "user", "assistant", "tool"]),
-    content: z
-      .union(
-        [z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart, imageUrlPart]))],
-        "content must be a text, or a list of text and image parts",
-      )
-      .nullish(),
-    tool_calls: z.array(toolCall).nullish(),
-    tool_call_id: z.string().nullish(),
-    name: z.string().nullish(),
-  })
-  .transform((row, context): Message => {
-    const { role, content, tool_calls: calls, tool_call_id: toolCallId, name } = row;
-    if (content == null && role !== "assistant")
-      context.addIssue({ code: "custom", message: `the message of the ${role} is empty` });
+export function chatTurnSchema(reportUnknown: UnknownKeyReport): z.ZodType<ChatTurn> {
+  return z.looseObject(messageKeys).transform((row, context): ChatTurn => {
+    const { role, content, tool_calls: calls, tool_call_id: toolCallId, name, weight, train } = row;
+    const refuse = (message: string, ...path: (string | number)[]): void => {
+      context.addIssue({ code: "custom", message, path });
+    };
+    for (const [key, value] of Object.entries(row)) if (value != null && !(key in messageKeys)) reportUnknown(key);
+    if (content == null && role !== "assistant") refuse(`the message of the ${role} is empty`);
     const toolCalls = (calls ?? []).map((call, place): ToolCall => {
       const { name: tool, arguments: given } = call.function;
       const parsed = typeof given === "string" ? tryParseJson<Json>(given) : given;
-      if (parsed === undefined) {
-        const message = `the arguments of the call of ${tool} are not JSON`;
-        context.addIssue({ code: "custom", message, path: ["tool_calls", place] });
-      }
+      if (parsed === undefined) refuse(`the arguments of the call of ${tool} are not JSON`, "tool_calls", place);
       return { id: call.id ?? `call-${place + 1}`, name: tool, arguments: parsed ?? null };
     });
-    return {
+    const parts = typeof content === "string" ? textParts(content) : (content ?? []).map(partOf);
+    const thoughts = new Set([row.reasoning_content, row.reasoning, row.thinking].filter(Boolean) as string[]);
+    if (thoughts.size > 1) refuse("reasoning_content, reasoning and thinking differ: give one of them");
+    const reasoning = [...thoughts].map((text): Part => ({ type: "reasoning", text }));
+    const hasThoughts = parts.some(({ type }) => type === "reasoning");
+    if (hasThoughts && reasoning.length > 0) refuse("reasoning is given twice: as a field and in the content");
+    if (role !== "assistant") {
+      if (hasThoughts || reasoning.length > 0) refuse(`the message of the ${role} has reasoning`);
+      if (weight === 1 || train === true) refuse(`only messages of the assistant are learnt, not of the ${role}`);
+    }
+    if (weight != null && train != null && (weight === 1) !== train) refuse("weight and train contradict each other");
+    const message: Message = {
       role: role === "developer" ? "system" : role,
-      content: typeof content === "string" ? textParts(content) : (content ?? []).map(partOf),
+      content: [...reasoning, ...parts],
       ...(toolCalls.length === 0 ? {} : { toolCalls }),
       ...(toolCallId == null ? {} : { toolCallId }),
       ...(name == null ? {} : { name }),
     };
+    return { message, isLearnt: weight !== 0 && train !== false };
   });
+}
+
+/** Returns the schema of a text or a list of messages. Its problems name the message. */
+export function chatSideSchema(reportUnknown: UnknownKeyReport): z.ZodType<string | readonly ChatTurn[]> {
+  const turns = z.array(chatTurnSchema(reportUnknown));
+  return z.unknown().transform((value, context) => {
+    if (typeof value === "string") return value;
+    const parsed = turns.safeParse(value);
+    if (parsed.success) return parsed.data;
+    const problems = Array.isArray(value)
+      ? parsed.error.issues
+      : [{ message: "must be a text or a list of messages", path: [] }];
+    for (const { message, path } of problems) context.addIssue({ code: "custom", message, path: [...path] });
+    return z.NEVER;
+  });
+}
+
+/** Returns the messages of a side. A text is one message of `role`. */
+export function turnsOf(side: string | readonly ChatTurn[], role: Role): readonly ChatTurn[] {
+  return typeof side === "string" ? [{ message: textMessage(role, side), isLearnt: true }] : side;
+}
 
 /** The schema of a tool in a chat file, with or without a `function` object around it. */
 export const chatToolSchema: z.ZodType<ToolSpec> = z
@@ -69,7 +128,15 @@ export const chatToolSchema: z.ZodType<ToolSpec> = z
  * space.
  */
 export function haveSameContent(first: Message, second: Message): boolean {
-  return JSON.stringify(essence(first)) === JSON.stringify(essence(second));
+  return (
+    JSON.stringify(essence(withSeparateReasoning(first))) === JSON.stringify(essence(withSeparateReasoning(second)))
+  );
+}
+
+/** Returns true if two messages have the same content and the same reasoning. */
+export function haveSameReasoning(first: Message, second: Message): boolean {
+  const [one, other] = [first, second].map((message) => reasoningOf(withSeparateReasoning(message)).trim());
+  return one === other && haveSameContent(first, second);
 }
 
 function essence({ content, toolCalls = [] }: Message): Json {
@@ -81,7 +148,8 @@ function textParts(text: string): Part[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-function partOf(part: z.output<typeof textPart | typeof imagePart | typeof imageUrlPart>): Part {
+function partOf(part: z.output<typeof contentPart>): Part {
+  if (part.type === "thinking") return { type: "reasoning", text: part.thinking };
   if (part.type !== "image_url") return part;
   const [, mediaType = "", data = ""] = /^data:([^;]+);base64,(.*)$/s.exec(part.image_url.url) ?? [];
   return { type: "image", mediaType, data };

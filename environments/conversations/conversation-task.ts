@@ -1,7 +1,13 @@
 import { z } from "zod";
-import { type Message, type ToolSpec, textMessage } from "../../src/contract/message.ts";
-import { promptMessages } from "../../src/contract/prompt.ts";
-import { chatMessageSchema, chatToolSchema } from "./chat-message.ts";
+import type { Message, ToolSpec } from "../../src/contract/message.ts";
+import {
+  type ChatTurn,
+  chatSideSchema,
+  chatToolSchema,
+  chatTurnSchema,
+  turnsOf,
+  type UnknownKeyReport,
+} from "./chat-message.ts";
 
 /** A conversation whose assistant messages are the targets. */
 export interface ConversationTask {
@@ -12,6 +18,8 @@ export interface ConversationTask {
    * to 0.
    */
   readonly completion?: number;
+  /** The positions of assistant messages that are no targets. They are part of the prompt. Absent if there are none. */
+  readonly unlearnt?: readonly number[];
   /** The tools that the assistant could call. */
   readonly tools?: readonly ToolSpec[];
 }
@@ -22,63 +30,88 @@ export interface ConversationRow extends ConversationTask {
   readonly agent?: string;
 }
 
-const side = z.union([z.string(), z.array(chatMessageSchema)], "must be a text or a list of messages");
-
-/**
- * Parses a row: `{ messages }` or `{ prompt, completion }`, each a text or a list of messages. With a completion, only
- * its assistant messages are targets. Unknown keys are ignored.
- */
-export const conversationRowSchema: z.ZodType<ConversationRow> = z
-  .object({
-    messages: z.array(chatMessageSchema).nullish(),
-    prompt: side.nullish(),
-    completion: side.nullish(),
-    tools: z.array(chatToolSchema).nullish(),
-    reward: z.number().nullish(),
-    agent: z.string().nullish(),
-  })
-  .transform(({ messages: whole, prompt, completion, tools, reward, agent }, context) => {
-    const refuse = (message: string, ...path: string[]): typeof z.NEVER => {
-      context.addIssue({ code: "custom", message, path });
-      return z.NEVER;
-    };
-    if (whole != null && (prompt != null || completion != null)) {
-      return refuse("has messages and a prompt or a completion: give one or the other");
-    }
-    if (whole == null && prompt == null) return refuse("has neither messages nor a prompt with its completion");
-    if (whole == null && completion == null)
-      return refuse("must follow the prompt: a text or a list of messages", "completion");
-    const before = whole == null ? promptMessages(prompt!) : [];
-    const after = whole ?? (typeof completion === "string" ? [textMessage("assistant", completion)] : completion!);
-    const messages = [...before, ...after];
-    // The path in the row: its key and the position within it.
-    const at = (place: number): string[] => {
-      if (whole != null) return ["messages", String(place)];
-      return place < before.length ? ["prompt", String(place)] : ["completion", String(place - before.length)];
-    };
-    const first = messages.findIndex(({ role }) => role === "assistant");
-    if (whole == null && after[0]?.role !== "assistant") {
-      return refuse(
-        "must begin with a message of the assistant: what comes before belongs to the prompt",
-        "completion",
-      );
-    }
-    if (first === -1) return refuse("the conversation has no message of the assistant", "messages");
-    if (first === 0) return refuse("the conversation begins with the assistant: there is nothing to answer", ...at(0));
-    const twice = messages.findIndex(({ role }, i) => role === "assistant" && messages[i + 1]?.role === "assistant");
-    if (twice !== -1) return refuse("the assistant has two messages in a row: join them", ...at(twice + 1));
-    return {
-      messages,
-      ...(first < before.length ? { completion: before.length } : {}),
-      ...(tools == null ? {} : { tools }),
-      ...(reward == null ? {} : { reward }),
-      ...(agent == null ? {} : { agent }),
-    };
+/** Refuses variables of the chat template for one row: a model has one set of variables for all rows. */
+export const templateVariables = z
+  .record(z.string(), z.unknown())
+  .nullish()
+  .refine((variables) => Object.values(variables ?? {}).every((value) => value == null), {
+    error: "variables of a single row are not supported: set model.templateVariables, and remove them from the rows",
   });
 
-/** Returns the positions of the target messages: the first `maxTurns` assistant messages, from the completion on. */
-export function answerPositions({ messages, completion = 0 }: ConversationTask, maxTurns: number): number[] {
+/**
+ * Returns the schema of a row: `{ messages }` or `{ prompt, completion }`, each a text or a list of messages. With a
+ * completion, only its assistant messages are targets. Messages with `weight: 0` or `train: false` are never targets.
+ * Unknown keys of the row are ignored, those of messages are reported.
+ */
+export function conversationRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<ConversationRow> {
+  const chatTurn = chatTurnSchema(reportUnknown);
+  const side = chatSideSchema(reportUnknown);
+  return z
+    .object({
+      messages: z.array(chatTurn).nullish(),
+      prompt: side.nullish(),
+      completion: side.nullish(),
+      tools: z.array(chatToolSchema).nullish(),
+      reward: z.number().nullish(),
+      agent: z.string().nullish(),
+      chat_template_kwargs: templateVariables,
+    })
+    .transform(({ messages: whole, prompt, completion, tools, reward, agent }, context) => {
+      const refuse = (message: string, ...path: string[]): typeof z.NEVER => {
+        context.addIssue({ code: "custom", message, path });
+        return z.NEVER;
+      };
+      if (whole != null && (prompt != null || completion != null)) {
+        return refuse("has messages and a prompt or a completion: give one or the other");
+      }
+      if (whole == null && prompt == null) return refuse("has neither messages nor a prompt with its completion");
+      if (whole == null && completion == null)
+        return refuse("must follow the prompt: a text or a list of messages", "completion");
+      const before = whole == null ? turnsOf(prompt!, "user") : [];
+      const after = whole ?? turnsOf(completion!, "assistant");
+      const turns = [...before, ...after];
+      const messages = turns.map(({ message }) => message);
+      // The path in the row: its key and the position within it.
+      const at = (place: number): string[] => {
+        if (whole != null) return ["messages", String(place)];
+        return place < before.length ? ["prompt", String(place)] : ["completion", String(place - before.length)];
+      };
+      const first = messages.findIndex(({ role }) => role === "assistant");
+      if (whole == null && after[0]?.message.role !== "assistant") {
+        return refuse(
+          "must begin with a message of the assistant: what comes before belongs to the prompt",
+          "completion",
+        );
+      }
+      if (first === -1) return refuse("the conversation has no message of the assistant", "messages");
+      if (first === 0)
+        return refuse("the conversation begins with the assistant: there is nothing to answer", ...at(0));
+      const twice = messages.findIndex(({ role }, i) => role === "assistant" && messages[i + 1]?.role === "assistant");
+      if (twice !== -1) return refuse("the assistant has two messages in a row: join them", ...at(twice + 1));
+      const isTarget = ({ message, isLearnt }: ChatTurn): boolean => message.role === "assistant" && isLearnt;
+      if (!after.some(isTarget)) {
+        return refuse("weight: 0 or train: false excludes each message of the assistant: nothing is learnt");
+      }
+      const unlearnt = turns.flatMap(({ isLearnt }, i) => (isLearnt || messages[i]!.role !== "assistant" ? [] : [i]));
+      return {
+        messages,
+        ...(first < before.length ? { completion: before.length } : {}),
+        ...(unlearnt.length === 0 ? {} : { unlearnt }),
+        ...(tools == null ? {} : { tools }),
+        ...(reward == null ? {} : { reward }),
+        ...(agent == null ? {} : { agent }),
+      };
+    });
+}
+
+/**
+ * Returns the positions of the target messages: the first `maxTurns` learnt messages of the assistant, from the
+ * completion on.
+ */
+export function answerPositions(task: ConversationTask, maxTurns: number): number[] {
+  const { messages, completion = 0, unlearnt = [] } = task;
   return messages
     .flatMap(({ role }, place) => (role === "assistant" && place >= completion ? [place] : []))
+    .filter((place) => !unlearnt.includes(place))
     .slice(0, maxTurns);
 }

@@ -13,6 +13,7 @@ import {
   type ConversationTask,
   conversationRowSchema,
 } from "./conversation-task.ts";
+import { unknownKeyWarning } from "./unknown-key-warning.ts";
 
 /** The options of the conversations environment. The schema describes each one. */
 export type ConversationsOptions = Readonly<z.output<typeof schema>>;
@@ -58,12 +59,14 @@ export function conversationsEnvironment(
       id,
       splits: rowSplits(path),
       source: async (split, loading) => {
-        const rows = await loadRows({ environment: id, path, split, schema: conversationRowSchema, ...loading });
+        const schema = conversationRowSchema(unknownKeyWarning(path));
+        const rows = await loadRows({ environment: id, path, split, schema, ...loading });
         const kept = await filterTaskset(rows, (row) => isWanted(row, parsed), loading);
         if (kept.length === 0) throw nothingLeft(path!, rows.length);
-        return mapTaskset(kept, ({ messages, completion, tools }) => ({
+        return mapTaskset(kept, ({ messages, completion, unlearnt, tools }) => ({
           messages,
           ...(completion === undefined ? {} : { completion }),
+          ...(unlearnt === undefined ? {} : { unlearnt }),
           ...(tools === undefined ? {} : { tools }),
         }));
       },

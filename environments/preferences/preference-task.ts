@@ -1,7 +1,14 @@
 import { z } from "zod";
-import { type Message, textMessage } from "../../src/contract/message.ts";
-import { promptMessages } from "../../src/contract/prompt.ts";
-import { chatMessageSchema, haveSameContent } from "../conversations/chat-message.ts";
+import type { Message, Role } from "../../src/contract/message.ts";
+import {
+  type ChatTurn,
+  chatSideSchema,
+  haveSameContent,
+  haveSameReasoning,
+  turnsOf,
+  type UnknownKeyReport,
+} from "../conversations/chat-message.ts";
+import { templateVariables } from "../conversations/conversation-task.ts";
 
 /** A prompt with a chosen and a rejected answer. */
 export interface PreferenceTask {
@@ -10,49 +17,63 @@ export interface PreferenceTask {
   readonly rejected: Message;
 }
 
-const side = z.union([z.string(), z.array(chatMessageSchema).min(1)], "must be a text or a list of messages");
-
 /**
- * Parses a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be named `messages`,
- * and may be the common beginning of both answers instead of or in addition to its own field. Unknown keys are ignored.
+ * Returns the schema of a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be named
+ * `messages`, and may be the common beginning of both answers instead of or in addition to its own field. Unknown keys
+ * of the row are ignored, those of messages are reported.
  */
-export const preferenceRowSchema: z.ZodType<PreferenceTask> = z
-  .object({ prompt: side.nullish(), messages: side.nullish(), chosen: side, rejected: side })
-  .transform((row, context): PreferenceTask => {
-    const refuse = (message: string, ...path: string[]): PreferenceTask => {
-      context.addIssue({ code: "custom", message, path });
-      return z.NEVER;
-    };
-    const given = row.prompt ?? row.messages;
-    const [chosen, rejected] = [asMessages(row.chosen), asMessages(row.rejected)];
-    const prompt = given == null ? commonBeginning(chosen, rejected) : promptMessages(given);
-    if (prompt.length === 0) return refuse("there is no prompt: neither prompt, nor messages, nor a common beginning");
-    if (prompt.at(-1)!.role === "assistant") return refuse("the last message must not be the assistant's", "prompt");
-    const answers = { chosen: answerTo(prompt, chosen), rejected: answerTo(prompt, rejected) };
-    for (const [name, answer] of Object.entries(answers)) {
-      if (answer === undefined) return refuse("must be one message of the assistant, after the prompt or alone", name);
-    }
-    if (haveSameContent(answers.chosen!, answers.rejected!))
-      return refuse("says the same as the chosen answer", "rejected");
-    return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
-  });
+export function preferenceRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<PreferenceTask> {
+  const side = chatSideSchema(reportUnknown);
+  return z
+    .object({
+      prompt: side.nullish(),
+      messages: side.nullish(),
+      chosen: side,
+      rejected: side,
+      chat_template_kwargs: templateVariables,
+    })
+    .transform((row, context): PreferenceTask => {
+      const refuse = (message: string, ...path: string[]): PreferenceTask => {
+        context.addIssue({ code: "custom", message, path });
+        return z.NEVER;
+      };
+      const given = row.prompt ?? row.messages;
+      const [chosen, rejected] = [row.chosen, row.rejected].map((side) => messagesOf(side, "assistant"));
+      const prompt = given == null ? commonBeginning(chosen!, rejected!) : messagesOf(given, "user");
+      if (prompt.length === 0)
+        return refuse("there is no prompt: neither prompt, nor messages, nor a common beginning");
+      if (prompt.at(-1)!.role === "assistant") return refuse("the last message must not be the assistant's", "prompt");
+      const answers = { chosen: answerTo(prompt, chosen!), rejected: answerTo(prompt, rejected!) };
+      for (const [name, answer] of Object.entries(answers)) {
+        if (answer === undefined)
+          return refuse("must be one message of the assistant, after the prompt or alone", name);
+      }
+      for (const name of ["chosen", "rejected"] as const) {
+        if (!turnsOf(row[name], "assistant").at(-1)!.isLearnt)
+          return refuse("both answers are learnt: remove weight: 0 or train: false", name);
+      }
+      if (haveSameReasoning(answers.chosen!, answers.rejected!))
+        return refuse("says the same as the chosen answer", "rejected");
+      return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
+    });
+}
 
-function asMessages(answer: string | readonly Message[]): readonly Message[] {
-  return typeof answer === "string" ? [textMessage("assistant", answer)] : answer;
+function messagesOf(side: string | readonly ChatTurn[], role: Role): readonly Message[] {
+  return turnsOf(side, role).map(({ message }) => message);
 }
 
 function commonBeginning(first: readonly Message[], second: readonly Message[]): readonly Message[] {
-  const differ = first.findIndex((message, place) => !isMessage(message, second[place]));
+  const differ = first.findIndex((message, place) => !isMessage(message, second[place], haveSameReasoning));
   return first.slice(0, differ === -1 ? first.length : differ);
 }
 
 /** Returns the assistant message of an answer after the prompt, if it is the only one. */
 function answerTo(prompt: readonly Message[], answer: readonly Message[]): Message | undefined {
-  const repeats = prompt.every((message, place) => isMessage(message, answer[place]));
+  const repeats = prompt.every((message, place) => isMessage(message, answer[place], haveSameContent));
   const rest = repeats ? answer.slice(prompt.length) : answer;
   return rest.length === 1 && rest[0]!.role === "assistant" ? rest[0] : undefined;
 }
 
-function isMessage(first: Message, second: Message | undefined): boolean {
-  return second !== undefined && first.role === second.role && haveSameContent(first, second);
+function isMessage(first: Message, second: Message | undefined, isSame: typeof haveSameContent): boolean {
+  return second !== undefined && first.role === second.role && isSame(first, second);
 }

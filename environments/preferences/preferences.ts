@@ -4,7 +4,8 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
-import { haveSameContent } from "../conversations/chat-message.ts";
+import { haveSameContent, haveSameReasoning } from "../conversations/chat-message.ts";
+import { unknownKeyWarning } from "../conversations/unknown-key-warning.ts";
 import { anySplitOfOneFile, loadRows, optionalText, rowSplits } from "../shared/rows/row-file.ts";
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
 
@@ -36,12 +37,17 @@ export function preferencesEnvironment(
     description,
     splits: rowSplits(path),
     tasks: async (split, loading) => {
-      const rows = await loadRows({ environment: "preferences", path, split, schema: preferenceRowSchema, ...loading });
+      const schema = preferenceRowSchema(unknownKeyWarning(path));
+      const rows = await loadRows({ environment: "preferences", path, split, schema, ...loading });
       if (rows.length === 0) throw emptyFile(path!);
       return filterTaskset(rows, () => true, loading);
     },
     reset: ({ task }) => task.messages,
-    step: ({ task, action }) => ({ reward: Number(haveSameContent(action.message, preferred(task))) }),
+    step: ({ task, action }) => {
+      // Reasoning counts only if nothing else tells the answers apart.
+      const isSame = haveSameContent(task.chosen, task.rejected) ? haveSameReasoning : haveSameContent;
+      return { reward: Number(isSame(action.message, preferred(task))) };
+    },
   });
   const environment: EnvironmentDefinition<PreferenceTask> = {
     ...definition,

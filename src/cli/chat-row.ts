@@ -2,10 +2,11 @@ import type { AgentEpisode, Episode } from "../contract/episode.ts";
 import type { Json } from "../contract/json.ts";
 import type { Message } from "../contract/message.ts";
 import type { ScoredReward } from "../contract/reward.ts";
+import { reasoningOf } from "../core/tokens/assistant-text.ts";
 
 /** A conversation of one agent with its reward: one line of a training file. */
 export interface ChatRow {
-  /** The messages in the form of chat templates: role, content, and tool calls with their arguments as JSON text. */
+  /** The messages in the form of chat templates: role, content, reasoning, and tool calls with their arguments as JSON text. */
   readonly messages: readonly Json[];
   /** The total reward of the agent in the episode. */
   readonly reward: number;
@@ -54,8 +55,10 @@ function conversations({ nodes, turns }: AgentEpisode): Message[][] {
   return paths;
 }
 
-/** Removes reasoning, because a model does not see it in later turns either. */
-function chatMessage({ role, content, toolCalls, toolCallId, name }: Message): Json {
+/** Converts a message. Its reasoning is a field of its own, so that chat templates decide where it appears. */
+function chatMessage(message: Message): Json {
+  const { role, content, toolCalls, toolCallId, name } = message;
+  const reasoning = reasoningOf(message);
   const parts = content.filter(({ type }) => type !== "reasoning");
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
   const calls = toolCalls?.map((call) => ({
@@ -66,6 +69,7 @@ function chatMessage({ role, content, toolCalls, toolCallId, name }: Message): J
   return {
     role,
     content: parts.some(({ type }) => type === "image") ? parts.map((part) => ({ ...part })) : text,
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...(calls === undefined ? {} : { tool_calls: calls }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
     ...(name === undefined ? {} : { name }),

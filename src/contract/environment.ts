@@ -1,5 +1,6 @@
 import type { Action, AgentId } from "./action.ts";
 import type { Episode } from "./episode.ts";
+import type { LyceumError } from "./errors/index.ts";
 import type { Json } from "./json.ts";
 import type { InstanceJudge, JudgeDeclaration, JudgeUsage } from "./judge.ts";
 import type { Message, ToolSpec } from "./message.ts";
@@ -166,6 +167,16 @@ export type TaskFolder =
   | { readonly name: string; readonly copyOf: string }
   | { readonly name: string; readonly files: Readonly<Record<string, string>> };
 
+/** How the tasks of a split are loaded. */
+export interface TaskLoading {
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Present if malformed rows are left out. An environment that reads all rows while it loads them calls it with the
+   * `data.malformed` error of each. Others may throw the error when the task is read.
+   */
+  readonly onInvalid?: ((error: LyceumError) => void) | undefined;
+}
+
 /**
  * An environment with its tasks. Registries contain definitions, configs name them and packages export them.
  *
@@ -179,7 +190,7 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
   /** The names of the splits, such as `["train", "test"]`. */
   readonly splits: readonly string[];
   /** Returns the tasks of a split. `train[:200]` selects a slice of it. */
-  tasks(split: string, options?: { readonly signal?: AbortSignal }): Promise<Taskset<Task>>;
+  tasks(split: string, options?: TaskLoading): Promise<Taskset<Task>>;
   /**
    * Returns the actions of an expert for a task. Returns undefined if there is no known solution. `seed` is the seed of
    * the environment's reset, for episodes that depend on more than the task (such as who has which role). `sampleIndex`

@@ -209,6 +209,12 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
       .prefault({}),
     data: z
       .strictObject({
+        invalid: z
+          .enum(["error", "drop"])
+          .default("error")
+          .describe(
+            "What happens to malformed rows. All rows are read before step 1. error: end the run; drop: leave the row out, and report how many and the first.",
+          ),
         overlong: z
           .enum(["error", "truncate", "drop"])
           .default("error")

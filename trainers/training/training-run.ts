@@ -7,7 +7,6 @@ import { isJsonObject, type Json } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
 import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
-import { splitTasks } from "../../src/core/environment/checked-environment.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
@@ -46,6 +45,7 @@ import { createCurriculum } from "./curriculum.ts";
 import { exportStart } from "./export-start.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
+import { readTasks } from "./read-tasks.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
 import { duplicateWarning } from "./task-warnings.ts";
 import { trainingSteps } from "./training-steps.ts";
@@ -195,7 +195,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     opponent: options.recorded?.opponent ?? config.evaluation.opponent ?? options.opponent?.name,
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity, options.algorithms);
-  const { tasks, heldOut } = await openTasks({ config, environment, signal });
+  const { tasks, heldOut, dropped } = await openTasks({ config, environment, signal });
+  notes.push(...dropped);
   // A mixture repeats its shorter parts.
   const duplicates = environment.environmentOf === undefined ? await duplicateWarning(tasks, { signal }) : undefined;
   if (duplicates !== undefined) notes.push(duplicates);
@@ -396,12 +397,16 @@ async function openTasks(options: {
   readonly config: TrainingConfig;
   readonly environment: EnvironmentDefinition;
   readonly signal: AbortSignal | undefined;
-}): Promise<{ tasks: Taskset; heldOut: TaskEntry[] }> {
+}): Promise<{ tasks: Taskset; heldOut: TaskEntry[]; dropped: string[] }> {
   const { config, environment } = options;
-  const tasks = await splitTasks(environment, config.tasks.split, { signal: options.signal });
+  const { invalid } = config.data;
+  const { tasks, note } = await readTasks(environment, config.tasks.split, { invalid, signal: options.signal });
+  const dropped = note === undefined ? [] : [note];
   const { split, limit, episodesPerTask } = config.evaluation;
-  if (split === undefined) return { tasks, heldOut: [] };
-  const taskset = await splitTasks(environment, split, { signal: options.signal });
+  if (split === undefined) return { tasks, heldOut: [], dropped };
+  const evaluated = await readTasks(environment, split, { invalid, signal: options.signal });
+  const taskset = evaluated.tasks;
+  if (evaluated.note !== undefined) dropped.push(evaluated.note);
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
   const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
   checkEpisodeCount({ what: "An evaluation", tasks: count, episodesPerTask, keys });
@@ -422,7 +427,7 @@ async function openTasks(options: {
     heldOut.map((entry) => entry.task),
   );
   await checkDisjoint(tasks, played, { signal: options.signal });
-  return { tasks, heldOut };
+  return { tasks, heldOut, dropped };
 }
 
 /** Throws if there is nothing to learn from: neither the environment nor the programs of all agents demonstrate. */

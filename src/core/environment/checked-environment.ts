@@ -1,4 +1,9 @@
-import type { Environment, EnvironmentDefinition, EnvironmentFactory } from "../../contract/environment.ts";
+import type {
+  Environment,
+  EnvironmentDefinition,
+  EnvironmentFactory,
+  TaskLoading,
+} from "../../contract/environment.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 import { checkJudge } from "../judge/with-judge.ts";
@@ -21,7 +26,7 @@ export async function createInstance<Task>(
 export async function splitTasks<Task>(
   environment: Pick<EnvironmentDefinition<Task>, "spec" | "tasks" | "judge">,
   split: string,
-  options: { readonly signal?: AbortSignal | undefined } = {},
+  options: TaskLoading = {},
 ): Promise<Taskset<Task>> {
   checkJudge(environment);
   const loading = { subject: `environment "${environment.spec.id}"`, call: "loading tasks" };

@@ -1,5 +1,5 @@
 import { describeValue } from "../../contract/describe-value.ts";
-import type { EnvironmentDefinition } from "../../contract/environment.ts";
+import type { EnvironmentDefinition, TaskLoading } from "../../contract/environment.ts";
 import { unknownNameError } from "../../contract/errors/index.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
@@ -11,7 +11,7 @@ import { contractError, environmentFailure } from "./environment-error.ts";
 /** The tasks of a definition: a list, a taskset, or a function that returns either for the name of a split. */
 export type TaskSource<Task> =
   | SplitSource<Task>
-  | ((split: string, options: { readonly signal?: AbortSignal }) => SplitSource<Task> | Promise<SplitSource<Task>>);
+  | ((split: string, options: TaskLoading) => SplitSource<Task> | Promise<SplitSource<Task>>);
 
 type SplitSource<Task> = readonly Task[] | Taskset<Task>;
 
@@ -45,11 +45,7 @@ export function loadTasks<Task>(options: {
 /** Calls an author's function. The error for a throw names its place. */
 async function called<Task>(
   source: Extract<TaskSource<Task>, (...given: never) => unknown>,
-  {
-    id,
-    name,
-    loading,
-  }: { readonly id: string; readonly name: string; readonly loading: { readonly signal?: AbortSignal } },
+  { id, name, loading }: { readonly id: string; readonly name: string; readonly loading: TaskLoading },
 ): Promise<SplitSource<Task>> {
   try {
     return await source(name, loading);

@@ -1,4 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
+import type { Message } from "../../contract/message.ts";
 import type { ActRequest, ActTokens } from "../../contract/policy.ts";
 import { TokenPrefix } from "../../contract/token-prefix.ts";
 import type { Renderer } from "../tokens/renderer.ts";
@@ -14,13 +15,20 @@ export interface RenderedPrompt {
  * conversation again if not.
  */
 export function renderPrompt(renderer: Renderer, request: ActRequest): RenderedPrompt {
-  const { messages, previous } = request;
+  const { previous } = request;
+  const messages = renderer.accepts.includes("reasoning") ? request.messages : request.messages.map(withoutReasoning);
   const tools = request.tools === undefined ? {} : { tools: request.tools };
   if (previous !== undefined) {
     const added = renderer.extend({ ...previous, messages, ...tools });
     if (added !== "broken") return rendered(previous.ids, added);
   }
   return rendered(TokenPrefix.empty, renderer.start({ messages, ...tools }));
+}
+
+/** Earlier reasoning of the assistant is not sent back to a model whose prompt has no place for it. */
+function withoutReasoning(message: Message): Message {
+  if (message.role !== "assistant") return message;
+  return { ...message, content: message.content.filter(({ type }) => type !== "reasoning") };
 }
 
 function rendered(previous: TokenPrefix, newPromptIds: readonly number[]): RenderedPrompt {

@@ -2,6 +2,7 @@ import type { Action } from "../../contract/action.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { type Message, type PartType, textMessage } from "../../contract/message.ts";
 import type { ActRequest, Policy } from "../../contract/policy.ts";
+import { withoutInlineReasoning } from "../tokens/split-reasoning.ts";
 
 /** An answer of a script: a text, a message, or a whole action. */
 export type ScriptedAnswer = string | Message | Action;
@@ -30,7 +31,7 @@ export function scriptedPolicy(
     accepts: options.accepts ?? ["text", "reasoning", "image"],
     act: async (request) => {
       request.signal?.throwIfAborted();
-      return { action: toAction(await answer(request)) };
+      return withoutInlineReasoning({ action: toAction(await answer(request)) });
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { ActRequest, ActResult } from "../../contract/policy.ts";
 import { deriveSeed } from "../random/random.ts";
+import { withoutInlineReasoning } from "../tokens/split-reasoning.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 import { policyFailure } from "./rollout-error.ts";
 import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
@@ -36,7 +37,7 @@ export function askPolicy<Task>(
   return answer.then(
     (result) => {
       settled?.();
-      return result;
+      return withoutInlineReasoning(result);
     },
     (error) => {
       settled?.();

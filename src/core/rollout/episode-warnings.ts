@@ -2,7 +2,8 @@ import type { EnvironmentDefinition, EnvironmentSpec } from "../../contract/envi
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorData } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
-import type { Message } from "../../contract/message.ts";
+import { type Message, textOf } from "../../contract/message.ts";
+import { reasoningOf } from "../tokens/assistant-text.ts";
 
 /** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
@@ -42,9 +43,34 @@ export class EpisodeWarnings {
       report("unequal", unequalWarning(episodes, this.#environment));
       this.#compared += episodes.length;
     }
+    for (const { cause, warning } of episodes.flatMap(silentAnswers)) report(`silent ${cause}`, warning);
     if (!this.#reported.has("server")) report("server", serverWarning(episodes));
     return found;
   }
+}
+
+/** Finds answers that consist of reasoning alone. Environments read them as empty. */
+function silentAnswers({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
+  return Object.entries(agents).flatMap(([agent, { nodes, turns }]) =>
+    turns.flatMap(({ turn, node, finish, calls }) => {
+      const message = nodes[node]?.message;
+      if (message === undefined || calls !== undefined || !isReasoningOnly(message)) return [];
+      const isCut = finish === "length";
+      const remedy = isCut
+        ? "It reached the limit of tokens: raise it (--max-tokens, sampling.maxTokens), or let the model reason less."
+        : "If the model does this often, its server may take the answer for reasoning: check the server's reasoning parser, or turn reasoning off.";
+      const warning =
+        `Task "${task.id}", turn ${turn}: the answer of agent "${agent}" is reasoning alone, without a text or a tool ` +
+        `call, so that it counts as an empty answer. ${remedy} This warning is shown once.`;
+      return [{ cause: isCut ? "cut" : "ended", warning }];
+    }),
+  );
+}
+
+function isReasoningOnly(message: Message): boolean {
+  const { content, toolCalls = [] } = message;
+  if (toolCalls.length > 0 || content.some(({ type }) => type === "image")) return false;
+  return textOf(message).trim() === "" && reasoningOf(message).trim() !== "";
 }
 
 /** Warns of the first episode that was restarted because its server lost it. */

@@ -2,6 +2,7 @@ import type { ParseError } from "../../contract/action.ts";
 import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { type Message, type Part, type ToolCall, textOf } from "../../contract/message.ts";
+import { splitReasoning } from "./split-reasoning.ts";
 
 /**
  * The text form of tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of them
@@ -19,12 +20,9 @@ export interface AssistantText {
   readonly parseErrors: readonly ParseError[];
 }
 
-const openTag = "<think>";
-const closeTag = "</think>";
-
 /**
- * Splits an assistant's text into reasoning (a leading `<think>...</think>`, or all of the text if the end tag is
- * missing), text and tool calls. Set `startsInReasoning` if the prompt ends with `<think>`.
+ * Splits an assistant's text into reasoning (as `splitReasoning` does), text and tool calls. Set
+ * `startsInReasoning` if the prompt ends with `<think>`.
  */
 export function parseAssistantText(
   text: string,
@@ -59,17 +57,7 @@ export function inlineText(
     (call) => `<tool_call>\n${JSON.stringify({ name: call.name, arguments: call.arguments })}\n</tool_call>`,
   );
   const answer = [...(text === "" ? [] : [text]), ...blocks].join("\n");
-  return reasoning === "" ? answer : `${openTag}\n${reasoning}\n${closeTag}\n\n${answer}`;
-}
-
-/** Splits a text at the end of its leading reasoning. Without an end, all of it is reasoning. */
-export function splitReasoning(text: string, startsInside: boolean): { reasoning: string; rest: string } {
-  const opening = /^\s*<think>/.exec(text)?.[0];
-  if (opening === undefined && !startsInside) return { reasoning: "", rest: text };
-  const inner = text.slice(opening?.length ?? 0);
-  const end = inner.indexOf(closeTag);
-  if (end < 0) return { reasoning: inner.trim(), rest: "" };
-  return { reasoning: inner.slice(0, end).trim(), rest: inner.slice(end + closeTag.length).replace(/^\n+/, "") };
+  return reasoning === "" ? answer : `<think>\n${reasoning}\n</think>\n\n${answer}`;
 }
 
 /** A text and its tool calls. */

@@ -1,4 +1,5 @@
-import { splitReasoning, type ToolCallFormat } from "./assistant-text.ts";
+import type { ToolCallFormat } from "./assistant-text.ts";
+import { mayOpenReasoning, reasoningEnds, splitReasoning } from "./split-reasoning.ts";
 
 /** The parts of an unfinished answer that further text cannot change. */
 export interface SettledParts {
@@ -15,9 +16,9 @@ export function settledParts(
   options: { readonly toolCallFormat: ToolCallFormat; readonly startsInReasoning?: boolean },
 ): SettledParts {
   const { toolCallFormat, startsInReasoning = false } = options;
-  if ("<think>".startsWith(text.trimStart())) return { reasoning: "", text: "" };
-  const { reasoning, rest } = splitReasoning(withoutStartOf(text, ["</think>"]), startsInReasoning);
-  return { reasoning, text: settledText(rest, toolCallFormat) };
+  if (mayOpenReasoning(text)) return { reasoning: "", text: "" };
+  const { reasoning, rest } = splitReasoning(withoutStartOf(text, reasoningEnds), startsInReasoning);
+  return { reasoning, text: mayOpenReasoning(rest) ? "" : settledText(rest, toolCallFormat) };
 }
 
 function settledText(text: string, format: ToolCallFormat): string {

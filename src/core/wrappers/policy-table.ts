@@ -10,6 +10,7 @@ import { AgentRecorder, actionError } from "../rollout/agent-recorder.ts";
 import { boundedWait } from "../rollout/bounded-wait.ts";
 import { actTimeout, policyFailure } from "../rollout/rollout-error.ts";
 import { taskEntry } from "../taskset/task-entry.ts";
+import { withoutInlineReasoning } from "../tokens/split-reasoning.ts";
 
 /** The task of an episode and its seed. */
 export interface TableTask<Task> {
@@ -80,7 +81,7 @@ export class PolicyTable {
     const { agent, policy, previous } = recorder;
     const tools = recorder.tools ?? this.#spec.tools;
     try {
-      return await policy.act({
+      const result = await policy.act({
         agent,
         messages: recorder.conversation(),
         sampling: this.#sampling,
@@ -90,6 +91,7 @@ export class PolicyTable {
         tools,
         previous,
       });
+      return withoutInlineReasoning(result);
     } catch (error) {
       throw policyFailure(policy, `agent "${agent}"`, error);
     }

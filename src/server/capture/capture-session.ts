@@ -7,6 +7,7 @@ import type { ActResult, ActTokens, Policy, PreviousTokens } from "../../contrac
 import type { SamplingSettings } from "../../contract/sampler.ts";
 import { TokenPrefix } from "../../contract/token-prefix.ts";
 import { deriveSeed } from "../../core/random/random.ts";
+import { withoutInlineReasoning } from "../../core/tokens/split-reasoning.ts";
 import { withoutUndefined } from "../../core/without-undefined.ts";
 import type { CaptureDialect, CapturedCall } from "./captured-call.ts";
 import { type ConversationKeys, conversationKeys } from "./conversation-key.ts";
@@ -164,7 +165,8 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
       ...(known?.previous === undefined ? {} : { previous: known.previous }),
     });
     this.#closing.signal.throwIfAborted();
-    return this.#record({ request, dialect, keys, known, sampling, seed, result });
+    const separated = withoutInlineReasoning(result);
+    return this.#record({ request, dialect, keys, known, sampling, seed, result: separated });
   }
 
   #record({ request, dialect, keys, known, sampling, seed, result }: Answered): ModelAnswer {

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { conversationsEnvironment } from "../../../environments/conversations/conversations.ts";
 import type { ConversationsOptions } from "../../../environments/index.ts";
 import { chatRows } from "../../../src/cli/chat-row.ts";
@@ -13,6 +13,7 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
+import { createChatTemplateRenderer } from "../../../src/core/tokens/chat-template-renderer.ts";
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import { createTextRenderer } from "../../../src/core/tokens/text-renderer.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
@@ -232,6 +233,115 @@ describe("the conversations environment", () => {
     const renderer = createTextRenderer(tokenizer);
     const [learned] = await learnedFrom({ prompt: "The sky is", completion: " blue." }, renderer);
     expect(learned).toMatch(/^The sky is\[ blue\..*\]$/s);
+  });
+
+  describe("the fields of a message", () => {
+    const template =
+      "{% for m in messages %}({{ m.role }}){% if m.reasoning_content %}[{{ m.reasoning_content }}]{% endif %}{{ m.content }}<|eot|>{% endfor %}{% if add_generation_prompt %}(assistant){% endif %}";
+    const renderer = createChatTemplateRenderer({ tokenizer, template });
+    const learntTexts = async (environment: EnvironmentDefinition): Promise<readonly string[]> => {
+      const task = await (await environment.tasks("train")).get(0);
+      const policies = demonstrationPolicy({ environment, renderer });
+      const episode = await rolloutEpisode({ environment, task, policies, seed: 1 });
+      expect(episode.agents.agent?.reward).toMatchObject({ value: 1 });
+      return tokenSequences(episode).flatMap(({ ids, mask }) => {
+        const text = ids.map((id, i) => (mask[i] === 1 ? tokenizer.decode([id]) : "\0")).join("");
+        return text.split(/\0+/).filter((part) => part !== "");
+      });
+    };
+
+    it.each<[string, object]>([
+      ["reasoning_content", assistant("2", { reasoning_content: "1+1" })],
+      ["reasoning", assistant("2", { reasoning: "1+1" })],
+      ["thinking", assistant("2", { thinking: "1+1" })],
+      ["two equal fields", assistant("2", { thinking: "1+1", reasoning_content: "1+1" })],
+      [
+        "a part of the content",
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "1+1" },
+            { type: "text", text: "2" },
+          ],
+        },
+      ],
+      [
+        "null fields beside it",
+        assistant("2", {
+          reasoning_content: "1+1",
+          thinking: null,
+          weight: null,
+          train: null,
+          tool_calls: null,
+          x: null,
+        }),
+      ],
+    ])("%s is learnt", async (_, answer) => {
+      const warned = vi.spyOn(process, "emitWarning");
+      expect(await learntTexts(await environmentOf([{ messages: [user("1+1?"), answer] }]))).toEqual(["[1+1]2<|eot|>"]);
+      expect(warned).not.toHaveBeenCalled();
+      warned.mockRestore();
+    });
+
+    it("keeps the form of reasoning that is written in the text", async () => {
+      const messages = [user("1+1?"), assistant("<think>1+1</think>2")];
+      expect(await learntTexts(await environmentOf([{ messages }]))).toEqual(["<think>1+1</think>2<|eot|>"]);
+    });
+
+    it.each<[string, object, object]>([
+      ["weight: 0", { weight: 0 }, { weight: 1 }],
+      ["train: false", { train: false }, { train: true }],
+      ["weight: 0 and train: false", { weight: 0, train: false }, {}],
+    ])("%s excludes a message", async (_, excluded, learnt) => {
+      const one = [user("a?"), assistant("A", excluded), user("b?"), assistant("B", learnt)];
+      expect(await learntTexts(await environmentOf([{ messages: one }]))).toEqual(["B<|eot|>"]);
+      const other = [user("a?"), assistant("A", learnt), user("b?"), assistant("B", excluded)];
+      expect(await learntTexts(await environmentOf([{ messages: other }]))).toEqual(["A<|eot|>"]);
+      const prompt = [user("a?"), assistant("A", excluded), user("b?")];
+      expect(await learntTexts(await environmentOf([{ prompt, completion: [assistant("B")] }]))).toEqual(["B<|eot|>"]);
+    });
+
+    it.each<[object, RegExp]>([
+      [{ messages: [user("a"), assistant("b", { weight: 0 })] }, /nothing is learnt/],
+      [{ messages: [user("a"), assistant("b", { weight: 0.5 })] }, /weight must be 0 or 1/],
+      [{ messages: [user("a"), assistant("b", { weight: 1, train: false })] }, /contradict/],
+      [{ messages: [{ ...user("a"), weight: 1 }, assistant("b")] }, /only messages of the assistant are learnt/],
+      [{ messages: [{ ...user("a"), reasoning_content: "c" }, assistant("b")] }, /has reasoning/],
+      [{ messages: [user("a"), assistant("b", { reasoning: "c", thinking: "d" })] }, /differ/],
+      [
+        { messages: [user("a"), assistant("b")], chat_template_kwargs: { enable_thinking: false } },
+        /templateVariables/,
+      ],
+    ])("refuses %j", async (row, problem) => {
+      await expect((await environmentOf([row])).tasks("train")).rejects.toThrow(problem);
+    });
+
+    it("are reported once if nothing reads them", async () => {
+      const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+      const row = {
+        messages: [{ ...user("a"), lang: "en" }, assistant("b", { lang: "en", toxic: false, refusal: null })],
+      };
+      const kwargs = { chat_template_kwargs: { enable_thinking: null } };
+      await (await environmentOf([row, { ...row, ...kwargs }])).tasks("train");
+      expect(warned.mock.calls.map(([text]) => /key "(\w+)"/.exec(String(text))?.[1])).toEqual(["lang", "toxic"]);
+      warned.mockRestore();
+    });
+
+    it("survive collect and training", async () => {
+      const letters = letterEnvironment() as EnvironmentDefinition;
+      const policies = scriptedPolicy(() => "<think>hm</think>~");
+      const groups = await collectGroups(
+        rollout({
+          environment: letters,
+          tasks: (await letters.tasks("train")) as never,
+          policies,
+          seed: 0,
+          groupSize: 1,
+        }),
+      );
+      const lines = groups.flatMap(({ episodes }) => episodes.flatMap(chatRows)).slice(0, 1);
+      expect(await learntTexts(await environmentOf(lines))).toEqual(["[hm]~<|eot|>"]);
+    });
   });
 
   it("fine-tunes on a collected file, and the model learns only conversations with enough reward", async () => {

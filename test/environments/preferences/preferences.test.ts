@@ -29,6 +29,24 @@ describe("the preferences environment", () => {
     expect((await checkEnvironment(await environmentOf([row]), { tasks: 1, episodes: 5 })).problems).toEqual([]);
   });
 
+  it("tells answers apart that differ in their reasoning alone", async () => {
+    const answer = (reasoning_content: string): object[] => [{ role: "assistant", content: "Yes.", reasoning_content }];
+    const environment = await environmentOf([
+      { prompt: "Rain?", chosen: answer("It is wet."), rejected: answer("No idea.") },
+    ]);
+    const tasks = [await (await environment.tasks("train")).get(0)];
+    const policies = demonstrationPolicy({ environment });
+    const [group] = await collectGroups(rollout({ environment, tasks, policies, groupSize: 2, seed: 0 }));
+    expect(group!.episodes.map(({ agents }) => agents.agent?.reward)).toMatchObject([{ value: 1 }, { value: 0 }]);
+    const same = await environmentOf([
+      { prompt: "Rain?", chosen: answer("It is wet."), rejected: answer("It is wet. ") },
+    ]);
+    await expect(same.tasks("train")).rejects.toThrow(/says the same/);
+    const unlearnt = { role: "assistant", content: "No.", weight: 0 };
+    const excluded = await environmentOf([{ prompt: "Rain?", chosen: "Yes.", rejected: [unlearnt] }]);
+    await expect(excluded.tasks("train")).rejects.toThrow(/both answers are learnt/);
+  });
+
   const prompt = [said("user", row.prompt)];
   const [chosen, rejected] = [said("assistant", row.chosen), said("assistant", row.rejected)];
   it.each<[string, object]>([

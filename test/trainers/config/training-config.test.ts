@@ -2,10 +2,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import type { Sampler } from "../../../src/contract/sampler.ts";
 import { configReference, loadConfig } from "../../../src/core/config/index.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
+import { mapTaskset } from "../../../src/core/taskset/map-taskset.ts";
+import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 import type { PassProgress } from "../../../trainers/backend/training-backend.ts";
 import { policySpec, referenceSpec } from "../../../trainers/config/model-config.ts";
 import {
@@ -114,6 +117,23 @@ const overlongRows = (changes: Changes): Promise<unknown> =>
     defineEnvironment<string>({
       id: "rows",
       tasks: (split) => (split === "test" ? ["T"] : ["A", "x".repeat(600)]),
+      reset: ({ task }) => task,
+      step: () => ({ reward: 1 }),
+      demonstrate: () => "1",
+    }) as EnvironmentDefinition,
+  );
+
+/** A run over rows. One row is malformed. */
+const malformedRows = (changes: Changes): Promise<unknown> =>
+  traces(
+    changes,
+    defineEnvironment<string>({
+      id: "rows",
+      tasks: (split) =>
+        mapTaskset(memoryTaskset("rows", split === "test" ? ["T"] : ["A", ""]), (row) => {
+          if (row !== "") return row;
+          throw new LyceumError({ code: "data.malformed", message: "rows:2: an empty row", hint: "Fill it." });
+        }),
       reset: ({ task }) => task,
       step: () => ({ reward: 1 }),
       demonstrate: () => "1",
@@ -253,6 +273,7 @@ const proofs: Readonly<
   "model.adapter.dropout": [0.5, specOf, lora],
   "model.device": ["cpu"],
   "tasks.split": ["train[:9]"],
+  "data.invalid": ["drop", malformedRows, using("sft")],
   "data.overlong": ["drop", overlongRows, using("sft")],
   "tasks.curriculum.by": ["prompt.length", traces, easyFirst],
   "tasks.curriculum.order": [prompts.toReversed(), traces, easyFirst],

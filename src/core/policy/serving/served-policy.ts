@@ -1,5 +1,6 @@
 import type { PartType } from "../../../contract/message.ts";
 import type { ActRequest, ActResult, Policy } from "../../../contract/policy.ts";
+import { withoutInlineReasoning } from "../../tokens/split-reasoning.ts";
 import { ModelServer } from "./model-server.ts";
 import type { ServingOptions } from "./serving-options.ts";
 import { type RequestSecrets, withoutSecrets } from "./without-secrets.ts";
@@ -21,7 +22,7 @@ export function servedPolicy(
     act: async (request) => {
       request.signal?.throwIfAborted();
       try {
-        return await server.ask(request, (signal) => ask(request, signal));
+        return withoutInlineReasoning(await server.ask(request, (signal) => ask(request, signal)));
       } catch (error) {
         throw withoutSecrets(error, options);
       }

@@ -1,0 +1,141 @@
+import { type Message, type Part, textOf } from "../../contract/message.ts";
+import { messageProblem } from "../../contract/message-problem.ts";
+import type { ActResult } from "../../contract/policy.ts";
+
+/**
+ * The tags around reasoning that models write themselves: most models, Magistral, Seed-OSS, Kimi, Command A. Tags that a
+ * prompt asks for, such as `<reasoning>`, are text of the answer.
+ */
+const tagPairs = [
+  ["<think>", "</think>"],
+  ["[THINK]", "[/THINK]"],
+  ["<seed:think>", "</seed:think>"],
+  ["◁think▷", "◁/think▷"],
+  ["<|START_THINKING|>", "<|END_THINKING|>"],
+] as const;
+
+/** The tags that end reasoning. */
+export const reasoningEnds: readonly string[] = tagPairs.map(([, end]) => end);
+
+/** A text without its reasoning, and the reasoning. */
+export interface SplitText {
+  readonly reasoning: string;
+  readonly rest: string;
+}
+
+/**
+ * Splits a text at the end of its leading reasoning: one block or several. Without an end, all of it is reasoning.
+ * `startsInside` says whether the prompt opened the reasoning. If it is undefined, nobody knows, and two more forms are
+ * reasoning: what precedes an end without an opening tag, and a block that begins on a later line. Tags that are quoted
+ * or are part of code or of a tool call are text then.
+ */
+export function splitReasoning(text: string, startsInside: boolean | undefined): SplitText {
+  const thoughts: string[] = [];
+  let kept = "";
+  let rest = text;
+  const next = (): Block | undefined =>
+    blockAtStart(rest) ?? (startsInside === undefined ? (loneEnd(rest) ?? laterBlock(rest)) : undefined);
+  for (let block = startsInside ? openStart(rest) : next(); block !== undefined; block = next()) {
+    thoughts.push(rest.slice(block.from, block.to).trim());
+    kept += rest.slice(0, block.at);
+    rest = withoutBlankStart(rest.slice(block.end));
+  }
+  return { reasoning: thoughts.filter((thought) => thought !== "").join("\n\n"), rest: kept + rest };
+}
+
+/** True if a text is empty or may become an opening tag, apart from blanks before it. */
+export function mayOpenReasoning(text: string): boolean {
+  const begun = text.trimStart();
+  return tagPairs.some(([start]) => start.startsWith(begun));
+}
+
+/**
+ * Moves the reasoning that an assistant's text begins with into a reasoning part. Returns a message without such
+ * reasoning unchanged.
+ */
+export function withSeparateReasoning(message: Message): Message {
+  if (message.role !== "assistant") return message;
+  const text = textOf(message);
+  const { reasoning, rest } = splitReasoning(text, undefined);
+  if (rest === text) return message;
+  const { content, toolCalls = [] } = message;
+  const thoughts = content.filter(({ type }) => type === "reasoning");
+  if (reasoning !== "") thoughts.push({ type: "reasoning", text: reasoning });
+  const images = content.filter(({ type }) => type === "image");
+  const isSilent = rest === "" && (thoughts.length > 0 || toolCalls.length > 0);
+  const answer: Part[] = isSilent ? [] : [{ type: "text", text: rest }];
+  return { ...message, content: [...thoughts, ...answer, ...images] };
+}
+
+/**
+ * Returns a policy's answer with its reasoning in a part of its own. Every answer passes through here, because only some
+ * servers and programs separate reasoning. Returns an invalid answer unchanged.
+ */
+export function withoutInlineReasoning(result: ActResult): ActResult {
+  const { action } = result ?? {};
+  if (messageProblem(action?.message) !== undefined) return result;
+  const message = withSeparateReasoning(action.message);
+  return message === action.message ? result : { ...result, action: { ...action, message } };
+}
+
+/** A block of reasoning in a text: from `at` to `end` with its tags, from `from` to `to` without them. */
+interface Block {
+  readonly at: number;
+  readonly from: number;
+  readonly to: number;
+  readonly end: number;
+}
+
+/** Returns the block from `from` to the first end tag. Without one, it ends with the text. */
+function blockTo(text: string, tag: string, { at, from }: Pick<Block, "at" | "from">): Block {
+  const to = text.indexOf(tag, from);
+  return to < 0 ? { at, from, to: text.length, end: text.length } : { at, from, to, end: to + tag.length };
+}
+
+function blockAtStart(text: string): Block | undefined {
+  const blanks = text.length - text.trimStart().length;
+  const pair = tagPairs.find(([start]) => text.startsWith(start, blanks));
+  return pair && blockTo(text, pair[1], { at: 0, from: blanks + pair[0].length });
+}
+
+/** Returns the block that the prompt opened. Models may repeat the opening tag. */
+function openStart(text: string): Block {
+  return blockAtStart(text) ?? blockTo(text, tagPairs[0][1], { at: 0, from: 0 });
+}
+
+/** Returns the text before the first end tag without an opening tag before it. */
+function loneEnd(text: string): Block | undefined {
+  for (const [start, end] of tagPairs) {
+    for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, at + end.length)) {
+      const before = text.slice(0, at);
+      if (before.includes(start)) break;
+      if (!isLiteral(before, text.slice(at + end.length))) return { at: 0, from: 0, to: at, end: at + end.length };
+    }
+  }
+  return undefined;
+}
+
+/** Returns the first block that begins on a later line. */
+function laterBlock(text: string): Block | undefined {
+  for (const [start, end] of tagPairs) {
+    for (let at = text.indexOf(`\n${start}`); at >= 0; at = text.indexOf(`\n${start}`, at + 1)) {
+      if (isLiteral(text.slice(0, at), "")) continue;
+      return blockTo(text, end, { at: at + 1, from: at + 1 + start.length });
+    }
+  }
+  return undefined;
+}
+
+/** True if a tag between two texts is quoted, or is part of a code block or of a tool call. */
+function isLiteral(before: string, after: string): boolean {
+  const quote = before.at(-1) ?? "";
+  if (/["'`]/.test(quote) && after.startsWith(quote)) return true;
+  if ((before.match(/^\s*(```|~~~)/gm) ?? []).length % 2 === 1) return true;
+  return before.lastIndexOf("<tool_call>") > before.lastIndexOf("</tool_call>");
+}
+
+/** Removes blank lines at the start, but not the indentation of the first line of code. */
+function withoutBlankStart(text: string): string {
+  const lines = /^(?:[^\S\n]*\n)+/.exec(text)?.[0];
+  return lines === undefined ? text.trimStart() : text.slice(lines.length);
+}

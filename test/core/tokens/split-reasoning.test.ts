@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { textMessage, textOf } from "../../../src/contract/message.ts";
+import { reasoningOf } from "../../../src/core/tokens/assistant-text.ts";
+import { splitReasoning, withSeparateReasoning } from "../../../src/core/tokens/split-reasoning.ts";
+
+describe("a text whose prompt is not known", () => {
+  it.each([
+    ["a cut block", "<think>\\boxed{42} so", "\\boxed{42} so", ""],
+    ["a block and an answer", "<think>\\boxed{42}</think>It is 41", "\\boxed{42}", "It is 41"],
+    ["an end without a start", "so 41\n</think>\n\n42", "so 41", "42"],
+    ["two blocks", "<think>41</think>\n<think>40</think>42", "41\n\n40", "42"],
+    ["a second block that is cut", "<think>41</think>\n<think>42", "41\n\n42", ""],
+    ["blanks and CRLF", " \r\n<think>\r\n41\r\n</think>\r\n\r\n42", "41", "42"],
+    ["a block on a later line", "Well.\n<think>41</think>\n42", "41", "Well.\n42"],
+    ["a later block that is cut", "Well.\n<think>42", "42", "Well.\n"],
+    ["two ends", "<think>the </think> tag</think>42", "the\n\ntag", "42"],
+    ["an empty block", "<think>\n\n</think>\n\n42", "", "42"],
+    ["only an end", "</think>\n\n42", "", "42"],
+    ["indented code", "<think>a</think>\n    return 42", "a", "    return 42"],
+    ["Magistral", "[THINK]41[/THINK]42", "41", "42"],
+    ["Seed-OSS", "<seed:think>41</seed:think>42", "41", "42"],
+    ["Kimi", "◁think▷41◁/think▷42", "41", "42"],
+    ["Command A", "<|START_THINKING|>41<|END_THINKING|>42", "41", "42"],
+  ])("has the reasoning and the answer of %s", (_, text, reasoning, rest) => {
+    expect(splitReasoning(text, undefined)).toEqual({ reasoning, rest });
+  });
+
+  it.each([
+    ["no tag", "42"],
+    ["a quoted end", "Write `</think>` after it: 42"],
+    ["an end in a string", 'x.split("</think>")'],
+    ["an end in a code block", "```python\nend = f'{x}</think>'\n```"],
+    ["a block in code", "```python\n<think>a</think>\n```\n42"],
+    ["a pair within a line", "see <think>a</think>"],
+    ["an end in a tool call", '<tool_call>{"name": "f", "arguments": {"a": "b</think>c"}}</tool_call>'],
+    ["a tag that the prompt asks for", "<reasoning>41</reasoning><answer>42</answer>"],
+  ])("keeps %s", (_, text) => {
+    expect(splitReasoning(text, undefined)).toEqual({ reasoning: "", rest: text });
+  });
+
+  it("is split once: a second split finds nothing, and no other text is lost", () => {
+    const pieces = [
+      "<think>",
+      "</think>",
+      "[THINK]",
+      "[/THINK]",
+      "a",
+      "b ",
+      "\n",
+      " ",
+      "`",
+      '"',
+      "```\n",
+      "<tool_call>",
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 9 }), (parts) => {
+        const message = withSeparateReasoning(textMessage("assistant", parts.join("")));
+        const letters = (text: string): string => text.replaceAll(/<\/?\w+>|\[\/?\w+\]|[^ab]/g, "");
+        const whole = letters(parts.join(""));
+        expect(letters(reasoningOf(message) + textOf(message))).toHaveLength(whole.length);
+        expect(withSeparateReasoning(message)).toEqual(message);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+it("leaves other roles, images and earlier reasoning in place", () => {
+  const user = textMessage("user", "<think>a</think>b");
+  expect(withSeparateReasoning(user)).toBe(user);
+  const image = { type: "image", mediaType: "image/png", data: "" } as const;
+  const content = [{ type: "reasoning", text: "a" } as const, { type: "text", text: "b</think>c" } as const, image];
+  expect(withSeparateReasoning({ role: "assistant", content }).content).toEqual([
+    { type: "reasoning", text: "a" },
+    { type: "reasoning", text: "b" },
+    { type: "text", text: "c" },
+    image,
+  ]);
+});
