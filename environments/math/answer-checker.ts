@@ -80,7 +80,7 @@ function decideAtOnce(options: {
   const { text, stated, gold, question } = options;
   const wanted = numberIn(gold);
   if (wanted === undefined) return undefined;
-  const written = stated.mark === "none" ? (valueOfSentence(stated.text) ?? stated.text) : stated.text;
+  const written = stated.mark === "none" ? (valueOfSentence(stated.text) ?? numberLine(stated.text)) : stated.text;
   const found = measuredAnswer(written);
   if (found !== undefined) {
     const extracted = formatNumber(found);
@@ -173,6 +173,12 @@ function lastLine(text: string): string {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const [before, last] = [lines.at(-2) ?? "", lines.at(-1) ?? ""];
   return /^\s*(?:\$\$|\\\[)/.test(last) && /[A-Za-z:,]\s*$/.test(before) ? `${before} ${last}` : last;
+}
+
+/** Returns the last line of a text if it has a number, otherwise the text. */
+function numberLine(text: string): string {
+  const line = lastLine(text);
+  return /\d/.test(line) ? line : text;
 }
 
 /** Returns the value of the last sentence of a text. Marks a unit of one letter as text. */

@@ -1,4 +1,4 @@
-import { isDenied, joinsNumbers, withoutReason } from "./clause.ts";
+import { isDenied, joinsNumbers, offersAnother, withoutReason } from "./clause.ts";
 import { englishNumber } from "./digit-groups.ts";
 import { plainMath } from "./plain-math.ts";
 import { equalRationals } from "./rational.ts";
@@ -45,6 +45,8 @@ function isAmongWords(before: string, after: string): boolean {
 
 /** Finds where the words of a number end: before punctuation, a bracket or a dash. */
 const clauseEnd = /[,;:]\s+|[,;:.]*\s*$|\s+\(|\s+[-—–]+\s+|[—;]|\.\s/u;
+/** A modulus or a base belongs to the number. */
+const modulus = /^[\s,(]*(?:mod|modulo|base)\b/i;
 /** Words that continue with a later result. */
 const consequence = /^[\s,;:—–-]*(?:and\s+)?(?:so|thus|hence|therefore|then|which (?:gives|makes|means|leaves|is)|i\.?e|that is)\b/i;
 
@@ -54,7 +56,7 @@ function statedNumber({ text, mark }: StatedAnswer): AnsweredNumber {
   const [first, second] = statedNumbers(plain);
   if (first === undefined) return none(readNumbers(plain).length > 0 ? "It denies a number." : "It states no number.");
   const rest = plain.slice(first.end);
-  const end = first.end + rest.search(clauseEnd);
+  const end = first.end + (modulus.test(rest) ? rest.length : rest.search(clauseEnd));
   const isFactorial = mark === "boxed" ? /\d\s*!/.test(plain) : factorial.test(text);
   if (!first.operand && isAlternative(plain, first, second)) return several;
   if (!first.operand && !isFactorial && isAmongWords(plain.slice(0, first.start), plain.slice(first.end, end))) {
@@ -107,7 +109,7 @@ function isAlternative(text: string, first: NumberReading, second: NumberReading
   const between = text.slice(first.end, second.start).replace(/(?<![A-Za-z])[A-Za-z]\s*=\s*$/, "");
   // In "5; 3 + 4 = 7" a calculation follows, not another answer.
   if (second.operand && /^\s*[,;]\s*$/.test(between) && text.includes("=", second.end)) return false;
-  return joinsNumbers(between);
+  return joinsNumbers(between) || offersAnother(between);
 }
 
 /** Returns true if the last numbers of an unmarked text are alternatives, or if it is a mere list. */

@@ -28,7 +28,7 @@ export function plainCharacters(text: string): string {
     })
     .replace(smallFraction, (_all, top: string, bottom: string) => `\\frac{${scriptOf(top)}}{${scriptOf(bottom)}}`)
     .replace(/(?<=\d)\s?\u2044\s?(?=\d)/g, "/")
-    .replace(raised, (script) => `^{${scriptOf(script)}}`)
+    .replace(raised, (script) => (script.length === 1 ? `^${scriptOf(script)}` : `^{${scriptOf(script)}}`))
     .replace(lowered, (script) => `_{${scriptOf(script)}}`);
 }
 
