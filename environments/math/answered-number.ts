@@ -33,13 +33,16 @@ const variable = /#\s+(?![mgsLlhNJWVAKCF](?![A-Za-z]))[A-Za-z](?![A-Za-z'’])(?
 
 /** Returns true if only words and punctuation surround a number, as in "18 eggs" or `总共 18 个`. */
 function isAmongWords(before: string, after: string): boolean {
-  const label = before.replace(/^[^\p{L}\d]*=\s*/u, "").replace(/^\s*\p{L}[\p{L}\s]{0,60}=\s*$/u, "");
+  const label = before.replace(/^[^\p{L}\d]*=\s*/u, "").replace(/^\s*\p{L}[\p{L}\s]{0,60}=(?=\s*\(?\s*$)/u, "");
   const unit = after
     .replace(/^[ ]?\/[ ]?(?=\p{L}{1,12}(?!\p{L}))/u, " ")
     .replace(/^([ ]?(?:\p{L}+[ ]?[/·][ ]?)?\p{L}+)\^ ?\{?-?[1-4]\}?/u, "$1")
     .replace(/^([ ]?\p{L}+)[/·](?=\p{L})/u, "$1 ")
     .replace(/!(?=[\s"'”»)*_.!]*$)/, "");
-  const words = `${label}#${unit}`.replace(/\(#\)/, "#").replaceAll("**", " ").replace(/^[\s*_]+|[*_]+(?=\W*$)/g, " ");
+  const words = `${label}#${unit}`
+    .replace(/\(#\)/, "#")
+    .replaceAll("**", " ")
+    .replace(/^[\s*_]+|[*_]+(?=\W*$)/g, " ");
   return !formula.test(words) && !variable.test(words);
 }
 
@@ -48,7 +51,8 @@ const clauseEnd = /[,;:]\s+|[,;:.]*\s*$|\s+\(|\s+[-—–]+\s+|[—;]|\.\s/u;
 /** A modulus or a base belongs to the number. */
 const modulus = /^[\s,(]*(?:mod|modulo|base)\b/i;
 /** Words that continue with a later result. */
-const consequence = /^[\s,;:—–-]*(?:and\s+)?(?:so|thus|hence|therefore|then|which (?:gives|makes|means|leaves|is)|i\.?e|that is)\b/i;
+const consequence =
+  /^[\s,;:—–-]*(?:and\s+)?(?:so|thus|hence|therefore|then|which (?:gives|makes|means|leaves|is)|i\.?e|that is)\b/i;
 
 /** Reads the first number of a marked statement that is not denied. */
 function statedNumber({ text, mark }: StatedAnswer): AnsweredNumber {

@@ -6,7 +6,10 @@ const reason = new RegExp(
   `[\\s,;(–—-]*(?:(?<![\\p{L}\\p{M}])(?:${reasonWords})(?![\\p{L}\\p{M}])|${reasonSigns})`,
   "iu",
 );
-const leadingReason = new RegExp(`^\\s*(?:${reasonWords}|${reasonSigns}|as|if)(?![\\p{L}\\p{M}])[^\\n]*?,\\s+(?=\\p{L}[^=]*\\d)`, "iu");
+const leadingReason = new RegExp(
+  `^\\s*(?:${reasonWords}|${reasonSigns}|as|if)(?![\\p{L}\\p{M}])[^\\n]*?,\\s+(?=\\p{L}[^=]*\\d)`,
+  "iu",
+);
 
 /**
  * Returns a statement without the reason that follows or precedes its value: `18` for "18, since 9 * 2 = 18", and "she
@@ -34,11 +37,11 @@ const joined = new RegExp(
   `^[\\s$€£¥)]*(?:[,;/|~-]?|[,;]?\\s*(?:(?<![\\p{L}\\p{M}])(?:${conjunctions})(?![\\p{L}\\p{M}])|(?:${joiningSigns}))[,\\s]*)[\\s$€£¥(]*$`,
   "iu",
 );
-const hedged = new RegExp(
-  `[,;.(–—]\\s*(?:\\p{L}+\\s+){0,3}(?:(?:${hedges})(?![\\p{L}\\p{M}])|也许|可能|かも)`,
+const hedged = new RegExp(`[,;.(–—]\\s*(?:\\p{L}+\\s+){0,3}(?:(?:${hedges})(?![\\p{L}\\p{M}])|也许|可能|かも)`, "iu");
+const alternative = new RegExp(
+  `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{M}])(?:${alternatives})(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{M}])`,
   "iu",
 );
-const alternative = new RegExp(`(?<![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{M}])(?:${alternatives})(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{M}])`, "iu");
 
 /** Returns true if the text between two numbers makes them items of a list, or alternatives directly next to each other. */
 export function joinsNumbers(between: string): boolean {
@@ -51,10 +54,8 @@ export function offersAnother(between: string): boolean {
 }
 
 /** Words before a number that deny it: "not 5", "а не 5". */
-const denialBefore = new RegExp(
-  `(?:(?<![\\p{L}\\p{M}])(?:not|never|neither|nor|cannot be|except|unless|rather than|instead of|no(?! more| less| fewer)|non|nicht|kein\\p{L}*|niet|geen|nie|не|ні|không phải(?: là)?|không|bukan(?:lah)?|inte|ikke|není|ne|ليس(?:ت)?|لا|δεν είναι|δεν|όχι|לא|não|pas|statt)|n't|\\bn'est pas|不是|不等于|并非|而非|不|ไม่ใช่)(?:\\s+(?:equal to|equals|be|is|exactly|just|the|es|est|ist|равен|равно|είναι|de|à|a|u))*[\\s$€£¥(*"']*$`,
-  "iu",
-);
+const denialBefore =
+  /(?:(?<![\p{L}\p{M}])(?:not|never|neither|nor|cannot be|except|unless|rather than|instead of|no(?! more| less| fewer)|non|nicht|kein\p{L}*|niet|geen|nie|не|ні|không phải(?: là)?|không|bukan(?:lah)?|inte|ikke|není|ne|ليس(?:ت)?|لا|δεν είναι|δεν|όχι|לא|não|pas|statt)|n't|\bn'est pas|不是|不等于|并非|而非|不|ไม่ใช่)(?:\s+(?:equal to|equals|be|is|exactly|just|the|es|est|ist|равен|равно|είναι|de|à|a|u))*[\s$€£¥(*"']*$/iu;
 /** Words after a number that deny it: "5 is not", "5ではない". */
 const denialAfter =
   /^(?:\s*(?:is|are|was|were)(?:\s+not\b|n't|\s+(?:wrong|incorrect|false))|[^\d,;.]{0,8}?(?:では\s*(?:な|あり)|じゃな|でな|아니|değil|नहीं|نیست|না(?!\p{L})))/iu;

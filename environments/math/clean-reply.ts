@@ -21,7 +21,9 @@ const courtesy =
  */
 export function cleanReply(reply: string): string {
   const plain = withBracedBoxes(withoutStyle(plainCharacters(reply.replace(chatMarker, "\n").replace(endMark, " "))));
-  let text = withoutListMarks(withoutMarkup(plain.replace(display, (formula) => formula.replaceAll("\n", " ")))).trimEnd();
+  let text = withoutListMarks(
+    withoutMarkup(plain.replace(display, (formula) => formula.replaceAll("\n", " "))),
+  ).trimEnd();
   for (let previous = ""; previous !== text; ) {
     previous = text;
     text = text.replace(courtesy, "").trimEnd();

@@ -17,7 +17,9 @@ export function plainCharacters(text: string): string {
     .replace(/(?<=\d|[\u0660-\u0669\u06F0-\u06F9])[\u066B\u066C](?=[\u0660-\u0669\u06F0-\u06F9\d])/g, (mark) =>
       mark === "\u066B" ? "." : ",",
     )
-    .replace(digits, (digit) => String(digit.codePointAt(0)! - zeros.findLast((zero) => zero <= digit.codePointAt(0)!)!))
+    .replace(digits, (digit) =>
+      String(digit.codePointAt(0)! - zeros.findLast((zero) => zero <= digit.codePointAt(0)!)!),
+    )
     .replace(/[\u{1D7CE}-\u{1D7FF}]/gu, (digit) => digit.normalize("NFKC"))
     .replace(/[\uFF0C\u3001\u060C]\s?/g, ", ")
     .replace(/[\u3002\uFF61\u0964\u06D4\uFF01\uFF1F]\s?/g, (mark) => `${stops[mark[0]!] ?? "."} `)

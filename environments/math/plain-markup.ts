@@ -61,6 +61,7 @@ export function withoutListMarks(text: string): string {
 function mergedItems(items: readonly string[], before = ""): readonly string[] {
   const areSteps = items.every((item) => /[\d)}]\s*=/.test(item));
   if (areSteps) return /answer[\s:]*$/i.test(before) ? items.slice(-1) : items;
-  const areShort = items.length > 1 && items.every((item) => item.length <= 60 && /^\W{0,3}(?:\d|[A-Za-z]\s*=)/.test(item));
+  const areShort =
+    items.length > 1 && items.every((item) => item.length <= 60 && /^\W{0,3}(?:\d|[A-Za-z]\s*=)/.test(item));
   return areShort ? [items.map((item) => item.replace(/[\s.,;]+$/, "")).join(", ")] : items;
 }

@@ -24,7 +24,10 @@ const scales: readonly { readonly power: number; readonly word: RegExp }[] = [
     power: Number(power),
     word: new RegExp(`[ \\t]*(?:${word})(?![\\p{L}\\p{M}])`, "iuy"),
   })),
-  ...Object.entries(signs).map(([power, sign]) => ({ power: Number(power), word: new RegExp(`[ \\t]*(?:${sign})`, "uy") })),
+  ...Object.entries(signs).map(([power, sign]) => ({
+    power: Number(power),
+    word: new RegExp(`[ \\t]*(?:${sign})`, "uy"),
+  })),
 ];
 
 /** Returns the power of ten that a word after a number stands for, such as 6 for "million", and the end of the word. */

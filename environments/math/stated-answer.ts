@@ -1,6 +1,6 @@
 import { untilClosingBrace } from "../../src/core/parsers/extract-boxed.ts";
-import { cleanReply } from "./clean-reply.ts";
 import { withoutReason } from "./clause.ts";
+import { cleanReply } from "./clean-reply.ts";
 import { sentenceValue } from "./sentence-value.ts";
 
 /** The part of a text that states its answer. */
@@ -81,7 +81,8 @@ export function statedAnswer(reply: string): StatedAnswer {
 }
 
 /** A remark after an answer that states no other answer: `34 (since 30 + 4 = 34)`. */
-const note = /(?<=\S)\s+\((?=[^()]*(?:[A-Za-z]{3}|=|[^\0-\u024F]{2}))(?![^()]*\b(?:mod|base|or|not?|wrong|incorrect)\b)[^()]*\)\.?\s*$/i;
+const note =
+  /(?<=\S)\s+\((?=[^()]*(?:[A-Za-z]{3}|=|[^\0-\u024F]{2}))(?![^()]*\b(?:mod|base|or|not?|wrong|incorrect)\b)[^()]*\)\.?\s*$/i;
 
 /** Returns the content of a box without introductory words: `34` of `\text{The sum is } 34`. */
 function withoutLeadIn(content: string): string {
