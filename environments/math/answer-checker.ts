@@ -1,4 +1,6 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import { answeredNumber } from "./answered-number.ts";
+import { withoutReason } from "./clause.ts";
 import { englishNumber } from "./digit-groups.ts";
 import { asksForSimpleForm, hasUnreducedFraction } from "./equivalence/asked-form.ts";
 import type { Comparison } from "./equivalence/comparison.ts";
@@ -78,18 +80,19 @@ function decideAtOnce(options: {
   const { text, stated, gold, question } = options;
   const wanted = numberIn(gold);
   if (wanted === undefined) return undefined;
-  const written = stated.mark === "none" ? (valueOfSentence(stated.text) ?? stated.text) : stated.text;
-  const found = answeredNumber(written);
+  const written = stated.mark === "none" ? (valueOfSentence(stated.text) ?? numberLine(stated.text)) : stated.text;
+  const found = measuredAnswer(written);
   if (found !== undefined) {
     const extracted = formatNumber(found);
     const correct = equalMeasuredNumbers(found, wanted) || isAsRounded({ written, found, wanted, question });
     return { correct, extracted, mark: stated.mark };
   }
-  return isProse(written) ? verifyAnswer(text, formatNumber(wanted)) : undefined;
+  const isRead = answeredNumber(stated).isPlain || isProse(written);
+  return isRead ? verifyAnswer(text, formatNumber(wanted)) : undefined;
 }
 
 /** Reads a number in an answer, also with blanks or European separators. */
-function answeredNumber(text: string): MeasuredNumber | undefined {
+function measuredAnswer(text: string): MeasuredNumber | undefined {
   return numberIn(text) ?? numberIn(englishNumber(text.replace(/\\ /g, " ").replace(/^[\s$]+/, "")));
 }
 
@@ -172,12 +175,18 @@ function lastLine(text: string): string {
   return /^\s*(?:\$\$|\\\[)/.test(last) && /[A-Za-z:,]\s*$/.test(before) ? `${before} ${last}` : last;
 }
 
+/** Returns the last line of a text if it has a number, otherwise the text. */
+function numberLine(text: string): string {
+  const line = lastLine(text);
+  return /\d/.test(line) ? line : text;
+}
+
 /** Returns the value of the last sentence of a text. Marks a unit of one letter as text. */
 function valueOfSentence(text: string): string | undefined {
   const sentence = lastLine(text)
     .split(/(?<=[a-z)$\d}][.!?])\s+(?=[A-Z])/)
     .at(-1)!;
-  return sentenceValue(sentence)?.replace(
+  return sentenceValue(withoutReason(sentence))?.replace(
     /(?<=\d[ $]+)([mgslLNJWV](?:\/[a-z]+)?)(?=\s*(?:\^\s*\{?[23]|[²³]|$))/,
     "\\text{$1}",
   );

@@ -1,3 +1,8 @@
+import { withBracedBoxes } from "../../src/core/parsers/extract-boxed.ts";
+import { withoutStyle } from "./latex-style.ts";
+import { plainCharacters } from "./plain-characters.ts";
+import { withoutListMarks, withoutMarkup } from "./plain-markup.ts";
+
 /** The tokens that end a turn or a text in chat templates. */
 const chatMarker =
   /<\|(?:im_end|im_start|endoftext|end_of_text|eot_id|end|eom_id|return|user|assistant)\|>|<｜[^｜<>]{1,40}｜>|<\/?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn)>|\[\/?INST\]/gi;
@@ -10,13 +15,15 @@ const display =
 const courtesy =
   /\n[ \t*_(]*(?:note|remark|this (?:completes|is the final answer)|done|I hope|hope (?:this|that)|let me know|please|feel free|thank|good luck|is there anything)\b[^\n\d$\\=]*$/i;
 
-/** Returns a reply with each displayed formula on one line, without chat tokens and closing remarks. */
+/**
+ * Returns a reply with each displayed formula on one line, without what only decorates it (emphasis, colours, quotation
+ * marks, list marks), without chat tokens and closing remarks.
+ */
 export function cleanReply(reply: string): string {
-  let text = reply
-    .replace(chatMarker, "\n")
-    .replace(endMark, " ")
-    .replace(display, (formula) => formula.replaceAll("\n", " "))
-    .trimEnd();
+  const plain = withBracedBoxes(withoutStyle(plainCharacters(reply.replace(chatMarker, "\n").replace(endMark, " "))));
+  let text = withoutListMarks(
+    withoutMarkup(plain.replace(display, (formula) => formula.replaceAll("\n", " "))),
+  ).trimEnd();
   for (let previous = ""; previous !== text; ) {
     previous = text;
     text = text.replace(courtesy, "").trimEnd();

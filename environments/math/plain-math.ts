@@ -1,11 +1,13 @@
 import { joinDigitGroups } from "./digit-groups.ts";
+import { withoutStyle } from "./latex-style.ts";
+import { plainCharacters } from "./plain-characters.ts";
 
 /**
  * Normalizes the notation around numbers: LaTeX spacing, text commands and dollar signs, Markdown emphasis, and Unicode
  * minus signs. The result reads like typed text, except that `\frac` and `\sqrt` stay.
  */
 export function plainMath(text: string): string {
-  return repeatingFractions(joinDigitGroups(text))
+  return repeatingFractions(joinDigitGroups(withoutStyle(plainCharacters(text))))
     .replace(/[\u2212\u2012\u2013\uFE63\uFF0D]/g, "-")
     .replace(/[ \t\u00A0\u2007\u2009\u202F]+/g, " ")
     .replace(/\{,\}/g, ",")
@@ -15,14 +17,16 @@ export function plainMath(text: string): string {
       " $1 ",
     )
     .replace(/\\[dt]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))/g, fraction)
-    .replace(/\\(?:left|right|displaystyle)\b|\\[()[\]]/g, " ")
+    .replace(/\s*\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])/g, "°")
+    .replace(/\\(?:left|right|(?:[bB]igg?[lr]?))(?![A-Za-z])|\\[()[\]]/g, " ")
     .replace(unitPower, " ")
     .replace(/\\times\b/g, "×")
     .replace(/\\(?:cdot|ast)\b/g, "·")
     .replace(/\\div\b/g, "÷")
     .replace(/\\(?=[%$])/g, "")
-    .replace(/(-?)[ \t]*[$€£¥](?=-?[\d.])/g, " $1")
-    .replace(/[$€£¥]/g, " ")
+    .replace(/(-?)[ \t]*[$€£¥₹₽₩₺₫](?=-?[\d.])/g, " $1")
+    .replace(/[$€£¥₹₽₩₺₫]/g, " ")
+    .replace(/(?<![\w}\])^_]\s*)\{\s*(-?[\d.,]+)\s*\}/g, " $1 ")
     .replace(/(?<!\d)\*\*|\*\*(?!\d)|__|`/g, " ");
 }
 

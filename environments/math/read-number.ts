@@ -1,4 +1,5 @@
 import { addRationals, multiplyRationals, negateRational, type Rational, rational } from "./rational.ts";
+import { scaleAt } from "./scale-words.ts";
 
 /** A number found in a text. */
 export interface NumberReading {
@@ -24,7 +25,6 @@ const slashAt = new RegExp(String.raw`[ \t]*/[ \t]*(${decimal})(?!\.?\d)`, "y");
 const properPartAt = /[ \t]+(\d+)[ \t]*\/[ \t]*(\d+)(?![\d./])|[ \t]*\\frac\{(\d+)\}\{(\d+)\}/y;
 const exponentAt =
   /e([+-]?\d{1,9})(?![\w.])|[ \t]*[×x*·][ \t]*10[ \t]*\^[ \t]*(?:\{\s*([+-]?\d{1,9})\s*\}|([+-]?\d{1,9}))/iy;
-const scaleAt = /[ \t]*(hundred|thousand|million|billion|trillion)\b/iy;
 const percentAt = /[ \t]*(?:%|per ?cent\b)/iy;
 
 /** The text to the left of an operand: an operator with its first operand, a power, a root or a letter. */
@@ -32,21 +32,20 @@ const beforeOperand = [
   /[\d)\]}][ \t]*[-+*/×÷·:][ \t]*$/,
   /[a-z][-+*/×÷·]$/i,
   /[×÷·^_√][ \t]*\{?[ \t]*$/,
-  /\\sqrt[ \t]*\{?[ \t]*$/,
+  /\\(?:sqrt|pm|mp|log|ln)[ \t]*\{?[ \t]*$|±[ \t]*$/,
   /\w$|\d,$|\)[ \t]*\([ \t]*$/,
 ];
 /** The text to its right: an operator with its second operand, a variable, a root, or a second part as in 10:30. */
 const afterOperand = [
-  /[ \t]*[×÷·^]/y,
+  /[ \t]*[×÷·^]|_\{?\d/y,
   /[ \t]*[-+*/][ \t]*[\d(\\]/y,
   /\*[a-z]|[ \t]*\+[ \t]*[a-z]/iy,
-  /[ \t]*x[ \t]*\d|[xyz](?![a-z])/iy,
+  /[ \t]*x[ \t]*\d|[xyzin](?![a-z])/iy,
   /[:.,]\d|[ \t]*\)?\([ \t]*\d/y,
-  /[ \t]*(?:\\(?:sqrt|pi|frac)|[π√])/y,
+  /[ \t]*(?:\\(?:sqrt|frac|binom|log|ln|exp|(?:arc)?(?:sin|cos|tan)|cot|sec|csc|alpha|beta|gamma|delta|theta|lambda|mu|pi|phi|rho|sigma|tau|omega|pm|mp)(?![A-Za-z])|[π√±]|(?:log|ln|sqrt|pi)(?![a-z]))/iy,
 ];
 
 const zero = rational(0);
-const scales: Readonly<Record<string, number>> = { hundred: 2, thousand: 3, million: 6, billion: 9, trillion: 12 };
 
 /**
  * Returns all numbers in a text that {@link plainMath} has normalized, from left to right: integers, thousands
@@ -120,8 +119,11 @@ function numberAt(text: string, start: number): UnsignedNumber | undefined {
       unevaluated = value?.denominator === 1n;
     }
   }
-  const scale = take(scaleAt);
-  if (scale !== null) value = value && scaled(value, scales[scale[1]!.toLowerCase()]!);
+  const scale = scaleAt(text, end);
+  if (scale !== undefined) {
+    value = value && scaled(value, scale.power);
+    end = scale.end;
+  }
   return { ...(value && { value }), unevaluated, end };
 }
 

@@ -1,4 +1,5 @@
 import { untilClosingBrace } from "../../src/core/parsers/extract-boxed.ts";
+import { withoutReason } from "./clause.ts";
 import { cleanReply } from "./clean-reply.ts";
 import { sentenceValue } from "./sentence-value.ts";
 
@@ -28,8 +29,18 @@ const remark = "(?:also\\s+)?(?:known|called)\\b|(?:correct|right|reasonable|val
 /** Words between "the answer is" and the answer. */
 const leadIn = "(?:(?:simply|just|given\\s+by|written\\s+as|equal\\s+to)\\b[\\s:*_]*)*";
 const phrase = new RegExp(
-  String.raw`\banswer\b(?:[^.:=\n<>]{0,80}?\b(?:is|are|equals)\b(?!\s+(?:${remark}))|[\s*_]*[:=])[\s:*_]*${leadIn}`,
+  String.raw`\banswer\b(?:[^.:=\n<>]{0,80}?\b(?:is|are|equals)\b(?!\s+(?:${remark}))|[\s*_]*[:=])[\s:*_}]*${leadIn}`,
   "gi",
+);
+
+/** A line that only labels the next one: `### Final answer`. */
+const heading = /^[ \t]*(?:#{1,6}[ \t]+)?(?:(?:the|my|your|final|correct)[ \t]+)*answer[ \t]*\n\s*(?=\S)/gim;
+/** Words for "answer" in other languages, in scripts without spaces and with them. */
+const foreignAnswer =
+  "答案|答え|回答|解答|答(?=\\s*:)|정답|답(?=[은는이]|\\s*:)|คำตอบ|(?<!\\p{L})(?:ответ\\p{L}*|відповід\\p{L}*|respuesta|réponse|antwort|lösung|ergebnis|risposta|resposta|antwoord|odpowied\\p{L}*|odpověď|svaret|svar|cevab\\p{L}*|cevap|yanıt|đáp án|đáp số|câu trả lời|jawaban\\p{L}*|respons\\p{L}*|válasz|vastaus|[وف]?(?:ال)?[إا]جابة|[وف]?(?:ال)?جواب|उत्तर|जवाब|উত্তর|απάντηση|ה?תשובה|پاسخ)(?!\\p{L})";
+const foreignPhrase = new RegExp(
+  `(?:${foreignAnswer})(?:[^\\d.!?\\n;:=<>$\\\\]{0,40}?[:=]\\s*|(?=[^\\d.!?\\n;:=<>$\\\\]{0,40}[\\d$\\\\€£¥]))`,
+  "giu",
 );
 
 const marks: readonly Mark[] = [
@@ -37,6 +48,8 @@ const marks: readonly Mark[] = [
   { mark: "hashes", pattern: /(?<!#)####(?!#)/g, read: toLineEnd },
   { mark: "tag", pattern: /<answer>/gi, read: (rest) => /^([^<]|<(?!\/answer>))*(?=<\/answer>)/i.exec(rest)?.[0] },
   { mark: "phrase", pattern: phrase, read: toSentenceEnd },
+  { mark: "phrase", pattern: heading, read: toSentenceEnd },
+  { mark: "phrase", pattern: foreignPhrase, read: toSentenceEnd },
 ];
 
 /**
@@ -47,11 +60,12 @@ const marks: readonly Mark[] = [
 export function statedAnswer(reply: string): StatedAnswer {
   const text = cleanReply(reply);
   let last: StatedAnswer = { text, mark: "none" };
-  let lastPosition = -1;
+  let [lastPosition, boxEnd] = [-1, -1];
   for (const { mark, pattern, read } of marks) {
     const positions = Array.from(text.matchAll(pattern), (match) => match.index + match[0].length);
     for (const position of positions.reverse()) {
-      if (position <= lastPosition) break;
+      // A label inside of a box belongs to its content.
+      if (position <= Math.max(lastPosition, boxEnd)) break;
       const stated = read(text.slice(position, position + maximumLength));
       if (stated === undefined) continue;
       last = {
@@ -59,6 +73,7 @@ export function statedAnswer(reply: string): StatedAnswer {
         mark,
       };
       lastPosition = position;
+      if (mark === "boxed") boxEnd = position + stated.length;
       break;
     }
   }
@@ -66,16 +81,18 @@ export function statedAnswer(reply: string): StatedAnswer {
 }
 
 /** A remark after an answer that states no other answer: `34 (since 30 + 4 = 34)`. */
-const note = /(?<=\S)\s+\((?=[^()]*[A-Za-z]{3})(?![^()]*\b(?:mod|base|or|not?|wrong|incorrect)\b)[^()]*\)\.?\s*$/i;
+const note =
+  /(?<=\S)\s+\((?=[^()]*(?:[A-Za-z]{3}|=|[^\0-\u024F]{2}))(?![^()]*\b(?:mod|base|or|not?|wrong|incorrect)\b)[^()]*\)\.?\s*$/i;
 
 /** Returns the content of a box without introductory words: `34` of `\text{The sum is } 34`. */
-function withoutLeadIn(stated: string): string {
+function withoutLeadIn(content: string): string {
+  const stated = content.replace(/^\s*(?:\\text[a-z]*\s*\{\s*)?(?:(?:the|final)\s+)*answer\s*[:=]\s*(?:\}\s*)?/i, "");
   const match = /^\s*\\text[a-z]*\s*\{([^{}]*)\}([\s\S]*)$/.exec(stated);
   return (match && sentenceValue(match[1]! + match[2]!)) ?? stated;
 }
 
 function withoutNote(stated: string): string {
-  const answer = stated.replace(note, "");
+  const answer = withoutReason(stated.replace(note, ""));
   return sentenceValue(answer) ?? answer;
 }
 

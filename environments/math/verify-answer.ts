@@ -1,3 +1,4 @@
+import { answeredNumber } from "./answered-number.ts";
 import { plainMath } from "./plain-math.ts";
 import { equalRationals, formatRational, multiplyRationals, type Rational, rational } from "./rational.ts";
 import { equalInequalities, readInequality } from "./read-inequality.ts";
@@ -39,8 +40,8 @@ export const verifyAnswer: AnswerVerifier = (text, gold) => {
   }
   const wanted = goldNumber(gold);
   if (wanted === undefined) return compareText(stated, gold);
-  const found = mark === "none" ? lastNumber(plain) : statedNumber(plain);
-  if (typeof found === "string") return { correct: false, reason: found, mark };
+  const { number: found, reason } = answeredNumber(stated);
+  if (found === undefined) return { correct: false, reason, mark };
   const extracted = `${formatRational(found.value)}${found.percent ? "%" : ""}`;
   return { correct: sameNumber(found, wanted), extracted, mark };
 };
@@ -52,31 +53,6 @@ function goldNumber(gold: string): NumberReading | undefined {
   if (reading === undefined || reading.operand || others.length > 0) return undefined;
   const rest = text.slice(0, reading.start) + text.slice(reading.end);
   return /^[\s.]*$/.test(rest) ? reading : undefined;
-}
-
-/**
- * Reads the first number of a marked answer (after the last "=", if any), unless another number is offered next to it.
- */
-function statedNumber(text: string): NumberReading | string {
-  const answer = text.slice(text.lastIndexOf("=") + 1);
-  const [first, second] = readNumbers(answer);
-  if (first === undefined) return "It states no number.";
-  if (first.operand) return "It states an expression, not a number.";
-  if (second !== undefined && !sameNumber(first, second)) {
-    const between = answer.slice(first.end, second.start);
-    if (/\b(?:or|and)\b|^\s*(?:[,;/|]|to)\s*$/i.test(between)) return "It states more than one answer.";
-  }
-  return first;
-}
-
-/** Reads the last number of an unmarked text. */
-function lastNumber(text: string): NumberReading | string {
-  const numbers = readNumbers(text);
-  const [before, last] = numbers.length > 1 ? numbers.slice(-2) : [undefined, numbers[0]];
-  if (last === undefined) return "It states no number.";
-  const isOffered = before && /^\s*,?\s*(?:or|and|to)\s*$/i.test(text.slice(before.end, last.start));
-  if (isOffered === true && !sameNumber(before!, last)) return "It states more than one answer.";
-  return last.operand ? "It ends in an expression, not in a number." : last;
 }
 
 /** True if two numbers are equal. A percent sign on one side only may be a unit or a factor of 1/100. */

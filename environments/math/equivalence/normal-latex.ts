@@ -1,4 +1,6 @@
 import { joinDigitGroups } from "../digit-groups.ts";
+import { withoutStyle } from "../latex-style.ts";
+import { plainCharacters } from "../plain-characters.ts";
 import { repeatingFractions } from "../plain-math.ts";
 
 /** Typed characters and their LaTeX. */
@@ -21,11 +23,6 @@ const characters: Readonly<Record<string, string>> = {
   ℝ: "\\mathbb{R}",
   "±": "\\pm ",
   "°": "^\\circ ",
-  "²": "^2",
-  "³": "^3",
-  "½": "\\frac{1}{2}",
-  "¼": "\\frac{1}{4}",
-  "¾": "\\frac{3}{4}",
   "√": "\\sqrt ",
 };
 const bareFunction = /(?<![A-Za-z\\])(?=(?:arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|ln|log|exp)(?![A-Za-z]))/g;
@@ -35,10 +32,10 @@ const bareFunction = /(?<![A-Za-z\\])(?=(?:arcsin|arccos|arctan|sin|cos|tan|cot|
  * `sqrt(2)`, `pi`, `inf` and `<=` become commands. Text in `\text{}` stays, and `or` and `and` become commas.
  */
 export function normalLatex(text: string): string {
-  return repeatingFractions(joinDigitGroups(text))
+  return repeatingFractions(joinDigitGroups(withoutStyle(plainCharacters(text))))
     .replace(alignment, (_all, _name, lines: string) => alignedChain(lines))
     .replace(/[^\0-\u007F]/g, (character) => characters[character] ?? character)
-    .replace(/\\(?:displaystyle|limits|(?:[bB]igg?[lr]?))(?![A-Za-z])/g, " ")
+    .replace(/\\(?:limits|(?:[bB]igg?[lr]?))(?![A-Za-z])/g, " ")
     .replace(/\\(?:left|right)(?![A-Za-z])\s*\.?/g, " ")
     .replace(/(?<!\\)\\[,;: ]|\\thinspace(?![A-Za-z])|\\q?quad(?![A-Za-z])|[~\u00A0\u202F\u2009]/g, " ")
     .replace(/\{,\}/g, "")

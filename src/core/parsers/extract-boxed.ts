@@ -1,5 +1,6 @@
-/** Returns the content of the last complete `\boxed{}` (or `\fbox{}`) in a text, or undefined. */
-export function extractBoxed(text: string): string | undefined {
+/** Returns the content of the last complete `\boxed{}` (or `\fbox{}`) in a text, or undefined. Also reads `\boxed 5`. */
+export function extractBoxed(reply: string): string | undefined {
+  const text = withBracedBoxes(reply);
   const starts = Array.from(text.matchAll(/\\(?:boxed|fbox)\s*\{/g), (match) => match.index + match[0].length);
   // Limits the number of boxes, because unclosed boxes make each earlier box scan the rest of the text again.
   for (const start of starts.slice(-20).reverse()) {
@@ -7,6 +8,14 @@ export function extractBoxed(text: string): string | undefined {
     if (content !== undefined) return content;
   }
   return undefined;
+}
+
+const bareBox =
+  /\\(boxed|fbox)\s*(?<![a-z](?=[a-z]))(\\[dt]?frac\s*\{[^{}\n]{0,100}\}\s*\{[^{}\n]{0,100}\}|(?!\\)[^\s${}][^$\n{}\\]{0,100}?)(?=\s*(?:[$\n]|\\[)\]]|[.,;](?:\s|$)|\s[A-Za-z]{2,}|$))/g;
+
+/** Returns a text with braces around the content of each box that has none: `\boxed{5}` for `\boxed 5`. */
+export function withBracedBoxes(text: string): string {
+  return text.replace(bareBox, "\\$1{$2}");
 }
 
 /** Returns the text before the closing brace that matches an opening brace before `rest`, or undefined. */

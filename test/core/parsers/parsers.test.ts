@@ -36,7 +36,7 @@ describe("extractBoxed", () => {
     ["\\boxed{4}", "4"],
     ["\\boxed{1} and \\fbox {\\frac{1}{2}}.", "\\frac{1}{2}"],
     ["\\boxed{1} and \\boxed{2", "1"],
-    ["\\boxed 4", undefined],
+    ["\\boxed 4", "4"],
   ])("%s", (text, answer) => expect(extractBoxed(text)).toBe(answer));
 });
 
