@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Json } from "../../src/contract/json.ts";
-import { tryParseJson } from "../../src/contract/json.ts";
 import type { Message, Part, ToolCall, ToolSpec } from "../../src/contract/message.ts";
+import { tryParseExactJson } from "../../src/core/text/exact-json.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
 const imagePart = z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() });
@@ -43,9 +43,9 @@ export const chatMessageSchema: z.ZodType<Message> = z
       context.addIssue({ code: "custom", message: `the message of the ${role} is empty` });
     const toolCalls = (calls ?? []).map((call, place): ToolCall => {
       const { name: tool, arguments: given } = call.function;
-      const parsed = typeof given === "string" ? tryParseJson<Json>(given) : given;
+      const parsed = typeof given === "string" ? tryParseExactJson(given) : given;
       if (parsed === undefined) {
-        const message = `the arguments of the call of ${tool} are not JSON`;
+        const message = `the arguments of the call of ${tool} are not JSON, or have an integer beyond 2^53`;
         context.addIssue({ code: "custom", message, path: ["tool_calls", place] });
       }
       return { id: call.id ?? `call-${place + 1}`, name: tool, arguments: parsed ?? null };

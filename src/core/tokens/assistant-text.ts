@@ -2,6 +2,7 @@ import type { ParseError } from "../../contract/action.ts";
 import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { type Message, type Part, type ToolCall, textOf } from "../../contract/message.ts";
+import { parseExactJson } from "../text/exact-json.ts";
 
 /**
  * The text form of tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of them
@@ -159,7 +160,7 @@ function readCall(json: string, argumentsKey: "arguments" | "parameters", index:
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
     return error as Error;
   }
