@@ -80,7 +80,7 @@ it("agrees with JSON.parse about every text whose integers are exact", () => {
     fc.property(fc.json({ maxDepth: 4 }), fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 }), (text, integer) => {
       // The digits in a text make the reader look at every number.
       const whole = `{"a": ${text}, "digits": "9007199254740993", "integer": ${integer}, "float": 0.12345678901234567}`;
-      expect(parseExactJson(whole)).toEqual(JSON.parse(whole));
+      for (const mode of ["refuse", "text"] as const) expect(parseExactJson(whole, mode)).toEqual(JSON.parse(whole));
     }),
     { numRuns: 200 },
   );

@@ -5,17 +5,15 @@ export type LargeIntegers = "refuse" | "text";
 
 /**
  * Parses a JSON text without changing an integer: `JSON.parse` rounds those above 2^53. With `refuse`, an integer that
- * would change is a `SyntaxError` that names it. With `text`, every integer above 2^53 becomes the text of its digits,
- * as in Parquet files. Every reader of data rows and of a model's tool calls uses it.
+ * would change is a `SyntaxError` that names it. With `text`, it becomes the text of its digits, as in Parquet files. Every reader of data rows and of a model's tool calls uses it.
  */
 export function parseExactJson(text: string, largeIntegers: LargeIntegers = "refuse"): unknown {
   // Only a number of 16 digits or more can be such an integer. A reviver is slow.
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   const revive = (_key: string, value: unknown, { source }: { readonly source?: string }): unknown => {
     if (typeof value !== "number" || source === undefined || !/^-?\d+$/.test(source)) return value;
-    if (Number.isSafeInteger(value)) return value;
+    if (Number.isSafeInteger(value) || String(value) === source) return value;
     if (largeIntegers === "text") return source;
-    if (String(value) === source) return value;
     throw new SyntaxError(`the integer ${source.slice(0, 40)} is beyond 2^53 and would become ${value}`);
   };
   // The third argument of a reviver is not in TypeScript's library yet.

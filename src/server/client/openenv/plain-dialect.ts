@@ -1,7 +1,7 @@
 import type { Action, AgentId } from "../../../contract/action.ts";
 import type { Observations } from "../../../contract/environment.ts";
 import { LyceumError } from "../../../contract/errors/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { type Message, textMessage, textOf } from "../../../contract/message.ts";
 import { scored } from "../../../contract/reward.ts";
 import { extractJson } from "../../../core/parsers/extract-json.ts";
