@@ -164,7 +164,12 @@ describe("truncation of an episode", () => {
   it("drops an episode if nothing of a question is left, and counts it", () => {
     for (const maxLength of [1, 2]) expect(fitted(maxLength)).toEqual({ episodes: [], truncated: 0, dropped: 1 });
     const end = (maxLength: number, length: number) =>
-      fitEpisodes(episodes, { overlong: "truncate", maxLength: () => maxLength, promptEnd: () => length, split: "train" });
+      fitEpisodes(episodes, {
+        overlong: "truncate",
+        maxLength: () => maxLength,
+        promptEnd: () => length,
+        split: "train",
+      });
     expect(end(4, 1)).toMatchObject({ truncated: 1, dropped: 0 });
     // Both of the two unsampled tokens that are left are the end of the prompt.
     expect(end(4, 2)).toEqual({ episodes: [], truncated: 0, dropped: 1 });
