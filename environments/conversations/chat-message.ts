@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { Json } from "../../src/contract/json.ts";
-import { tryParseJson } from "../../src/contract/json.ts";
 import {
   type Message,
   type Part,
@@ -10,6 +9,7 @@ import {
   textMessage,
 } from "../../src/contract/message.ts";
 import { reasoningOf } from "../../src/core/tokens/assistant-text.ts";
+import { tryParseExactJson } from "../../src/core/text/exact-json.ts";
 import { withSeparateReasoning } from "../../src/core/tokens/split-reasoning.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
@@ -72,8 +72,10 @@ export function chatTurnSchema(reportUnknown: UnknownKeyReport): z.ZodType<ChatT
     if (content == null && role !== "assistant") refuse(`the message of the ${role} is empty`);
     const toolCalls = (calls ?? []).map((call, place): ToolCall => {
       const { name: tool, arguments: given } = call.function;
-      const parsed = typeof given === "string" ? tryParseJson<Json>(given) : given;
-      if (parsed === undefined) refuse(`the arguments of the call of ${tool} are not JSON`, "tool_calls", place);
+      const parsed = typeof given === "string" ? tryParseExactJson(given) : given;
+      if (parsed === undefined) {
+        refuse(`the arguments of the call of ${tool} are not JSON, or have an integer beyond 2^53`, "tool_calls", place);
+      }
       return { id: call.id ?? `call-${place + 1}`, name: tool, arguments: parsed ?? null };
     });
     const parts = typeof content === "string" ? textParts(content) : (content ?? []).map(partOf);

@@ -8,7 +8,7 @@ export const maxRewardBytes = 65_536;
 export type RewardFile = Buffer | "too-large" | undefined;
 
 /**
- * Returns the reward that the verifier's files state. `reward.json` comes first: a number, or numbers by name, of which
+ * Returns the reward that the verifier's files state. `reward.json` comes first: a number, or numbers by name (also as texts), of which
  * `reward` (or the only one) is the reward and all are components. `reward.txt` has one number. A missing, unreadable
  * or too large file and a number that is not finite earn the lowest reward: what the agent left made the tests end
  * without a verdict. Rewards are cut to the range.
@@ -33,23 +33,32 @@ type Verdict = readonly [value: number, components: Readonly<Record<string, numb
 function fromText(file: RewardFile): Verdict {
   if (file === undefined) return "The tests wrote no reward file.";
   if (file === "too-large") return `reward.txt has more than ${maxRewardBytes} bytes.`;
-  const text = file.toString().trim();
-  const value = text === "" ? Number.NaN : Number(text);
+  const value = numberIn(withoutMark(file));
   return Number.isFinite(value) ? [value, { reward: value }] : "reward.txt has no finite number.";
+}
+
+/** Returns NaN if the text is not one number. White space around it, such as a CRLF, does not count. */
+function numberIn(text: string): number {
+  return text.trim() === "" ? Number.NaN : Number(text);
+}
+
+/** Returns the text of a file without the byte order mark that Windows programs write. */
+function withoutMark(file: Buffer): string {
+  return file.toString().replace(/^\uFEFF/, "");
 }
 
 function fromJson(file: Buffer | "too-large"): Verdict {
   if (file === "too-large") return `reward.json has more than ${maxRewardBytes} bytes.`;
   let content: Json;
   try {
-    content = JSON.parse(file.toString()) as Json;
+    content = JSON.parse(withoutMark(file)) as Json;
   } catch {
     return "reward.json is no JSON.";
   }
   const named = typeof content === "object" && content !== null ? content : { reward: content };
   const components: [string, number][] = [];
   for (const [name, value] of Object.entries(named)) {
-    const number = typeof value === "boolean" ? Number(value) : value;
+    const number = typeof value === "string" ? numberIn(value) : typeof value === "boolean" ? Number(value) : value;
     if (typeof number !== "number" || !Number.isFinite(number))
       return "reward.json has a value that is no finite number.";
     components.push([name, number]);

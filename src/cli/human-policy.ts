@@ -3,6 +3,7 @@ import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../contract/message.ts";
 import type { ActRequest, ActResult, Policy } from "../contract/policy.ts";
+import { parseExactJson } from "../core/text/exact-json.ts";
 import type { TerminalInput } from "./terminal-input.ts";
 
 /** The options of {@link humanPolicy}. */
@@ -100,7 +101,7 @@ function toolCall(
   const known = options.tools.map((tool) => tool.name);
   if (!known.includes(name)) throw unknownNameError({ kind: "tool", name, known });
   try {
-    return { id: options.id, name, arguments: JSON.parse(text === "" ? "{}" : text) as Json };
+    return { id: options.id, name, arguments: parseExactJson(text === "" ? "{}" : text) as Json };
   } catch {
     throw new LyceumError({
       code: "config.invalid",

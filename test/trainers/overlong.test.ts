@@ -85,6 +85,37 @@ describe.each([
   });
 });
 
+describe("rows of which the cut leaves nothing to learn", () => {
+  const answering = (answers: readonly [better: string, worse: string]): EnvironmentDefinition => ({
+    ...environment(["A", "B", "C", "D"]),
+    demonstrate: (_, { sampleIndex = 0 } = { seed: 0 }) => [{ agent: answers[sampleIndex % 2]! }],
+  });
+  const end = "x".repeat(600);
+
+  it.each([
+    ["the whole question is cut off", sft, [`1${end}`, ""], 4],
+    ["both answers are equal after the cut", dpo, [`1${end}`, `2${end}`], 8],
+    ["one answer lost the question", dpo, ["1", `2${end}`], 4],
+  ] as const)("are dropped and counted: %s", async (_, config, answers, dropped) => {
+    const data = { overlong: "truncate" } as const;
+    const { error, steps } = await run({ ...config, data }, answering(answers));
+    expect(error).toBeUndefined();
+    for (const metrics of steps) {
+      expect(metrics).toMatchObject({ "data/dropped": dropped, "data/truncated": 0 });
+      expect(metrics["tokens/trained"] ?? 0).toBe(0);
+    }
+  });
+
+  it("are kept if the answers differ after the cut and a part of the question is left", async () => {
+    const world = {
+      ...environment([`${end}A`, `${end}B`, `${end}C`, `${end}D`]),
+      demonstrate: (_: unknown, { sampleIndex = 0 } = { seed: 0 }) => [{ agent: sampleIndex % 2 === 0 ? "1" : "2" }],
+    } as EnvironmentDefinition;
+    const { steps } = await run({ ...dpo, data: { overlong: "truncate" } }, world);
+    for (const metrics of steps) expect(metrics).toMatchObject({ "data/dropped": 0, "data/truncated": 8 });
+  });
+});
+
 it("rows that fit are not counted and give no warning", async () => {
   const { error, steps, warnings } = await run(sft, environment(["A", "B"]));
   expect(error).toBeUndefined();
@@ -127,7 +158,23 @@ describe("truncation of an episode", () => {
     const [long, short] = sequences(4);
     expect(long).toMatchObject({ ids: [3, 4, 5, 6, 7], mask: [0, 0, 1, 1, 1], logprobs: [0, 0, -5, -6, -7] });
     expect(short).toMatchObject({ ids: [8, 9, 10], mask: [0, 0, 1] });
-    expect(sequences(1)[0]).toMatchObject({ ids: [6, 7], mask: [1, 1], logprobs: [-6, -7] });
+    expect(sequences(3)[0]).toMatchObject({ ids: [4, 5, 6, 7], mask: [0, 1, 1, 1] });
+  });
+
+  it("drops an episode if nothing of a question is left, and counts it", () => {
+    for (const maxLength of [1, 2]) expect(fitted(maxLength)).toEqual({ episodes: [], truncated: 0, dropped: 1 });
+    const end = (maxLength: number, length: number) =>
+      fitEpisodes(episodes, {
+        overlong: "truncate",
+        maxLength: () => maxLength,
+        promptEnd: () => length,
+        split: "train",
+      });
+    expect(end(4, 1)).toMatchObject({ truncated: 1, dropped: 0 });
+    // Both of the two unsampled tokens that are left are the end of the prompt.
+    expect(end(4, 2)).toEqual({ episodes: [], truncated: 0, dropped: 1 });
+    // What fits is not looked at.
+    expect(end(6, 9)).toMatchObject({ truncated: 0, dropped: 0 });
   });
 
   it("does not change a sequence that fits: one token more than the model reads", () => {

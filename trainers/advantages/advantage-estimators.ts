@@ -1,4 +1,4 @@
-import { mean, standardDeviation } from "../metrics/statistics.ts";
+import { mean, standardDeviation, withoutRounding } from "../metrics/statistics.ts";
 
 /**
  * Turns the rewards of one group into advantages. The group has the alternatives that one agent tried at one task. An
@@ -26,7 +26,8 @@ export const noBaseline: AdvantageEstimator = defineAdvantageEstimator({
 /** A = R - mean(R) (Dr. GRPO, Liu et al. 2025, https://arxiv.org/abs/2503.20783). */
 export const groupMean: AdvantageEstimator = defineAdvantageEstimator({
   id: "group-mean",
-  estimate: (rewards) => {
+  estimate: (given) => {
+    const rewards = withoutRounding(given);
     const baseline = mean(rewards);
     return rewards.map((reward) => reward - baseline);
   },
@@ -38,7 +39,8 @@ export const groupMean: AdvantageEstimator = defineAdvantageEstimator({
  */
 export const groupZScore: AdvantageEstimator = defineAdvantageEstimator({
   id: "group-z-score",
-  estimate: (rewards) => {
+  estimate: (given) => {
+    const rewards = withoutRounding(given);
     const baseline = mean(rewards);
     const scale = standardDeviation(rewards) + 1e-8;
     return rewards.map((reward) => (reward - baseline) / scale);
@@ -51,7 +53,8 @@ export const groupZScore: AdvantageEstimator = defineAdvantageEstimator({
  */
 export const leaveOneOut: AdvantageEstimator = defineAdvantageEstimator({
   id: "leave-one-out",
-  estimate: (rewards) => {
+  estimate: (given) => {
+    const rewards = withoutRounding(given);
     if (rewards.length < 2) return rewards.map(() => 0);
     const baseline = mean(rewards);
     const factor = rewards.length / (rewards.length - 1);
@@ -66,7 +69,10 @@ export const leaveOneOut: AdvantageEstimator = defineAdvantageEstimator({
 export const greedyBaseline: AdvantageEstimator = defineAdvantageEstimator({
   id: "greedy-baseline",
   needsGreedy: true,
-  estimate: (rewards, greedy = 0) => rewards.map((reward) => reward - greedy),
+  estimate: (given, greedy = 0) => {
+    const [baseline, ...rewards] = withoutRounding([greedy, ...given]);
+    return rewards.map((reward) => reward - baseline!);
+  },
 });
 
 /**
@@ -75,7 +81,8 @@ export const greedyBaseline: AdvantageEstimator = defineAdvantageEstimator({
  */
 export const groupMax: AdvantageEstimator = defineAdvantageEstimator({
   id: "group-max",
-  estimate: (rewards) => {
+  estimate: (given) => {
+    const rewards = withoutRounding(given);
     const best = rewards.reduce((most, reward) => Math.max(most, reward), Number.NEGATIVE_INFINITY);
     return rewards.map((reward) => reward - best);
   },

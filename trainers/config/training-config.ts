@@ -122,7 +122,7 @@ const optimization = z
       .min(0)
       .max(1)
       .default(0)
-      .describe("The fraction of the learning rate at the last step, for linear and cosine."),
+      .describe("The fraction of the learning rate that linear and cosine reach after the last step."),
     clipNorm: z
       .number()
       .positive()

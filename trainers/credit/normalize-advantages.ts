@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean, standardDeviation } from "../metrics/statistics.ts";
+import { mean, standardDeviation, withoutRounding } from "../metrics/statistics.ts";
 
 /**
  * Returns the samples with the advantages (A - mean(A)) / (std(A) + 1e-8). The mean and the unbiased standard deviation
@@ -20,12 +20,15 @@ export function normalizeAdvantages(
     }
   }
   const scales = new Map(
-    [...byLearner].map(([name, values]) => [name, { centre: mean(values), spread: standardDeviation(values) + 1e-8 }]),
+    [...byLearner].map(([name, given]) => {
+      const values = withoutRounding(given);
+      return [name, { centre: mean(values), spread: standardDeviation(values) }];
+    }),
   );
   return samples.map((sample) => {
     const { centre, spread } = scales.get(learnerOf(sample.agent))!;
     const advantage = sample.sequences.map(({ ids }, i) =>
-      ids.map((_, k) => (advantageAt(sample, i, k) - centre) / spread),
+      ids.map((_, k) => (spread === 0 ? 0 : (advantageAt(sample, i, k) - centre) / (spread + 1e-8))),
     );
     return { ...sample, advantage };
   });

@@ -1,7 +1,7 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { TrainingGroup } from "../data/training-group.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean } from "../metrics/statistics.ts";
+import { difference, mean } from "../metrics/statistics.ts";
 import type { Credit, CreditContext } from "./credit.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 
@@ -96,7 +96,7 @@ function ranked<T>(
   const all = order.flatMap((better, i) => order.slice(i + 1).map((worse): [T, T] => [better, worse]));
   const wanted = pairs === "all" || order.length < 2 ? all : [[order[0]!, order.at(-1)!] as [T, T]];
   return wanted.filter(([better, worse]) => {
-    const difference = rewardOf(better) - rewardOf(worse);
-    return difference > 0 && difference >= margin;
+    const apart = difference(rewardOf(better), rewardOf(worse));
+    return apart > 0 && apart >= margin;
   });
 }

@@ -1,6 +1,7 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentEpisode, Group, TokenSequence } from "../../src/contract/episode.ts";
 import type { TrainingEpisode, TrainingGroup } from "../data/training-group.ts";
+import { withoutRounding } from "../metrics/statistics.ts";
 
 /** One agent's part of one scored episode: its sampled tokens and the reward of each of its turns. */
 export interface Trajectory {
@@ -51,5 +52,10 @@ export function rewardsOf(group: Group, agent: AgentId): number[] {
 
 /** Returns true if two scored episodes of an agent have different rewards, so that a comparison gives a gradient. */
 export function hasSignal(group: Group): boolean {
-  return agentsOf(group).some((agent) => new Set(rewardsOf(group, agent)).size > 1);
+  return agentsOf(group).some((agent) => differ(rewardsOf(group, agent)));
+}
+
+/** Returns true if not all values are equal. Differences by rounding do not count. */
+export function differ(values: readonly number[]): boolean {
+  return new Set(withoutRounding(values)).size > 1;
 }

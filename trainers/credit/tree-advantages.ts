@@ -3,6 +3,7 @@ import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/j
 import type { AdvantageEstimator } from "../advantages/advantage-estimators.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../metrics/statistics.ts";
+import { differ } from "./trajectory.ts";
 
 /** The options of {@link treeSamples}; see `GroupAdvantageOptions`. */
 export interface TreeAdvantageOptions {
@@ -28,7 +29,7 @@ export function treeHasSignal({ root }: JointTree, options: Omit<TreeAdvantageOp
   return (
     root !== undefined &&
     nodesOf(root).some((node) =>
-      Object.keys(node.agents).some((agent) => new Set(scoredReturns(node, agent, options).values()).size > 1),
+      Object.keys(node.agents).some((agent) => differ([...scoredReturns(node, agent, options).values()])),
     )
   );
 }

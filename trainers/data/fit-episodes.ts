@@ -14,8 +14,9 @@ export interface FittedEpisodes {
 }
 
 /**
- * Makes all sequences of the episodes fit their model. `truncate` cuts the beginning of a sequence and keeps its end.
- * `drop` removes the whole episode. `error` throws `data.too-long` with the task's name. The model never reads the last
+ * Makes all sequences of the episodes of a task fit their model. `truncate` cuts the beginning of a sequence and keeps
+ * its end. An episode is dropped if nothing of a question is left before an answer, or if the cut makes it equal to
+ * another episode of the task, so that there is no preference between them. `drop` removes the whole episode. `error` throws `data.too-long` with the task's name. The model never reads the last
  * token of a sequence, so `maxLength` + 1 tokens fit.
  */
 export function fitEpisodes(
@@ -24,14 +25,15 @@ export function fitEpisodes(
     readonly overlong: OverlongPolicy;
     /** Returns the largest number of tokens that an agent's model reads, or undefined if the agent is not trained. */
     readonly maxLength: (agent: AgentId) => number | undefined;
+    /** Returns the number of tokens that follow the text of a question in every prompt of an agent. 0 by default. */
+    readonly promptEnd?: (agent: AgentId) => number;
     /** The split of the tasks, for error messages. */
     readonly split: string;
   },
 ): FittedEpisodes {
-  const { overlong, maxLength, split } = options;
+  const { overlong, maxLength, promptEnd = () => 0, split } = options;
   const limitOf = (agent: AgentId): number => maxLength(agent) ?? Number.POSITIVE_INFINITY;
-  const fitted: TrainingEpisode[] = [];
-  let truncated = 0;
+  const fitted: { readonly episode: TrainingEpisode; readonly isCut: boolean }[] = [];
   let dropped = 0;
   for (const episode of episodes) {
     let isLong = false;
@@ -45,12 +47,37 @@ export function fitEpisodes(
       dropped += 1;
       continue;
     }
-    if (isLong) truncated += 1;
     const cut = (agent: AgentId): TokenSequence[] =>
       episode.sequencesOf(agent).map((sequence) => lastTokens(sequence, limitOf(agent) + 1));
-    fitted.push(isLong ? withSequences(episode, cut) : episode);
+    fitted.push({ episode: isLong ? withSequences(episode, cut) : episode, isCut: isLong });
   }
-  return { episodes: fitted, truncated, dropped };
+  const kept = fitted.filter(({ episode, isCut }) => {
+    const lost = Object.keys(episode.agents).some((agent) =>
+      episode.sequencesOf(agent).some(({ mask }) => !hasQuestion(mask, promptEnd(agent))),
+    );
+    const isSame = (other: (typeof fitted)[number]): boolean =>
+      other.episode !== episode && (isCut || other.isCut) && haveEqualTokens(other.episode, episode);
+    return !((isCut && lost) || fitted.some(isSame));
+  });
+  dropped += fitted.length - kept.length;
+  return {
+    episodes: kept.map(({ episode }) => episode),
+    truncated: kept.filter(({ isCut }) => isCut).length,
+    dropped,
+  };
+}
+
+/** Returns true if a sequence has more unsampled tokens before its last answer than the end of a prompt. */
+function hasQuestion(mask: TokenSequence["mask"], promptEnd: number): boolean {
+  let unsampled = 0;
+  for (const sampled of mask.slice(0, mask.lastIndexOf(1))) if (sampled === 0) unsampled += 1;
+  return unsampled > promptEnd;
+}
+
+function haveEqualTokens(first: TrainingEpisode, second: TrainingEpisode): boolean {
+  const idsOf = (episode: TrainingEpisode): string =>
+    JSON.stringify(Object.keys(episode.agents).map((agent) => episode.sequencesOf(agent).map(({ ids }) => [...ids])));
+  return idsOf(first) === idsOf(second);
 }
 
 /** Returns the last `kept` tokens of a sequence. */

@@ -7,6 +7,23 @@ export function mean(values: readonly number[]): number {
   return first + sum / values.length;
 }
 
+/**
+ * Returns a - b, or exactly 0 if only rounding makes them differ: by at most 1e-12 times the larger of 1, |a| and |b|.
+ */
+export function difference(a: number, b: number): number {
+  const apart = a - b;
+  return Math.abs(apart) <= 1e-12 * Math.max(1, Math.abs(a), Math.abs(b)) ? 0 : apart;
+}
+
+/**
+ * Returns the values, all equal to the first if only rounding makes them differ. Rewards are compared after this,
+ * because normalization can turn the smallest difference into a large advantage.
+ */
+export function withoutRounding(values: readonly number[]): readonly number[] {
+  const [first] = values;
+  return values.every((value) => difference(value, first!) === 0) ? values.map(() => first!) : values;
+}
+
 /** Returns the unbiased standard deviation (divided by n - 1), or 0 for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return 0;

@@ -1,8 +1,10 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import { textMessage } from "../../src/contract/message.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { TaskEntry } from "../../src/contract/taskset.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
+import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { PlayedGroup, StepExperience } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
@@ -74,15 +76,27 @@ function fitted(
   { batch, overlong }: { readonly batch: readonly PlayedGroup[]; readonly overlong: OverlongCounts },
 ): readonly PlayedGroup[] {
   if (algorithm.rollout.actor !== "demonstration") return batch;
-  const maxLength = (agent: AgentId): number | undefined =>
-    learners.policies.find(({ agents }) => agents.includes(agent))?.model.maxLength;
+  const modelOf = (agent: AgentId) => learners.policies.find(({ agents }) => agents.includes(agent))?.model;
+  const maxLength = (agent: AgentId): number | undefined => modelOf(agent)?.maxLength;
+  const promptEnd = (agent: AgentId): number => {
+    const model = modelOf(agent);
+    return model === undefined ? 0 : lengthOfPromptEnd(model.renderer);
+  };
   return batch.flatMap(({ group, ...task }) => {
-    const options = { overlong: config.data.overlong, maxLength, split: config.tasks.split };
+    const options = { overlong: config.data.overlong, maxLength, promptEnd, split: config.tasks.split };
     const { episodes, truncated, dropped } = fitEpisodes(group.episodes, options);
     overlong.truncated += truncated;
     overlong.dropped += dropped;
     return episodes.length === 0 ? [] : [{ ...task, group: { ...group, episodes } }];
   });
+}
+
+/** Returns the number of tokens with which all prompts end, whatever the question is. */
+function lengthOfPromptEnd(renderer: Renderer): number {
+  const [first, second] = ["a", "b"].map((text) => renderer.start({ messages: [textMessage("user", text)] }));
+  let length = 0;
+  while (length < first!.length && first!.at(-1 - length) === second!.at(-1 - length)) length += 1;
+  return length;
 }
 
 /** The episodes of a task: as played, and as the trained agents learn from them. */

@@ -225,7 +225,10 @@ function overlongWarning(metrics: Readonly<Record<string, number>>): string | un
 
 const overlongTexts = [
   ["data/truncated", "Episodes too long for the model lost their beginning (data.overlong: truncate)"],
-  ["data/dropped", "Episodes too long for the model were left out (data.overlong: drop)"],
+  [
+    "data/dropped",
+    "Episodes too long for the model were left out (data.overlong: drop, or nothing was left to learn after the cut)",
+  ],
   ["critic/truncated", "Inputs too long for the team's critic lost the beginning of each agent's part"],
 ] as const;
 

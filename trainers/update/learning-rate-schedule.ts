@@ -5,14 +5,15 @@ export interface LearningRateSchedule {
   readonly shape: "constant" | "linear" | "cosine";
   /** The number of steps over which it rises linearly from 0. Step `warmupSteps` is the first at the peak. */
   readonly warmupSteps: number;
-  /** The fraction of the peak at the last step, for `linear` and `cosine`. */
+  /** The fraction of the peak that `linear` and `cosine` reach after the last step. */
   readonly finalFraction: number;
   /** The number of steps of the whole run. */
   readonly steps: number;
 }
 
 /**
- * Returns the learning rate of a step, counted from 1. Cosine: Loshchilov and Hutter 2016,
+ * Returns the learning rate of a step, counted from 1. `linear` and `cosine` reach their final fraction after the last
+ * step, as in `transformers`, so that the last batch also trains. Cosine: Loshchilov and Hutter 2016,
  * https://arxiv.org/abs/1608.03983, eq. 5, without restarts.
  */
 export function learningRateAt(schedule: LearningRateSchedule, step: number): number {
@@ -20,7 +21,7 @@ export function learningRateAt(schedule: LearningRateSchedule, step: number): nu
   if (step < warmupSteps) return (peak * step) / warmupSteps;
   if (shape === "constant") return peak;
   const start = Math.max(1, warmupSteps);
-  const progress = steps > start ? Math.min(1, (step - start) / (steps - start)) : 0;
+  const progress = steps > start ? Math.min(1, (step - start) / (steps + 1 - start)) : 0;
   const remaining = shape === "linear" ? 1 - progress : (1 + Math.cos(Math.PI * progress)) / 2;
   return peak * (finalFraction + (1 - finalFraction) * remaining);
 }

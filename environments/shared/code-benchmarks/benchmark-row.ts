@@ -3,6 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { dataFileError } from "../../../src/core/taskset/data-file-error.ts";
+import { parseExactJson } from "../../../src/core/text/exact-json.ts";
 
 /**
  * Reads the rows of a benchmark file: a JSON list (`.json`) or JSON lines (`.jsonl`, `.jsonl.gz`). Throws
@@ -12,8 +13,8 @@ export async function readBenchmarkRows(path: string): Promise<readonly unknown[
   try {
     const file = await readFile(path);
     const text = (path.endsWith(".gz") ? gunzipSync(file) : file).toString("utf8");
-    if (path.endsWith(".json")) return z.array(z.unknown()).parse(JSON.parse(text));
-    return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as unknown]));
+    if (path.endsWith(".json")) return z.array(z.unknown()).parse(parseExactJson(text, "text"));
+    return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [parseExactJson(line, "text")]));
   } catch (error) {
     throw dataFileError(path, error);
   }

@@ -1,18 +1,19 @@
-import { type Json, tryParseJson } from "../../contract/json.ts";
+import type { Json } from "../../contract/json.ts";
+import { tryParseExactJson } from "../text/exact-json.ts";
 
 /** The maximum number of opening brackets that are unclosed or contain invalid JSON. */
 const maximumFailures = 100;
 
 /**
  * Returns the last JSON object or list in a text: alone, in a fenced block or between words. A nested value is part of
- * its outer one. Undefined if there is none.
+ * its outer one. Integers above 2^53 are texts of their digits. Undefined if there is none.
  */
 export function extractJson(text: string): Json | undefined {
   let found: Json | undefined;
   let failures = 0;
   for (let start = nextBracket(text, 0); start >= 0 && failures < maximumFailures; ) {
     const end = closingBracket(text, start);
-    const value = end === undefined ? undefined : tryParseJson<Json>(text.slice(start, end));
+    const value = end === undefined ? undefined : tryParseExactJson(text.slice(start, end), "text");
     if (value === undefined) failures++;
     else found = value;
     start = nextBracket(text, value === undefined ? start + 1 : end!);

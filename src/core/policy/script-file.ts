@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { startCall } from "../rollout/running-call.ts";
+import { parseExactJson } from "../text/exact-json.ts";
 import { type ScriptedAnswer, scriptedPolicy } from "./scripted-policy.ts";
 
 /**
@@ -32,7 +33,7 @@ async function readJson(path: string): Promise<unknown> {
     throw notFound(path, cause);
   });
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (cause) {
     throw malformed(path, (cause as Error).message, cause);
   }

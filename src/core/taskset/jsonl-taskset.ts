@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Taskset } from "../../contract/taskset.ts";
+import { parseExactJson, reordersKeys } from "../text/exact-json.ts";
 import { dataFileError } from "./data-file-error.ts";
 import { type LineIndex, LineIndexer } from "./line-index.ts";
 import { deepestRow, rowProblem } from "./row-problem.ts";
@@ -23,7 +24,8 @@ export interface JsonlTasksetOptions<Row> {
 /**
  * Returns the rows of one or several JSONL files in order: one JSON value per line. Blank lines are skipped. Each file
  * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.gz` file has
- * no random access and is kept decompressed in memory. Errors name `file:line`: `data.not-found`, or `data.malformed`
+ * no random access and is kept decompressed in memory. Integers above 2^53 become texts of their digits; a row with tool
+ * calls that has one is refused. Errors name `file:line`: `data.not-found`, or `data.malformed`
  * for a row that is not valid JSON or UTF-8, or that does not match the schema.
  */
 export async function jsonlTaskset<Row = unknown>(
@@ -112,14 +114,24 @@ async function readRange(path: string, start: number, end: number): Promise<Uint
   }
 }
 
+/**
+ * Integers above 2^53 are texts of their digits, so that a label never changes. A row with tool calls is training text:
+ * a template prints the arguments as they are, so an integer or an order of keys that would change is refused.
+ */
+function parseRowText(text: string): unknown {
+  if (!/"(?:tool_calls|arguments)"\s*:/.test(text)) return parseExactJson(text, "text");
+  if (reordersKeys(text)) throw new SyntaxError("keys that are integers would change their order");
+  return parseExactJson(text);
+}
+
 function parseRow(bytes: Uint8Array, place: string): unknown {
   let row: unknown;
   try {
-    row = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    row = parseRowText(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw new LyceumError({
       code: "data.malformed",
-      message: `${place}: the line is not JSON text in UTF-8 (${(error as Error).message}).`,
+      message: `${place}: the line cannot be read as JSON text in UTF-8 (${(error as Error).message}).`,
       hint: "A JSONL file contains one JSON value per line. If the file changed during use, load it again.",
       data: { place },
       cause: error,

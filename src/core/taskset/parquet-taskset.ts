@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import type { AsyncBuffer, Compressors, FileMetaData } from "hyparquet";
 import type { Taskset } from "../../contract/taskset.ts";
+import { parseExactJson } from "../text/exact-json.ts";
 import { dataFileError } from "./data-file-error.ts";
 import { type RowSchema, validateRow } from "./row-schema.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
@@ -95,6 +96,7 @@ async function readRowGroup(group: RowGroup): Promise<readonly unknown[]> {
       file: buffer,
       metadata,
       compressors,
+      parsers: { jsonFromBytes },
       rowStart: group.fileRow,
       rowEnd: group.fileRow + group.count,
       ...(columns === undefined ? {} : { columns: [...columns] }),
@@ -128,6 +130,10 @@ function keepRecent<Key, Value>(load: (key: Key) => Promise<Value>, count: numbe
     if (kept.size > count) kept.delete(kept.keys().next().value!);
     return value;
   };
+}
+
+function jsonFromBytes(bytes: Uint8Array | undefined): unknown {
+  return bytes && parseExactJson(new TextDecoder().decode(bytes), "text");
 }
 
 function toPlainJson(value: unknown): unknown {

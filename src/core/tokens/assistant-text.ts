@@ -2,6 +2,7 @@ import type { ParseError } from "../../contract/action.ts";
 import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { type Message, type Part, type ToolCall, textOf } from "../../contract/message.ts";
+import { parseExactJson } from "../text/exact-json.ts";
 import { splitReasoning } from "./split-reasoning.ts";
 
 /**
@@ -147,7 +148,7 @@ function readCall(json: string, argumentsKey: "arguments" | "parameters", index:
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
     return error as Error;
   }

@@ -2,6 +2,7 @@ import type { Action, ParseError } from "../../../contract/action.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
 import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
+import { parseExactJson } from "../../text/exact-json.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 import type { Generated } from "./language-model.ts";
@@ -33,7 +34,7 @@ function actionFrom(
       calls += 1;
       const { toolCallId: id, toolName: name, input } = part;
       try {
-        toolCalls.push({ id, name, arguments: JSON.parse(input === "" ? "{}" : input) as Json });
+        toolCalls.push({ id, name, arguments: parseExactJson(input === "" ? "{}" : input) as Json });
       } catch (error) {
         const message = `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`;
         parseErrors.push({ message, text: input });

@@ -3,6 +3,7 @@ import type { Action, ParseError } from "../../../contract/action.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
 import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
+import { parseExactJson } from "../../text/exact-json.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import {
   assertSilent,
@@ -118,7 +119,7 @@ function toolCallsOf({ message }: Choice): {
   for (const [index, { id, function: called }] of (message.tool_calls ?? []).entries()) {
     const { name, arguments: given } = called;
     try {
-      const args = typeof given === "string" && given !== "" ? (JSON.parse(given) as Json) : given || {};
+      const args = typeof given === "string" && given !== "" ? (parseExactJson(given) as Json) : given || {};
       toolCalls.push({ id: id || `call-${index + 1}`, name, arguments: args as Json });
     } catch (error) {
       parseErrors.push({

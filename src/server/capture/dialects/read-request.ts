@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { LyceumError } from "../../../contract/errors/index.ts";
-import { type Json, tryParseJson } from "../../../contract/json.ts";
+import type { Json } from "../../../contract/json.ts";
 import type { Message, Part } from "../../../contract/message.ts";
 import type { SamplingSettings } from "../../../contract/sampler.ts";
+import { tryParseExactJson } from "../../../core/text/exact-json.ts";
 import { withoutUndefined } from "../../../core/without-undefined.ts";
 
 /** Checks a body by a schema. Throws `server.invalid-request` that names the wrong field. */
@@ -50,9 +51,10 @@ export function imagePart(url: string): Part {
   return { type: "image", mediaType: match[1]!, data: match[2]! };
 }
 
-/** Parses the arguments of a tool call. A text that is not JSON stays a text, so that the template can render it. */
+/** Parses the arguments of a tool call. A text that is not JSON, or whose integers
+ * would change, stays a text, so that the template can render it. */
 export function callArguments(text: string): Json {
-  return text === "" ? {} : (tryParseJson<Json>(text) ?? text);
+  return text === "" ? {} : (tryParseExactJson(text) ?? text);
 }
 
 /** Adds the names of the tools to the messages that answer their calls. */

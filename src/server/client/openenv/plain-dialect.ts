@@ -1,10 +1,11 @@
 import type { Action, AgentId } from "../../../contract/action.ts";
 import type { Observations } from "../../../contract/environment.ts";
 import { LyceumError } from "../../../contract/errors/index.ts";
-import { isJsonObject, type Json, type JsonObject, tryParseJson } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { type Message, textMessage, textOf } from "../../../contract/message.ts";
 import { scored } from "../../../contract/reward.ts";
 import { extractJson } from "../../../core/parsers/extract-json.ts";
+import { tryParseExactJson } from "../../../core/text/exact-json.ts";
 import type { OpenEnvDialect } from "./dialect.ts";
 
 const agent: AgentId = "agent";
@@ -92,7 +93,7 @@ function actionData({ message }: Action, { textField, takesCalls }: PlainActions
   }
   const text = textOf(message);
   if (textField !== undefined) return { [textField]: text };
-  const object = tryParseJson<Json>(text) ?? extractJson(text);
+  const object = tryParseExactJson(text) ?? extractJson(text);
   if (isJsonObject(object)) return object;
   throw new LyceumError({
     code: "environment.failed",
