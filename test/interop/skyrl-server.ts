@@ -13,15 +13,18 @@ export interface SkyrlServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
+/** The version of SkyRL under test: the newest one, unless `LYCEUM_SKYRL_VERSION` names another, such as 0.3.0. */
+export const skyrlVersion = process.env.LYCEUM_SKYRL_VERSION ?? "0.4.0";
+
 /** The uv project of the server: SkyRL with JAX, without packages that only GPUs need. */
 const project = `[project]
 name = "skyrl-server"
 version = "0.0.0"
 requires-python = ">=3.12,<3.14"
-dependencies = ["skyrl==0.3.0"]
+dependencies = ["skyrl==${skyrlVersion}"]
 [project.optional-dependencies]
-tinker = ["skyrl[tinker]==0.3.0"]
-jax = ["skyrl[jax]==0.3.0"]
+tinker = ["skyrl[tinker]==${skyrlVersion}"]
+jax = ["skyrl[jax]==${skyrlVersion}"]
 [tool.uv]
 package = false
 exclude-dependencies = ["triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx"]
