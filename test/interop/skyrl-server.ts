@@ -16,12 +16,15 @@ export interface SkyrlServer extends AsyncDisposable {
 /** The version of SkyRL under test: the newest one, unless `LYCEUM_SKYRL_VERSION` names another, such as 0.3.0. */
 export const skyrlVersion = process.env.LYCEUM_SKYRL_VERSION ?? "0.4.0";
 
-/** The uv project of the server: SkyRL with JAX, without packages that only GPUs need. */
+/**
+ * The uv project of the server: SkyRL with JAX, without packages that only GPUs need. SkyRL 0.4.0 imports aiohttp, which
+ * its extras `tinker` and `jax` do not install.
+ */
 const project = `[project]
 name = "skyrl-server"
 version = "0.0.0"
 requires-python = ">=3.12,<3.14"
-dependencies = ["skyrl==${skyrlVersion}"]
+dependencies = ["skyrl==${skyrlVersion}", "aiohttp"]
 [project.optional-dependencies]
 tinker = ["skyrl[tinker]==${skyrlVersion}"]
 jax = ["skyrl[jax]==${skyrlVersion}"]

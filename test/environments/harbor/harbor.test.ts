@@ -175,7 +175,9 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
     const off = { "task.toml": '[environment]\nnetwork_mode = "no-network"' };
     expect(await rewardOf([online], { ...interfaces(1), ...off })).toMatchObject({ value: 1 });
     expect(await rewardOf([online], interfaces(1), { network: false })).toMatchObject({ value: 1 });
-    expect(await rewardOf([online], interfaces(2))).toMatchObject({ value: 1 });
+    // An engine without a bridge cannot give a network.
+    const hasBridge = (await docker.listNetworks()).some(({ Driver }) => Driver === "bridge");
+    if (hasBridge) expect(await rewardOf([online], interfaces(2))).toMatchObject({ value: 1 });
   });
 
   describe("tests that cannot install what they need", () => {
@@ -231,15 +233,11 @@ echo 1 > /logs/verifier/reward.txt`,
   });
 
   test("skills are named to the agent", async () => {
-    const skill = (text: string) => `RUN mkdir -p "$D" && printf '${text}' > "$D/SKILL.md"`;
     const files = {
       "task.toml": '[environment]\nskills_dir = "/skills"',
-      "environment/Dockerfile": `FROM lyceum-shell
-ENV D="/skills/a b"
-${skill("---\\nname: pdf\\ndescription: Reads PDFs.\\n---\\nBody")}
-ENV D=/skills/c
-${skill("No front matter")}
-`,
+      "environment/Dockerfile": "FROM lyceum-shell\nCOPY skills /skills\n",
+      "environment/skills/a b/SKILL.md": "---\nname: pdf\ndescription: Reads PDFs.\n---\nBody",
+      "environment/skills/c/SKILL.md": "No front matter",
     };
     const text = JSON.stringify(await play([], files));
     expect(text).toContain("- /skills/a b/SKILL.md (pdf: Reads PDFs.)\\n- /skills/c/SKILL.md");
