@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from "../../src/contract/json.ts";
 
 /** Prints the head of each `SKILL.md`, after its path. A NUL byte ends each part. */
 const list =
-  'find "$1" -mindepth 2 -maxdepth 2 -name SKILL.md -type f | sort | head -n 100 | while IFS= read -r f; do printf "%s\\0" "$f"; head -c 2000 -- "$f"; printf "\\0"; done';
+  'for f in "$1"/*/SKILL.md; do if [ -f "$f" ]; then printf "%s\\0" "$f"; head -c 2000 -- "$f"; printf "\\0"; fi; done';
 
 /**
  * Returns a text that tells an agent which skills a container has: a path for each, with the name and the description
