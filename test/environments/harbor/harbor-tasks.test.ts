@@ -93,7 +93,14 @@ healthcheck = { command = "test -e /ready", retries = 2, start_period_sec = 1.5 
     expect(read(text)).toMatchObject({
       skills: "/skills",
       artifacts: ["/app/answer.txt", "/out"],
-      healthcheck: { command: "test -e /ready", retries: 2, startPeriod: 1.5, startInterval: 5, interval: 5, timeout: 30 },
+      healthcheck: {
+        command: "test -e /ready",
+        retries: 2,
+        startPeriod: 1.5,
+        startInterval: 5,
+        interval: 5,
+        timeout: 30,
+      },
     });
   });
 
@@ -156,7 +163,7 @@ test.each([
   ["error: Failed to fetch: `https://pypi.org/simple/pytest/`", true],
   ["npm error code EAI_AGAIN", true],
   ["fatal: unable to access 'https://github.com/a/b/': x", true],
-  ["go: a: Get \"https://proxy.golang.org\": dial tcp: lookup proxy.golang.org: no such host", true],
+  ['go: a: Get "https://proxy.golang.org": dial tcp: lookup proxy.golang.org: no such host', true],
   ["socket.gaierror: [Errno -3] Temporary failure in name resolution", true],
   ["curl: (7) Failed to connect to localhost port 8080: Connection refused", false],
   ["bash: pytest: command not found", false],

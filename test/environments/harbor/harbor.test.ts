@@ -214,7 +214,9 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
 [ "$(cat /out/deep/answer.txt)" = 42 ] && [ ! -e /out/other ] && [ ! -e /app/other ] && [ -e /app/start.txt ] &&
 echo 1 > /logs/verifier/reward.txt`,
     };
-    const commands = ["mkdir -p /out/deep; echo 42 > /out/deep/answer.txt; touch /out/other /app/other; rm /app/start.txt"];
+    const commands = [
+      "mkdir -p /out/deep; echo 42 > /out/deep/answer.txt; touch /out/other /app/other; rm /app/start.txt",
+    ];
     expect(await rewardOf(commands, files)).toMatchObject({ value: 1 });
     const shared = { ...files, "task.toml": "" };
     expect(await rewardOf(commands, shared)).toMatchObject({ value: 0 });
@@ -225,7 +227,10 @@ echo 1 > /logs/verifier/reward.txt`,
       "task.toml": `[environment.healthcheck]\ncommand = "${command}"\ninterval_sec = 0.05\nretries = 3\n${more}`,
     });
     expect(await rewardOf([solved], check("echo x >> /tried; [ $(wc -l < /tried) = 3 ]"))).toMatchObject({ value: 1 });
-    const starting = check("echo x >> /tried; [ $(wc -l < /tried) = 6 ]", "start_period_sec = 60\nstart_interval_sec = 0.05");
+    const starting = check(
+      "echo x >> /tried; [ $(wc -l < /tried) = 6 ]",
+      "start_period_sec = 60\nstart_interval_sec = 0.05",
+    );
     expect(await rewardOf([solved], starting)).toMatchObject({ value: 1 });
     const failed = await rewardOf([solved], check("echo not ready; false"));
     expect(failed).toMatchObject({ status: "unscored" });
@@ -241,7 +246,9 @@ echo 1 > /logs/verifier/reward.txt`,
     };
     const text = JSON.stringify(await play([], files));
     expect(text).toContain("- /skills/a b/SKILL.md (pdf: Reads PDFs.)\\n- /skills/c/SKILL.md");
-    expect(JSON.stringify(await play([], { "task.toml": '[environment]\nskills_dir = "/none"' }))).not.toContain("SKILL");
+    expect(JSON.stringify(await play([], { "task.toml": '[environment]\nskills_dir = "/none"' }))).not.toContain(
+      "SKILL",
+    );
   });
 
   test("a build that fails leaves the episode unscored", async () => {
