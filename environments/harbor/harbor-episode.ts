@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { CommandResult, Workspace, Workspaces } from "../../sandbox/index.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { HarborTask } from "./harbor-task.ts";
+import { untilHealthy } from "./healthcheck.ts";
+import { listSkills } from "./skills.ts";
 import { type Verification, verify } from "./verify.ts";
 
 /** The settings of an episode that do not come from the task. */
@@ -26,7 +28,7 @@ export class HarborEpisode implements AsyncDisposable {
   readonly #workspaces: SharedResource<Workspaces>;
   readonly #settings: HarborSettings;
   readonly #closing = new AbortController();
-  #starting: Promise<void> | undefined;
+  #starting: Promise<unknown> | undefined;
   #running: Running | undefined;
 
   constructor(workspaces: SharedResource<Workspaces>, settings: HarborSettings) {
@@ -34,33 +36,43 @@ export class HarborEpisode implements AsyncDisposable {
     this.#settings = settings;
   }
 
-  /** Builds the task's image, unless it is there, and starts the agent's container. */
-  async begin(task: HarborTask, signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Builds the task's image, unless it is there, and starts the agent's container. Waits until its health check passes.
+   * Returns a text that lists its skills, or undefined if it has none.
+   */
+  async begin(task: HarborTask, signal: AbortSignal | undefined): Promise<string | undefined> {
     await this.end();
     const stopped = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
     const starting = this.#start(task, stopped);
     this.#starting = starting.catch(() => undefined);
-    await starting;
+    return starting;
   }
 
-  async #start(task: HarborTask, signal: AbortSignal): Promise<void> {
+  async #start(task: HarborTask, signal: AbortSignal): Promise<string | undefined> {
     const { config, content } = task;
-    const network = this.#settings.network && config.agent.network;
     const image =
       config.image ??
       (await this.#workspaces.value.image({
         key: content,
         context: join(this.#settings.root, task.path, "environment"),
         limitMs: 1000 * config.buildSeconds,
-        network,
+        // As in Harbor, a task's network policy is that of its agent and its verifier, not of the build.
+        network: this.#settings.network,
         signal,
       }));
     signal.throwIfAborted();
     const { cpus, memoryMb, environment } = config;
+    const network = this.#settings.network && config.agent.network;
     const limits = { cpus, memoryMb, processes: 256 };
     const agent = await this.#workspaces.value.create({ image, limits, network, environment });
-    this.#running = { task, image, agent, endsAt: performance.now() + 1000 * (config.agent.seconds ?? Infinity) };
+    this.#running = { task, image, agent, endsAt: Number.POSITIVE_INFINITY };
     await agent.start();
+    if (config.healthcheck !== undefined)
+      await untilHealthy(agent, config.healthcheck, { folder: config.folder, signal });
+    const skills = config.skills === undefined ? undefined : await listSkills(agent, config.skills, signal);
+    const endsAt = performance.now() + 1000 * (config.agent.seconds ?? Number.POSITIVE_INFINITY);
+    this.#running = { task, image, agent, endsAt };
+    return skills;
   }
 
   /** True if the agent's time is used up. */

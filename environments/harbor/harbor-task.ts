@@ -53,6 +53,12 @@ async function readTask(root: string, path: string): Promise<HarborTask> {
   const instruction = await requiredFile(folder, "instruction.md");
   await requiredFile(folder, "tests/test.sh");
   if (config.image === undefined) await requiredFile(folder, "environment/Dockerfile");
+  refuseFile(folder, "environment/docker-compose.yaml", "Compose files are not supported");
+  if (config.artifacts !== undefined) {
+    const noImage =
+      'With verifier.environment_mode = "separate", an image of its own for the verifier is not supported';
+    for (const file of ["Dockerfile", "docker-compose.yaml"]) refuseFile(folder, `tests/${file}`, noImage);
+  }
   const hasSolution = existsSync(join(folder, "solution", "solve.sh"));
   const hashed = await Promise.all(["environment", "tests"].map((part) => folderFiles(join(folder, part))));
   const hash = createHash("sha256");
@@ -64,6 +70,17 @@ async function readTask(root: string, path: string): Promise<HarborTask> {
       ? {}
       : { solution: Object.fromEntries(solution.map(([path, bytes]) => [path, bytes.toString()])) }),
   };
+}
+
+/** Throws `data.malformed` if a task has a file that would change how it is played. */
+function refuseFile(folder: string, path: string, why: string): void {
+  if (!existsSync(join(folder, path))) return;
+  throw new LyceumError({
+    code: "data.malformed",
+    message: `The Harbor task ${folder} cannot be used: ${path}. ${why}.`,
+    hint: "Leave the task out.",
+    data: { folder },
+  });
 }
 
 async function requiredFile(folder: string, path: string): Promise<string> {

@@ -33,7 +33,7 @@ const schema = z.strictObject({
   network: z
     .boolean()
     .default(true)
-    .describe("Whether tasks that ask for the network get it. false turns it off for all tasks."),
+    .describe("Whether tasks have the network, unless they turn it off. false turns it off for all tasks."),
   minimumReward: z.number().default(0).describe("The lowest reward of the tasks. Lower ones count as this."),
   maximumReward: z.number().default(1).describe("The highest reward of the tasks. Higher ones count as this."),
   protocol: z
@@ -79,8 +79,9 @@ export function harborEnvironment(options: Partial<HarborOptions> = {}): Environ
     deterministic: false,
     open: async () => new HarborEpisode(await workspaces(), settings),
     reset: async ({ task, opened, signal }) => {
-      await opened.begin(task, signal);
-      return [textMessage("system", instruction), textMessage("user", task.instruction)];
+      const skills = await opened.begin(task, signal);
+      const system = skills === undefined ? instruction : `${instruction}\n\n${skills}`;
+      return [textMessage("system", system), textMessage("user", task.instruction)];
     },
     tools: [harborTools],
     toolProtocol: protocol,

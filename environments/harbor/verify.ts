@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { folderEntries, TooManyChanges, type Workspace, type Workspaces } from "../../sandbox/index.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import type { Reward } from "../../src/contract/reward.ts";
+import { type Reward, unscored } from "../../src/contract/reward.ts";
 import type { HarborTask } from "./harbor-task.ts";
+import { installFailure } from "./install-failure.ts";
 import { failedReward, maxRewardBytes, readReward } from "./reward-file.ts";
 
 /**
@@ -21,13 +22,8 @@ export interface Verification {
   readonly output: string;
 }
 
-/**
- * Runs a task's tests on the files that the agent left, and reads the reward. The agent's processes are killed first.
- * The tests run in a new container of the task's image, which gets the agent's changes outside of the protected
- * folders, and whose processes are killed before the reward is read. Rejects with `sandbox.unavailable` if the engine
- * fails.
- */
-export async function verify(options: {
+/** What a verification needs. */
+interface VerifyOptions {
   readonly task: HarborTask;
   /** The folder to which the task's path is relative. */
   readonly root: string;
@@ -37,10 +33,43 @@ export async function verify(options: {
   readonly rewardRange: readonly [minimum: number, maximum: number];
   readonly network: boolean;
   readonly signal?: AbortSignal | undefined;
-}): Promise<Verification> {
-  const { task, root, image, agent, workspaces, rewardRange, network, signal } = options;
-  const { verifier, environment, cpus, memoryMb, storageMb, folder } = task.config;
-  await agent.kill();
+}
+
+/**
+ * Runs a task's tests on the files that the agent left, and reads the reward. The agent's processes are killed first.
+ * The tests run in a new container of the task's image, which gets the agent's changes outside of the protected
+ * folders, and whose processes are killed before the reward is read. Tests that could not install what they need are
+ * run again. If they cannot install it without the agent's changes either, the episode is unscored. Rejects with
+ * `sandbox.unavailable` if the engine fails.
+ */
+export async function verify(options: VerifyOptions): Promise<Verification> {
+  await options.agent.kill();
+  const first = await runTests(options, options.agent);
+  if (!couldNotInstall(first, options)) return first;
+  const second = await runTests(options, options.agent);
+  if (!couldNotInstall(second, options)) return second;
+  // The agent's code can print anything. It has no part in these tests.
+  const untouched = await runTests(options, undefined);
+  const failure = installFailure(untouched.printed);
+  if (failure === undefined) return second;
+  const off = options.network && options.task.config.verifier.network ? "" : " The network of the tests is off.";
+  const reason = `The tests could not install what they need: ${failure.trim().slice(0, 300)}.${off}`;
+  return { reward: unscored(reason), output: second.output };
+}
+
+interface TestRun extends Verification {
+  /** All that the tests printed, up to a limit. */
+  readonly printed: string;
+}
+
+function couldNotInstall({ reward, printed }: TestRun, { rewardRange }: VerifyOptions): boolean {
+  return reward.status === "scored" && reward.value < rewardRange[1] && installFailure(printed) !== undefined;
+}
+
+/** Runs the tests once, on the changes of an agent, or on the image alone. */
+async function runTests(options: VerifyOptions, agent: Workspace | undefined): Promise<TestRun> {
+  const { task, root, image, workspaces, rewardRange, network, signal } = options;
+  const { verifier, environment, cpus, memoryMb, storageMb, folder, artifacts } = task.config;
   await using workspace = await workspaces.create({
     image,
     limits: { cpus, memoryMb, processes: 512 },
@@ -49,18 +78,20 @@ export async function verify(options: {
   });
   await workspace.start();
   const folders = await programFolders(workspace, verifier.environment);
-  let changed: readonly string[];
+  let changed: readonly string[] = [];
   try {
-    changed = await agent.copyChanges({ to: workspace, protectedFolders, maxBytes: storageMb * 2 ** 20, signal });
+    const maxBytes = storageMb * 2 ** 20;
+    const copying = { to: workspace, protectedFolders, within: artifacts, maxBytes, signal };
+    if (agent !== undefined) changed = await agent.copyChanges(copying);
   } catch (error) {
     if (!(error instanceof TooManyChanges)) throw error;
-    return { reward: failedReward(error.message, rewardRange), output: "" };
+    return { reward: failedReward(error.message, rewardRange), output: "", printed: "" };
   }
   await workspace.add("/", verifierFolders(verifier.user));
   await workspace.add("/tests", folderEntries(join(root, task.path, "tests")));
   // Full paths, because the image's PATH can begin with a folder that the agent has changed.
   await workspace.run({ command: ["/bin/chmod", "755", "/tests/test.sh"], limitMs: 30_000, user: "0", signal });
-  const { output, timedOut } = await workspace.run({
+  const { output: printed, timedOut } = await workspace.run({
     command: ["/bin/bash", "-c", "/tests/test.sh"],
     limitMs: 1000 * verifier.seconds,
     environment: { ...verifier.environment, PATH: unchangedFolders(folders, changed) },
@@ -68,17 +99,15 @@ export async function verify(options: {
     folder,
     signal,
   });
-  const lastOutput = output.slice(-2_000);
+  const output = printed.slice(-2_000);
   if (timedOut) {
-    return {
-      reward: failedReward(`The tests took longer than ${verifier.seconds} s.`, rewardRange),
-      output: lastOutput,
-    };
+    const reward = failedReward(`The tests took longer than ${verifier.seconds} s.`, rewardRange);
+    return { reward, output, printed };
   }
   await workspace.kill();
   const json = await workspace.read("/logs/verifier/reward.json", maxRewardBytes);
   const text = await workspace.read("/logs/verifier/reward.txt", maxRewardBytes);
-  return { reward: readReward({ json, text }, rewardRange), output: lastOutput };
+  return { reward: readReward({ json, text }, rewardRange), output, printed };
 }
 
 /** The folders of programs of a container that no agent has changed: as `PATH` names them, and without links. */

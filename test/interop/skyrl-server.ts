@@ -13,15 +13,21 @@ export interface SkyrlServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/** The uv project of the server: SkyRL with JAX, without packages that only GPUs need. */
+/** The version of SkyRL under test. `LYCEUM_SKYRL_VERSION` names another one, such as 0.4.0. */
+const skyrlVersion = process.env.LYCEUM_SKYRL_VERSION ?? "0.3.0";
+
+/**
+ * The uv project of the server: SkyRL with JAX, without packages that only GPUs need. SkyRL 0.4.0 imports aiohttp, which
+ * its extras `tinker` and `jax` do not install.
+ */
 const project = `[project]
 name = "skyrl-server"
 version = "0.0.0"
 requires-python = ">=3.12,<3.14"
-dependencies = ["skyrl==0.3.0"]
+dependencies = ["skyrl==${skyrlVersion}", "aiohttp"]
 [project.optional-dependencies]
-tinker = ["skyrl[tinker]==0.3.0"]
-jax = ["skyrl[jax]==0.3.0"]
+tinker = ["skyrl[tinker]==${skyrlVersion}"]
+jax = ["skyrl[jax]==${skyrlVersion}"]
 [tool.uv]
 package = false
 exclude-dependencies = ["triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx"]

@@ -12,11 +12,18 @@ export interface FileChanges {
 }
 
 /**
- * Returns the changes outside of the protected folders. A folder whose entries changed is not copied itself. No path
+ * Returns the changes outside of the protected folders, and with `within` only those at or below these paths. A folder whose entries changed is not copied itself. No path
  * lies below another one, so that a copied link cannot lead a later copy elsewhere.
  */
-export function fileChanges(listed: readonly ListedChange[], protectedFolders: readonly string[]): FileChanges {
-  const paths = listed.filter(({ Path }) => !protectedFolders.some((folder) => isWithin(Path, folder)));
+export function fileChanges(
+  listed: readonly ListedChange[],
+  places: { readonly protectedFolders: readonly string[]; readonly within?: readonly string[] | undefined },
+): FileChanges {
+  const { protectedFolders, within = ["/"] } = places;
+  const paths = listed.filter(
+    ({ Path }) =>
+      within.some((folder) => isWithin(Path, folder)) && !protectedFolders.some((folder) => isWithin(Path, folder)),
+  );
   const sorted = paths.toSorted((a, b) => (a.Path < b.Path ? -1 : 1));
   const parents = new Set(sorted.map(({ Path }) => Path.slice(0, Path.lastIndexOf("/"))));
   const added = new Set<string>();
@@ -35,7 +42,7 @@ export function fileChanges(listed: readonly ListedChange[], protectedFolders: r
 
 /** True for the folder itself and everything below it. */
 function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
+  return path === folder || folder === "/" || path.startsWith(`${folder}/`);
 }
 
 function hasAncestor(path: string, folders: ReadonlySet<string>): boolean {

@@ -100,22 +100,28 @@ export class Workspace implements AsyncDisposable {
 
   /**
    * Copies the changes of this workspace's files to another, started one of the same image, except those within the
-   * protected folders. Returns the changed paths. Throws {@link TooManyChanges} beyond `maxBytes` or 5,000 separate
-   * paths. Kill this one first.
+   * protected folders. With `within`, only those at or below these paths are copied. Returns the changed paths. Throws
+   * {@link TooManyChanges} beyond `maxBytes` or 5,000 separate paths. Kill this one first.
    */
   async copyChanges(options: {
     readonly to: Workspace;
     readonly protectedFolders: readonly string[];
+    readonly within?: readonly string[] | undefined;
     readonly maxBytes: number;
     readonly signal?: AbortSignal | undefined;
   }): Promise<readonly string[]> {
-    const { to, protectedFolders, maxBytes, signal } = options;
+    const { to, protectedFolders, within, maxBytes, signal } = options;
     const listed = await answered(() => this.#container.changes());
     // Without changes, the answer is not a list.
-    const { copied, deleted } = fileChanges(Array.isArray(listed) ? listed : [], protectedFolders);
+    const { copied, deleted } = fileChanges(Array.isArray(listed) ? listed : [], { protectedFolders, within });
     if (copied.length + deleted.length > maxChangedPaths) throw new TooManyChanges("Too many changed files.");
     for (let start = 0; start < deleted.length; start += 100) {
       const command = ["/bin/rm", "-rf", "--", ...deleted.slice(start, start + 100)];
+      await to.run({ command, limitMs: 60_000, user: "0", signal });
+    }
+    if (within !== undefined && copied.length > 0) {
+      // A folder above one of the paths can be new, and is not copied itself.
+      const command = ["/bin/mkdir", "-p", "--", ...new Set(copied.map(folderOf))];
       await to.run({ command, limitMs: 60_000, user: "0", signal });
     }
     let left = maxBytes;
@@ -131,9 +137,8 @@ export class Workspace implements AsyncDisposable {
         });
         archive.on("error", (error) => counted.destroy(error));
         counted.on("error", () => archive.destroy());
-        const folder = path.slice(0, path.lastIndexOf("/")) || "/";
         const failed = new Promise<never>((_, reject) => counted.once("error", reject));
-        await Promise.race([to.#container.putArchive(archive.pipe(counted), { path: folder }), failed]);
+        await Promise.race([to.#container.putArchive(archive.pipe(counted), { path: folderOf(path) }), failed]);
       });
     }
     return [...copied, ...deleted];
@@ -143,6 +148,10 @@ export class Workspace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await removeContainer(this.#docker, this.#container.id);
   }
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/")) || "/";
 }
 
 /** Creates a workspace whose container is not started yet. */

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { installFailure } from "../../../environments/harbor/install-failure.ts";
 import { readReward } from "../../../environments/harbor/reward-file.ts";
 import { readTaskConfig } from "../../../environments/harbor/task-config.ts";
 import { harborEnvironment } from "../../../environments/index.ts";
@@ -57,8 +58,8 @@ memory = "2G"
 storage_mb = 512
 workdir = "/work"`;
     expect(read(text)).toEqual({
-      agent: { user: "1000", network: false, seconds: 60 },
-      verifier: { network: false, seconds: 30, environment: { MODE: "strict" } },
+      agent: { user: "1000", network: true, seconds: 60 },
+      verifier: { network: true, seconds: 30, environment: { MODE: "strict" } },
       buildSeconds: 600,
       cpus: 2,
       memoryMb: 2048,
@@ -69,26 +70,108 @@ workdir = "/work"`;
     });
   });
 
-  test("turns the network on, for all or for one phase", () => {
-    expect(read("").agent.network).toBe(false);
-    expect(read("[environment]\nallow_internet = true").agent.network).toBe(true);
-    const { agent, verifier } = read('[environment]\nnetwork_mode = "public"\n[agent]\nnetwork_mode = "no-network"');
-    expect([agent.network, verifier.network]).toEqual([false, true]);
+  test("has the network as in Harbor: on, unless the task turns it off for all or for one phase", () => {
+    const networks = (text: string) => [read(text).agent.network, read(text).verifier.network];
+    expect(networks("")).toEqual([true, true]);
+    expect(networks("[environment]\nallow_internet = true")).toEqual([true, true]);
+    expect(networks("[environment]\nallow_internet = false")).toEqual([false, false]);
+    expect(networks('[environment]\nnetwork_mode = "no-network"')).toEqual([false, false]);
+    expect(networks('[environment]\nnetwork_mode = "public"\nallow_internet = false')).toEqual([true, true]);
+    expect(networks('[agent]\nnetwork_mode = "no-network"')).toEqual([false, true]);
+    const off = '[environment]\nnetwork_mode = "no-network"\n[verifier]\nnetwork_mode = "public"';
+    expect(networks(off)).toEqual([false, true]);
+  });
+
+  test("has a health check, skills, and artifacts of a separate verifier", () => {
+    const text = `artifacts = ["/app/answer.txt", { source = "/out/", destination = "kept" }]
+[verifier]
+environment_mode = "separate"
+[environment]
+skills_dir = "/skills"
+mcp_servers = []
+healthcheck = { command = "test -e /ready", retries = 2, start_period_sec = 1.5 }`;
+    expect(read(text)).toMatchObject({
+      skills: "/skills",
+      artifacts: ["/app/answer.txt", "/out"],
+      healthcheck: {
+        command: "test -e /ready",
+        retries: 2,
+        startPeriod: 1.5,
+        startInterval: 5,
+        interval: 5,
+        timeout: 30,
+      },
+    });
   });
 
   test.each([
-    "[environment",
-    "[[steps]]\nname = 'one'",
-    "[environment]\nos = 'windows'",
-    "[environment]\ngpus = 1",
-    "[environment]\nmemory = 'much'",
-    `[environment]\nenv = { KEY = '$${"{SECRET}"}' }`,
-    "[environment]\nnetwork_mode = 'allowlist'",
-    "[verifier]\ntimeout_sec = -1",
-    "[verifier.environment]\ncpus = 1",
-  ])("%j is refused", (text) => {
-    expect(() => read(text)).toThrow(expect.objectContaining({ code: "data.malformed" }));
+    ["artifacts = ['/app/x']", "artifacts"],
+    ["[environment]\nfuture_key = 1", "environment.future_key"],
+    ["future_key = 1\n[verifier]\nother = 2", "verifier.other"],
+    ["[environment.healthcheck]\ncommand = 'true'\nsometimes = 1", "environment.healthcheck.sometimes"],
+  ])("%j is named in a warning", (text, key) => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    try {
+      expect(read(text)).toBeTypeOf("object");
+      expect(warned.mock.calls.map(([message]) => message)).toEqual([expect.stringContaining(key)]);
+    } finally {
+      warned.mockRestore();
+    }
   });
+
+  test("has keys of Harbor that say nothing about the game, without a warning", () => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    read(`version = "1.0"\nsource = "x"\nmulti_step_reward_strategy = "mean"\nartifacts = []
+[task]\nname = "a/b"\n[metadata]\nauthor = "me"\n[environment]\ngpus = 0\ngpu_types = []`);
+    expect(warned).not.toHaveBeenCalled();
+    warned.mockRestore();
+  });
+
+  test.each([
+    ["[environment", ""],
+    ["[[steps]]\nname = 'one'", "steps"],
+    ["[environment]\nos = 'windows'", "environment.os"],
+    ["[environment]\ngpus = 1", "environment.gpus"],
+    ["[environment]\nmemory = 'much'", "much"],
+    [`[environment]\nenv = { KEY = '$${"{SECRET}"}' }`, "KEY"],
+    ["[environment]\nnetwork_mode = 'allowlist'", "allowlist"],
+    ["[verifier]\ntimeout_sec = -1", "verifier.timeout_sec"],
+    ["[verifier.environment]\ncpus = 1", "verifier.environment"],
+    ["[[verifier.collect]]\ncommand = 'true'", "verifier.collect"],
+    ["[verifier]\nenvironment_mode = 'other'", "verifier.environment_mode"],
+    ["[[environment.mcp_servers]]\nname = 'a'\nurl = 'http://a'", "environment.mcp_servers"],
+    ["[environment]\nskills_dir = 'skills'", "environment.skills_dir"],
+    ["[environment.healthcheck]\nretries = 2", "environment.healthcheck.command"],
+    ["[environment.healthcheck]\ncommand = 'true'\nretries = 0", "environment.healthcheck.retries"],
+    ["artifacts = ['/app/../etc/shadow']", "artifacts"],
+    ["artifacts = [{ source = '/x', service = 'db' }]", "service"],
+    ["artifacts = ['x']\n[verifier]\nenvironment_mode = 'separate'", "artifacts"],
+    ["artifacts = [{ source = '/x', exclude = ['*'] }]\n[verifier]\nenvironment_mode = 'separate'", "exclude"],
+  ])("%j is refused, with the key", (text, key) => {
+    const refused = expect.objectContaining({ code: "data.malformed", message: expect.stringContaining(key) });
+    expect(() => read(text)).toThrow(refused);
+  });
+});
+
+test.each([
+  ["Temporary failure resolving 'deb.debian.org'", true],
+  ["curl: (6) Could not resolve host: astral.sh", true],
+  ["wget: unable to resolve host address 'x.org'", true],
+  ["E: Unable to locate package curl", true],
+  ["ERROR: No matching distribution found for pytest==8.4.1", true],
+  ["ERROR: Could not find a version that satisfies the requirement pytest (from versions: none)", true],
+  ["error: Failed to fetch: `https://pypi.org/simple/pytest/`", true],
+  ["npm error code EAI_AGAIN", true],
+  ["fatal: unable to access 'https://github.com/a/b/': x", true],
+  ['go: a: Get "https://proxy.golang.org": dial tcp: lookup proxy.golang.org: no such host', true],
+  ["socket.gaierror: [Errno -3] Temporary failure in name resolution", true],
+  ["curl: (7) Failed to connect to localhost port 8080: Connection refused", false],
+  ["bash: pytest: command not found", false],
+  ["ModuleNotFoundError: No module named 'solution'", false],
+  ["AssertionError: expected 42", false],
+  ["", false],
+])("%j says that an installation failed: %s", (line, expected) => {
+  expect(installFailure(`one\n${line}\nlast`)).toBe(expected ? line : undefined);
 });
 
 describe("task folders", () => {
@@ -105,6 +188,16 @@ describe("task folders", () => {
     await expect(tasksOf("/nowhere")).rejects.toMatchObject({ code: "data.not-found" });
     const folder = writeTask({ "tests/test.sh": undefined });
     await expect(tasksOf(folder)).rejects.toMatchObject({ code: "data.malformed" });
+    const separate = { "task.toml": '[verifier]\nenvironment_mode = "separate"' };
+    for (const [files, named] of [
+      [{ "environment/docker-compose.yaml": "" }, "docker-compose.yaml"],
+      [{ ...separate, "tests/Dockerfile": "FROM x" }, "environment_mode"],
+    ] as const) {
+      const refused = { code: "data.malformed", message: expect.stringContaining(named) };
+      await expect(tasksOf(writeTask(files))).rejects.toMatchObject(refused);
+    }
+    // Without an image of its own, the file is one of the tests'.
+    await expect(tasksOf(writeTask({ "tests/Dockerfile": "FROM x" }))).resolves.toBeDefined();
   });
 
   test("have a demonstration of their solution", async () => {
@@ -139,8 +232,15 @@ test("changed files are the fewest paths outside of the protected folders", () =
     ["/logsheet", 1],
     ["/usr/bin/cat", 0],
   ].map(([Path, Kind]) => ({ Path: Path as string, Kind: Kind as number }));
-  expect(fileChanges(listed, ["/logs", "/usr"])).toEqual({
+  const protectedFolders = ["/logs", "/usr"];
+  expect(fileChanges(listed, { protectedFolders })).toEqual({
     copied: ["/app/new", "/app/new-2", "/app/same", "/logsheet"],
     deleted: ["/app/old"],
   });
+  expect(fileChanges(listed, { protectedFolders, within: ["/app/new", "/app/old", "/logs/verifier"] })).toEqual({
+    copied: ["/app/new"],
+    deleted: ["/app/old"],
+  });
+  expect(fileChanges(listed, { protectedFolders, within: ["/app/new/deep"] }).copied).toEqual(["/app/new/deep"]);
+  expect(fileChanges(listed, { protectedFolders, within: [] })).toEqual({ copied: [], deleted: [] });
 });
