@@ -86,7 +86,13 @@ function hintFor(
   }
 }
 
-function requestHint({ url, model, fields = [], status = 0, text }: Refused & { status?: number; text: string }): string {
+function requestHint({
+  url,
+  model,
+  fields = [],
+  status = 0,
+  text,
+}: Refused & { status?: number; text: string }): string {
   const field = refusedField(text, fields);
   if (field !== undefined) {
     return `Leave the field out: omit: [${field}] in a program or a policy file, -M omit=[${field}] on the command line.`;

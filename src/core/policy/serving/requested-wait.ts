@@ -34,7 +34,10 @@ function retryInfoMs(value: Json | undefined): number | undefined {
 
 function worded(text: string): number | undefined {
   const unit = "(?:ms|milliseconds?|hours?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])";
-  const asked = new RegExp(`(?:try again|retry|wait)(?: in| after| for)?(?: at least)? ((?:\\d+(?:\\.\\d+)? ?${unit} ?)+)`, "i");
+  const asked = new RegExp(
+    `(?:try again|retry|wait)(?: in| after| for)?(?: at least)? ((?:\\d+(?:\\.\\d+)? ?${unit} ?)+)`,
+    "i",
+  );
   const duration = asked.exec(text)?.[1];
   return duration === undefined ? undefined : durationMs(duration);
 }
