@@ -11,19 +11,18 @@ import { type ChatAnswer, type ChatRequest, chatServer, completion } from "./cha
 
 const quick = { model: "m", retryDelayMs: 1, maxRetryDelayMs: 2 } as const;
 
-/** Asks once. Returns the result and the number of requests. */
-async function ask(
-  answer: ChatAnswer | ((request: ChatRequest, index: number) => ChatAnswer),
+/** Asks a server once. Returns the result and the requests. */
+async function askScript(
+  script: (request: ChatRequest, index: number) => ChatAnswer,
   options: Partial<OpenAICompatibleOptions> = {},
 ): Promise<ActResult & { readonly requests: readonly ChatRequest[] }> {
-  const always = typeof answer === "function" && answer.length < 2 ? undefined : answer;
-  await using server = await chatServer((request, index) =>
-    typeof answer === "function" ? (answer as (r: ChatRequest, i: number) => ChatAnswer)(request, index) : always!,
-  );
+  await using server = await chatServer(script);
   const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl, ...options });
   const result = await policy.act(actRequest());
   return { ...result, requests: server.requests.map(({ body }) => body) };
 }
+
+const ask = (answer: ChatAnswer, options?: Partial<OpenAICompatibleOptions>) => askScript(() => answer, options);
 
 describe("bookkeeping never costs an answer", () => {
   test.each([
@@ -193,7 +192,7 @@ describe("a retry", () => {
     const quota = {
       error: { message: "You exceeded your current quota. Please retry in 20ms.", code: "insufficient_quota" },
     };
-    const { retries } = await ask((_request, index) => (index === 0 ? { status: 429, body: quota } : completion("4")));
+    const { retries } = await askScript((_request, index) => (index === 0 ? { status: 429, body: quota } : completion("4")));
     expect(retries).toBe(1);
   });
 });
@@ -275,17 +274,17 @@ describe("fields that a model refuses", () => {
   });
 
   test("a temperature is refused with the setting that leaves it out", async () => {
-    await expect(ask(strict)).rejects.toMatchObject({
+    await expect(askScript(strict)).rejects.toMatchObject({
       code: "policy.rejected",
       hint: expect.stringContaining("-M omit=[temperature]"),
     });
   });
 
   test("max_tokens is not renamed against the setting, and can be left out", async () => {
-    await expect(ask(strict, { maxTokensField: "max_tokens" })).rejects.toMatchObject({ code: "policy.rejected" });
-    const { requests } = await ask(strict, { omit: ["max_tokens", "temperature", "seed"] });
+    await expect(askScript(strict, { maxTokensField: "max_tokens" })).rejects.toMatchObject({ code: "policy.rejected" });
+    const { requests } = await askScript(strict, { omit: ["max_tokens", "temperature", "seed"] });
     expect(requests).toEqual([{ model: "m", messages: [expect.anything()] }]);
-    const renamed = await ask(strict, { maxTokensField: "max_completion_tokens", omit: ["temperature"] });
+    const renamed = await askScript(strict, { maxTokensField: "max_completion_tokens", omit: ["temperature"] });
     expect(renamed.requests).toHaveLength(1);
   });
 
