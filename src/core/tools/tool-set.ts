@@ -122,10 +122,14 @@ function withNull(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withNull);
   if (!isJsonObject(schema)) return schema;
   const { nullable, ...rest } = schema;
-  const isNullable = nullable === true && ["type", "enum", "$ref", "anyOf", "oneOf", "allOf"].some((key) => key in rest);
+  const isNullable =
+    nullable === true && ["type", "enum", "$ref", "anyOf", "oneOf", "allOf"].some((key) => key in rest);
   const data = ["const", "enum", "default", "examples"];
   const mapped = Object.fromEntries(
-    Object.entries(isNullable ? rest : schema).map(([key, value]) => [key, data.includes(key) ? value : withNull(value)]),
+    Object.entries(isNullable ? rest : schema).map(([key, value]) => [
+      key,
+      data.includes(key) ? value : withNull(value),
+    ]),
   );
   return isNullable ? { anyOf: [mapped, { type: "null" }] } : mapped;
 }

@@ -192,7 +192,9 @@ describe("a retry", () => {
     const quota = {
       error: { message: "You exceeded your current quota. Please retry in 20ms.", code: "insufficient_quota" },
     };
-    const { retries } = await askScript((_request, index) => (index === 0 ? { status: 429, body: quota } : completion("4")));
+    const { retries } = await askScript((_request, index) =>
+      index === 0 ? { status: 429, body: quota } : completion("4"),
+    );
     expect(retries).toBe(1);
   });
 });
@@ -281,7 +283,9 @@ describe("fields that a model refuses", () => {
   });
 
   test("max_tokens is not renamed against the setting, and can be left out", async () => {
-    await expect(askScript(strict, { maxTokensField: "max_tokens" })).rejects.toMatchObject({ code: "policy.rejected" });
+    await expect(askScript(strict, { maxTokensField: "max_tokens" })).rejects.toMatchObject({
+      code: "policy.rejected",
+    });
     const { requests } = await askScript(strict, { omit: ["max_tokens", "temperature", "seed"] });
     expect(requests).toEqual([{ model: "m", messages: [expect.anything()] }]);
     const renamed = await askScript(strict, { maxTokensField: "max_completion_tokens", omit: ["temperature"] });
