@@ -113,6 +113,7 @@ export interface AgentTurn {
   readonly parseErrors?: Action["parseErrors"];
   readonly reward?: Reward;
   /** From the policy's {@link ActResult}, as are the fields below. */
+  readonly finishReason?: string;
   readonly usage?: ActResult["usage"];
   readonly latencyMs?: number;
   readonly retries?: number;

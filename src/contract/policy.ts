@@ -135,6 +135,8 @@ export interface ActResult {
   readonly failure?: ErrorData;
   /** The sampled tokens as reported by a server. Absent if `tokens` has the exact ids. */
   readonly logprobs?: readonly TokenLogprob[];
+  /** The word by which a server ended the answer, if it is not a known one. `action.finish` is then a guess. */
+  readonly finishReason?: string;
   readonly usage?: TokenUsage;
   /**
    * The duration of the successful request in milliseconds, without waiting for rate limits and without failed tries.

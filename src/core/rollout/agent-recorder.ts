@@ -242,12 +242,13 @@ function isErrorData(value: ErrorData): boolean {
 /** The optional fields of an action's turn in the trace. */
 function actionDetails({
   action: { parseErrors },
+  finishReason,
   usage,
   latencyMs,
   retries,
   logprobs,
-}: ActResult): Pick<AgentTurn, "parseErrors" | "usage" | "latencyMs" | "retries" | "logprobs"> {
-  return withoutUndefined({ parseErrors, usage, latencyMs, retries, logprobs });
+}: ActResult): Pick<AgentTurn, "parseErrors" | "finishReason" | "usage" | "latencyMs" | "retries" | "logprobs"> {
+  return withoutUndefined({ parseErrors, finishReason, usage, latencyMs, retries, logprobs });
 }
 
 function sum(first: Reward | undefined, second: Reward): Reward {

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { tryParseJson } from "../../contract/json.ts";
 import { withoutUrlSecrets } from "../text/url-secrets.ts";
 import type { Tool, ToolRecord } from "./tool.ts";
 
@@ -21,6 +23,9 @@ export interface McpTools extends AsyncDisposable {
 
 /** The maximum number of characters of a server's stderr in an error. */
 const keptStderr = 2000;
+
+/** The longest timer. The signal of a call is its limit. The client's own 60 s must not end it before. */
+const longestTimer = 2 ** 31 - 1;
 
 /** The timeout of the connection, in milliseconds. */
 const connectMs = 30_000;
@@ -51,9 +56,7 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
             inputSchema: { jsonSchema: inputSchema },
             execute: async (input, { signal }) => {
               const result = await connection.callTool({ name, arguments: input }, signal);
-              const text = result.content
-                .map((part) => (part.type === "text" ? part.text : `(${part.type})`))
-                .join("\n");
+              const text = resultText(result);
               if (result.isError === true) throw new Error(text);
               return text;
             },
@@ -66,6 +69,34 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
     await connection.close();
     options.signal?.throwIfAborted();
     throw unavailable(server, { error, stderr: connection.stderr });
+  }
+}
+
+type CallResult = Awaited<ReturnType<Client["callTool"]>>;
+
+/** Returns what a model reads of a result. Structured content is added unless a text has it already. */
+function resultText({ content = [], structuredContent }: CallResult): string {
+  const texts = content.map(partText);
+  const isTold = texts.some((text) => isDeepStrictEqual(tryParseJson(text), structuredContent));
+  if (structuredContent !== undefined && !isTold) texts.push(JSON.stringify(structuredContent));
+  return texts.join("\n");
+}
+
+function partText(part: CallResult["content"][number]): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "resource": {
+      const { resource } = part;
+      if ("text" in resource) return resource.text;
+      return `(resource ${resource.uri}${resource.mimeType === undefined ? "" : `, ${resource.mimeType}`})`;
+    }
+    case "resource_link": {
+      const { uri, name, description } = part;
+      return `${name}: ${uri}${description === undefined ? "" : ` (${description})`}`;
+    }
+    default:
+      return `(${part.type})`;
   }
 }
 
@@ -101,7 +132,7 @@ class Connection {
     for (let attempt = 1; ; attempt++) {
       const connected = this.#connected();
       try {
-        return await (await connected).callTool(call, { signal });
+        return await (await connected).callTool(call, { signal, timeout: longestTimer });
       } catch (error) {
         signal.throwIfAborted();
         // Errors that the server reports for a call are for the model.

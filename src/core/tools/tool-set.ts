@@ -82,7 +82,7 @@ function readSchema(name: string, given: unknown): { readonly schema: z.ZodType;
   if (value === undefined) return fromZod(name, z.strictObject({}));
   if (typeof value === "object" && value !== null) {
     if ("_zod" in value) return fromZod(name, value as z.ZodType);
-    if ("jsonSchema" in value && isJsonObject(value.jsonSchema) && !("then" in value.jsonSchema)) {
+    if ("jsonSchema" in value && isJsonObject(value.jsonSchema) && !isPromise(value.jsonSchema)) {
       return fromJsonSchema(value.jsonSchema);
     }
   }
@@ -106,10 +106,32 @@ function fromZod(name: string, schema: z.ZodType): { readonly schema: z.ZodType;
 function fromJsonSchema(given: object): { readonly schema: z.ZodType; readonly jsonSchema: Json } {
   const { $schema: _, ...jsonSchema } = given as JsonObject;
   try {
-    return { schema: z.fromJSONSchema(jsonSchema as z.core.JSONSchema.JSONSchema), jsonSchema };
+    return { schema: z.fromJSONSchema(withNull(jsonSchema) as z.core.JSONSchema.JSONSchema), jsonSchema };
   } catch {
     return { schema: z.looseObject({}), jsonSchema };
   }
+}
+
+/** True for a schema that is still loading. `then` is a keyword of JSON Schema too. */
+function isPromise(value: JsonObject): boolean {
+  return typeof (value as { readonly then?: unknown }).then === "function";
+}
+
+/** Writes `nullable: true`, which is of OpenAPI, as JSON Schema does. */
+function withNull(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withNull);
+  if (!isJsonObject(schema)) return schema;
+  const { nullable, ...rest } = schema;
+  const isNullable =
+    nullable === true && ["type", "enum", "$ref", "anyOf", "oneOf", "allOf"].some((key) => key in rest);
+  const data = ["const", "enum", "default", "examples"];
+  const mapped = Object.fromEntries(
+    Object.entries(isNullable ? rest : schema).map(([key, value]) => [
+      key,
+      data.includes(key) ? value : withNull(value),
+    ]),
+  );
+  return isNullable ? { anyOf: [mapped, { type: "null" }] } : mapped;
 }
 
 function isList(source: ToolSource): source is readonly ToolRecord[] {

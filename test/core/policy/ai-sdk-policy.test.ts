@@ -194,17 +194,30 @@ test("waits between tries depend on the seed of the action", async () => {
 describe("the output of a model", () => {
   test.each([
     ["an end by an error", { ...four, finishReason: { unified: "error", raw: "overloaded" } } as const],
-    ["an interruption", { ...four, finishReason: { unified: "interrupted", raw: undefined } } as const],
-    ["an end for no reason", { ...four, finishReason: { unified: "other", raw: undefined } } as const],
-    ["tool calls that are not there", { ...four, finishReason: { unified: "tool-calls", raw: undefined } } as const],
     ["nothing", generated({ text: "", finish: "stop" }, { input: 5, output: 0 })],
     ["nothing, uncounted", generated({ text: "", finish: "stop" }, {})],
-    ["a count below 0", generated({ text: "4", finish: "stop" }, { input: -1, output: 2 })],
     ["no content", { ...four, content: undefined } as unknown as Generated],
     ["undefined", undefined as unknown as Generated],
   ])("%s is retried", async (_, bad) => {
     expect(await inTurn(bad, four).policy.act(actRequest())).toMatchObject({ retries: 1 });
     await expect(inTurn(bad).policy.act(actRequest())).rejects.toMatchObject({ code: "policy.unavailable" });
+  });
+
+  test.each([
+    [{ unified: "other", raw: "interrupted" }, "stop", "interrupted"],
+    [{ unified: "other", raw: "model_length" }, "length", undefined],
+    [{ unified: "other", raw: undefined }, "stop", undefined],
+    [{ unified: "tool-calls", raw: undefined }, "stop", undefined],
+    ["unknown", "stop", undefined],
+  ])("a finish reason of %j is read", async (finishReason, finish, recorded) => {
+    const result = await inTurn({ ...four, finishReason } as unknown as Generated).policy.act(actRequest());
+    expect(result).toMatchObject({ action: { finish } });
+    expect(result.finishReason).toBe(recorded);
+  });
+
+  test("a count below 0 is no count", async () => {
+    const bad = generated({ text: "4", finish: "stop" }, { input: -1, output: 2 });
+    expect((await inTurn(bad).policy.act(actRequest())).usage).toBeUndefined();
   });
 
   test("an empty text is an answer if the model sampled its end", async () => {

@@ -130,7 +130,8 @@ describe("an answer", () => {
 
   test("with two lists that do not fit is the server's fault", async () => {
     const logprobs = { tokens: ["4", "</s>"], token_logprobs: [-0.25] };
-    const { policy } = await subject({ body: { choices: [{ text: "4", finish_reason: "stop", logprobs }] } });
+    const body = { choices: [{ text: "4", finish_reason: "stop", logprobs }] };
+    const { policy } = await subject({ body }, { logprobs: true });
     await expect(policy.act(asked)).rejects.toMatchObject({
       code: "policy.unavailable",
       message: expect.stringContaining("2 tokens and 1 log-probabilities"),

@@ -12,7 +12,9 @@ const request = {
 };
 
 test("a server gets the answer to a call that cannot be parsed as a user message, because it refuses a result without its call", () => {
-  const body = chatBody(request, { model: "m", logprobs: false, tokenIds: false, extraBody: {} });
+  const body = chatBody(request, {
+    ...{ model: "m", logprobs: false, tokenIds: false, extraBody: {}, maxTokensField: "max_tokens", omit: [] },
+  } as const);
   expect(body.messages).toMatchObject([{}, {}, { role: "user", content: "Error: no JSON" }]);
   const { prompt } = callOptions(request, { version: "v4", signal: new AbortController().signal });
   expect(prompt[2]).toEqual({ role: "user", content: [{ type: "text", text: "Error: no JSON" }] });

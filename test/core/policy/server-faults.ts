@@ -36,25 +36,9 @@ export const transientFaults: Readonly<Record<string, ChatAnswer>> = {
   "content that is a number": completion("4", { message: { content: 4 } }),
   "no content and no usage": completion(null, { body: { usage: undefined } }),
   "an empty answer of no tokens": completion("", { body: { usage: { prompt_tokens: 5, completion_tokens: 0 } } }),
-  "another role": completion("4", { message: { role: "user" } }),
-  "no finish reason": completion("4", { choice: { finish_reason: null } }),
   "an unknown finish reason": completion("4", { choice: { finish_reason: "abort" } }),
-  "tool calls that are not there": completion("4", { choice: { finish_reason: "tool_calls" } }),
   "tool calls without a name": completion("4", { message: { tool_calls: [{ id: "1", function: {} }] } }),
   "an error in place of a completion": { body: { error: { message: "upstream timed out", code: 504 } } },
-  "a negative count of tokens": completion("4", { body: { usage: { prompt_tokens: -1, completion_tokens: 2 } } }),
-  "a count of tokens that is no number": completion("4", {
-    body: { usage: { prompt_tokens: "5", completion_tokens: 2 } },
-  }),
-  "log-probabilities above 0": completion("4", { choice: { logprobs: { content: [{ token: "4", logprob: 0.5 }] } } }),
-  "a log-probability of null": completion("4", { choice: { logprobs: { content: [{ token: "4", logprob: null }] } } }),
-  "fewer log-probabilities than tokens": completion("4", {
-    choice: { token_ids: [1, 2], logprobs: { content: [{ token: "4", logprob: -0.5 }] } },
-    body: { prompt_token_ids: [3] },
-  }),
-  "a token id below 0": completion("4", {
-    choice: { token_ids: [-1], logprobs: { content: [{ token: "4", logprob: -0.5 }] } },
-  }),
   "text that is no UTF-8": (response) => {
     const [before, after] = JSON.stringify(completion("|").body).split("|");
     response.writeHead(200, { "content-type": "application/json" });

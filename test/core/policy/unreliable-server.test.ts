@@ -34,7 +34,7 @@ type Endpoint = NonNullable<OpenAICompatibleOptions["endpoint"]>;
 /** Faults that a text completion can have too. */
 const textFaults = Object.fromEntries(
   Object.entries(transientFaults)
-    .filter(([name]) => name !== "another role" && name !== "tool calls without a name")
+    .filter(([name]) => name !== "tool calls without a name")
     .map(([name, fault]) => [name, asTextAnswer(fault)]),
 );
 
@@ -161,7 +161,7 @@ test.each(
 describe.each(["chat", "completions"] as const)("a permanent refusal, at %s", (endpoint) => {
   test.each([
     [401, { error: { message: "Incorrect API key provided: sk-secret." } }, "policy.unauthorized", /apiKey/],
-    [403, {}, "policy.unauthorized", /apiKey/],
+    [403, { error: { message: "Your API key has no permission" } }, "policy.unauthorized", /apiKey/],
     [402, { detail: "Payment required" }, "policy.unauthorized", /credit/],
     [
       429,

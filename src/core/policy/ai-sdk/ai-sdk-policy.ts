@@ -46,7 +46,7 @@ export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Poli
     } catch (error) {
       throw providerFailure(error, model.modelId);
     }
-    const result = generatedAction(generated, request.sampling.stop);
+    const result = generatedAction(generated, request.sampling);
     for (const warning of generated.warnings ?? []) {
       const text = warningText(warning);
       if (!warned.has(text)) onWarning?.(text);

@@ -1,9 +1,10 @@
 import type { Action, ParseError } from "../../../contract/action.ts";
-import type { Json } from "../../../contract/json.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
 import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
-import { parseExactJson } from "../../text/exact-json.ts";
+import type { SamplingSettings } from "../../../contract/sampler.ts";
+import { callArguments } from "../serving/call-arguments.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
+import { type FinishedBy, finishedBy } from "../serving/finish-reason.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 import type { Generated } from "./language-model.ts";
 
@@ -11,17 +12,21 @@ import type { Generated } from "./language-model.ts";
  * Converts a model's output to an action with its usage and, if the provider's metadata has them, its
  * log-probabilities. Throws a `RequestFailure` for an unusable output: no content, or an end by an error or a filter.
  */
-export function generatedAction(generated: Generated, stop?: readonly string[]): ActResult {
+export function generatedAction(
+  generated: Generated,
+  sampling: Pick<SamplingSettings, "stop" | "maxTokens">,
+): ActResult {
   if (!Array.isArray(generated?.content)) throw malformed("has no content");
   const usage = usageOf(generated.usage);
   const logprobs = logprobsOf(generated.providerMetadata);
-  return { action: actionFrom(generated, { usage, stop }), usage, logprobs };
+  const { action, finishReason } = actionFrom(generated, { ...sampling, usage });
+  return { action, usage, logprobs, ...(finishReason === undefined ? {} : { finishReason }) };
 }
 
 function actionFrom(
   generated: Generated,
-  { usage, stop }: { readonly usage: TokenUsage | undefined; readonly stop: readonly string[] | undefined },
-): Action {
+  { usage, stop, maxTokens }: { readonly usage: TokenUsage | undefined } & Pick<SamplingSettings, "stop" | "maxTokens">,
+): Pick<ActResult, "action" | "finishReason"> {
   let text = "";
   let reasoning = "";
   const toolCalls: ToolCall[] = [];
@@ -34,42 +39,34 @@ function actionFrom(
       calls += 1;
       const { toolCallId: id, toolName: name, input } = part;
       try {
-        toolCalls.push({ id, name, arguments: parseExactJson(input === "" ? "{}" : input) as Json });
+        toolCalls.push({ id, name, arguments: callArguments(input) });
       } catch (error) {
         const message = `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`;
         parseErrors.push({ message, text: input });
       }
     }
   }
-  const finish = finishOf(generated.finishReason, calls > 0);
+  const { finish, ...ended } = finishOf(generated.finishReason, { calls: calls > 0, usage, maxTokens });
   if (text === "" && reasoning === "" && calls === 0 && (usage?.completionTokens ?? 0) === 0)
-    throw malformed("contains no message");
+    throw malformed("contains no message", undefined, true);
   const content: Part[] = [];
   if (reasoning !== "") content.push({ type: "reasoning", text: reasoning });
   if (text !== "" || toolCalls.length === 0) content.push({ type: "text", text: cutAtStop(text, stop) });
-  return {
+  const action: Action = {
     message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
     finish,
     ...(parseErrors.length === 0 ? {} : { parseErrors }),
   };
+  return { action, ...ended };
 }
 
-/** Up to v2 of the interface, the reason is a string. */
-function finishOf(reason: Generated["finishReason"] | string, calls: boolean): Action["finish"] {
+/** Up to v2 of the interface, the reason is a string. The provider's own word decides if the interface has none. */
+function finishOf(reason: Generated["finishReason"] | string, answer: Parameters<typeof finishedBy>[1]): FinishedBy {
   const unified = typeof reason === "string" ? reason : reason?.unified;
-  switch (unified) {
-    case "stop":
-      return calls ? "tool-calls" : "stop";
-    case "length":
-      return "length";
-    case "tool-calls":
-      if (calls) return "tool-calls";
-      throw malformed("ends with tool calls but contains none");
-    case "content-filter":
-      throw contentFiltered();
-    default:
-      throw malformed(`ends with ${JSON.stringify(typeof reason === "string" ? reason : (reason?.raw ?? unified))}`);
-  }
+  const raw = typeof reason === "string" ? undefined : reason?.raw;
+  if (unified === "content-filter") throw contentFiltered();
+  if (unified === "error") throw malformed(`ends with ${JSON.stringify(raw ?? unified)}`);
+  return finishedBy(unified === "other" ? (raw ?? unified) : unified, answer);
 }
 
 /** Up to v2 of the interface, the counts are direct fields of the usage. */
@@ -80,9 +77,6 @@ function usageOf(usage: Generated["usage"] | undefined): TokenUsage | undefined 
   const completionTokens = typeof output === "object" ? output.total : output;
   const cached = typeof input === "object" ? input.cacheRead : flat?.cachedInputTokens;
   const reasoning = typeof output === "object" ? output.reasoning : flat?.reasoningTokens;
-  for (const count of [promptTokens, completionTokens]) {
-    if (typeof count === "number" && count < 0) throw malformed(`counts ${count} tokens`);
-  }
   if (!isCount(promptTokens) || !isCount(completionTokens)) return undefined;
   return {
     promptTokens,

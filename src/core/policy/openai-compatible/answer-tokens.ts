@@ -1,4 +1,5 @@
 import type { ActRequest, ActResult, TokenLogprob } from "../../../contract/policy.ts";
+import { RequestFailure } from "../serving/request-failure.ts";
 import { malformed, withoutLogprobs } from "../serving/unusable-answer.ts";
 
 /** The tokens of an answer as reported by a server, independent of the endpoint. */
@@ -24,11 +25,24 @@ export interface AnswerContext {
 }
 
 /**
+ * Reads the tokens of an answer by `read`. If no log-probabilities were requested, tokens that cannot be read are
+ * ignored, because the answer itself is complete.
+ */
+export function tokensOf(read: () => ReportedTokens, context: AnswerContext): Pick<ActResult, "tokens" | "logprobs"> {
+  try {
+    return answerTokens(read(), context);
+  } catch (error) {
+    if (context.logprobs === false && error instanceof RequestFailure) return {};
+    throw error;
+  }
+}
+
+/**
  * Returns the tokens to train on if all ids are known and the logprobs are under the sampling distribution. Otherwise
  * returns the logprobs, if there are any. Throws a `RequestFailure` if the numbers of ids and logprobs differ, if
  * logprobs were requested and only some tokens have one, or if logprobs are required and there are none.
  */
-export function answerTokens(
+function answerTokens(
   { sampled, ids, promptIds, ...reported }: ReportedTokens,
   { request: { previous }, tokensAreSampled, logprobs }: AnswerContext,
 ): Pick<ActResult, "tokens" | "logprobs"> {

@@ -1,86 +1,123 @@
 import { z } from "zod";
 import type { Action, ParseError } from "../../../contract/action.ts";
-import type { Json } from "../../../contract/json.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
 import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
-import { parseExactJson } from "../../text/exact-json.ts";
+import { callArguments } from "../serving/call-arguments.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
+import { finishedBy } from "../serving/finish-reason.ts";
 import {
   assertSilent,
   countedTokens,
   countSchema,
-  finishOf,
+  lenient,
   logprobSchema,
   parseAnswer,
   usageOf,
   usageSchema,
 } from "./answer-body.ts";
-import { type AnswerContext, answerTokens } from "./answer-tokens.ts";
+import { type AnswerContext, tokensOf } from "./answer-tokens.ts";
 
 const text = z.string().nullish();
 
-const toolCallSchema = z.object({
-  id: text,
-  function: z.object({
-    name: z.string().min(1),
-    arguments: z.union([z.string(), z.record(z.string(), z.json())]).nullish(),
-  }),
-});
+const calledSchema = z.object({ name: z.string().min(1), arguments: z.unknown().optional() });
+
+const toolCallSchema = z.object({ id: lenient(z.union([z.string(), z.number()])), function: calledSchema });
+
+/** A part of a content that is a list: its text, or (Mistral) its reasoning. Other parts have neither. */
+const partSchema = z.union([
+  z.string().transform((value) => ({ text: value })),
+  z.object({ type: text, text, refusal: text, thinking: z.union([z.string(), z.array(z.object({ text }))]).nullish() }),
+]);
+
+const contentSchema = z.union([z.string(), z.array(partSchema)]).nullish();
 
 /** The schema of the sampled tokens of an answer. */
 export const chatLogprobsSchema = z.array(
   z.object({ token: z.string(), logprob: logprobSchema, id: countSchema.optional() }),
 );
 
-/** The schema of a chat completion. Ignores other fields. */
+/** The schema of a chat completion. Ignores other fields, the role among them. */
 const chatSchema = z.object({
   choices: z.tuple([
     z.object({
-      finish_reason: z.string(),
+      finish_reason: lenient(z.string()),
       message: z.object({
-        role: z.literal("assistant").nullish(),
-        content: text,
+        content: contentSchema,
         refusal: text,
         reasoning_content: text,
         reasoning: text,
         tool_calls: z.array(toolCallSchema).nullish(),
+        function_call: lenient(calledSchema),
       }),
+    }),
+  ]),
+  usage: usageSchema,
+});
+
+/** The schema of the tokens of a chat completion. */
+const tokensSchema = z.object({
+  choices: z.tuple([
+    z.object({
       logprobs: z.object({ content: chatLogprobsSchema.nullish() }).nullish(),
       token_ids: z.array(countSchema).nullish(),
     }),
   ]),
   prompt_token_ids: z.array(countSchema).nullish(),
-  usage: usageSchema,
 });
 
 type Choice = z.infer<typeof chatSchema>["choices"][0];
 
 /**
- * Parses the body of a chat completion. Returns its action and its tokens. Throws a transient `RequestFailure` if the
- * body is not a valid completion or contradicts itself, which is the server's fault. A tool call with arguments that
- * are not JSON is the model's fault. It becomes a parse error of the action.
+ * Reads a chat completion. Returns its action and its tokens. Throws a transient `RequestFailure` if the value is not a
+ * completion or contradicts itself, which is the server's fault. A tool call with arguments that are not JSON is the
+ * model's fault. It becomes a parse error of the action. Bookkeeping, such as ids and counts, never fails an answer.
  */
-export function chatAnswer(body: string, context: AnswerContext): ActResult {
-  const { choices, prompt_token_ids: promptIds, usage: servedUsage } = parseAnswer(body, chatSchema);
+export function chatAnswer(value: unknown, context: AnswerContext): ActResult {
+  const { choices, usage: servedUsage } = parseAnswer(value, chatSchema);
   const [choice] = choices;
   const usage = usageOf(servedUsage);
-  const action = actionFrom({ choice, usage, stop: context.request.sampling.stop });
-  const sampled = choice.logprobs?.content?.map(chatLogprob);
-  return {
-    action,
+  const { sampling } = context.request;
+  const ended = finishedBy(choice.finish_reason, {
+    calls: callsOf(choice).length > 0,
     usage,
-    ...answerTokens(
-      { sampled, ids: choice.token_ids, promptIds, text: visibleText(choice), counted: countedTokens(usage) },
-      context,
-    ),
-  };
+    maxTokens: sampling.maxTokens,
+  });
+  const action = actionFrom({ choice, finish: ended.finish, usage, stop: sampling.stop });
+  const tokens = tokensOf(() => {
+    const { choices: read, prompt_token_ids: promptIds } = parseAnswer(value, tokensSchema);
+    const [{ logprobs, token_ids: ids }] = read;
+    const sampled = logprobs?.content?.map(chatLogprob);
+    return { sampled, ids, promptIds, text: visibleText(choice), counted: countedTokens(usage) };
+  }, context);
+  const { finishReason } = ended;
+  return { action, usage, ...(finishReason === undefined ? {} : { finishReason }), ...tokens };
+}
+
+/** The calls of a message, in the current form or in that before tools (`function_call`). */
+function callsOf({ message: { tool_calls, function_call } }: Choice): readonly z.infer<typeof toolCallSchema>[] {
+  if (tool_calls !== null && tool_calls !== undefined && tool_calls.length > 0) return tool_calls;
+  return function_call ? [{ id: undefined, function: function_call }] : [];
+}
+
+/** The texts of a message's content. */
+function textsOf(content: Choice["message"]["content"]): { readonly text: string; readonly thinking: string } {
+  if (typeof content === "string") return { text: content, thinking: "" };
+  let all = "";
+  let thinking = "";
+  for (const part of content ?? []) {
+    all += part.text ?? ("refusal" in part ? (part.refusal ?? "") : "");
+    if (!("thinking" in part)) continue;
+    const thought = part.thinking ?? "";
+    thinking += typeof thought === "string" ? thought : thought.map((piece) => piece.text ?? "").join("");
+  }
+  return { text: all, thinking };
 }
 
 /**
  * The text that the tokens contain at least. The server's parsers for tool calls and reasoning may remove more text.
  */
-function visibleText({ message: { content, tool_calls } }: Choice): string {
-  return (tool_calls ?? []).length > 0 ? "" : (content ?? "");
+function visibleText(choice: Choice): string {
+  return callsOf(choice).length > 0 ? "" : textsOf(choice.message.content).text;
 }
 
 /** Converts a sampled token of the chat protocol. */
@@ -90,14 +127,16 @@ export function chatLogprob({ token, logprob, id }: z.output<typeof chatLogprobs
 
 function actionFrom(options: {
   readonly choice: Choice;
+  readonly finish: Action["finish"];
   readonly usage: TokenUsage | undefined;
   readonly stop: readonly string[] | undefined;
 }): Action {
-  const { choice, usage, stop } = options;
-  const { message, finish_reason } = choice;
-  const answer = message.content || message.refusal || "";
-  const reasoning = message.reasoning_content || message.reasoning || "";
-  const calls = (message.tool_calls ?? []).length > 0;
+  const { choice, finish, usage, stop } = options;
+  const { message } = choice;
+  const written = textsOf(message.content);
+  const answer = written.text || message.refusal || "";
+  const reasoning = message.reasoning_content || message.reasoning || written.thinking;
+  const calls = callsOf(choice).length > 0;
   const { toolCalls, parseErrors } = toolCallsOf(choice);
   if (answer === "" && reasoning === "" && !calls) assertSilent(usage, message.content === "");
   const content: Part[] = [];
@@ -105,22 +144,22 @@ function actionFrom(options: {
   if (answer !== "" || toolCalls.length === 0) content.push({ type: "text", text: cutAtStop(answer, stop) });
   return {
     message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
-    finish: finishOf(finish_reason, calls),
+    finish,
     ...(parseErrors.length === 0 ? {} : { parseErrors }),
   };
 }
 
-function toolCallsOf({ message }: Choice): {
+function toolCallsOf(choice: Choice): {
   readonly toolCalls: readonly ToolCall[];
   readonly parseErrors: readonly ParseError[];
 } {
   const toolCalls: ToolCall[] = [];
   const parseErrors: ParseError[] = [];
-  for (const [index, { id, function: called }] of (message.tool_calls ?? []).entries()) {
+  for (const [index, { id, function: called }] of callsOf(choice).entries()) {
     const { name, arguments: given } = called;
     try {
-      const args = typeof given === "string" && given !== "" ? (parseExactJson(given) as Json) : given || {};
-      toolCalls.push({ id: id || `call-${index + 1}`, name, arguments: args as Json });
+      const known = id === undefined || id === null || id === "" ? `call-${index + 1}` : String(id);
+      toolCalls.push({ id: known, name, arguments: callArguments(given) });
     } catch (error) {
       parseErrors.push({
         message: `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`,

@@ -1,7 +1,7 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { type Message, type Part, servedRole, type ToolCall } from "../../../contract/message.ts";
 import type { ActRequest } from "../../../contract/policy.ts";
-import { type BodyOptions, type RequestBody, samplingFields } from "./request-body.ts";
+import { type BodyOptions, type RequestBody, requestBody } from "./request-body.ts";
 
 /**
  * Returns the body of a request in OpenAI's chat protocol. Omits earlier reasoning, as chat templates do. Throws
@@ -9,15 +9,12 @@ import { type BodyOptions, type RequestBody, samplingFields } from "./request-bo
  */
 export function chatBody(request: ActRequest, options: BodyOptions): RequestBody {
   const { messages, tools = [] } = request;
-  return {
-    model: options.model,
+  const fields = {
     messages: messages.map(chatMessage),
-    ...samplingFields(request),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
     ...(options.logprobs ? { logprobs: true } : {}),
-    ...(options.tokenIds ? { return_token_ids: true } : {}),
-    ...options.extraBody,
   };
+  return requestBody(fields, request, options);
 }
 
 function chatMessage(message: Message): unknown {

@@ -2,18 +2,19 @@ import { z } from "zod";
 import { textMessage } from "../../../contract/message.ts";
 import type { ActResult, TokenLogprob } from "../../../contract/policy.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
+import { finishedBy } from "../serving/finish-reason.ts";
 import { malformed } from "../serving/unusable-answer.ts";
 import {
   assertSilent,
   countedTokens,
   countSchema,
-  finishOf,
+  lenient,
   logprobSchema,
   parseAnswer,
   usageOf,
   usageSchema,
 } from "./answer-body.ts";
-import { type AnswerContext, answerTokens } from "./answer-tokens.ts";
+import { type AnswerContext, tokensOf } from "./answer-tokens.ts";
 import { chatLogprob, chatLogprobsSchema } from "./chat-answer.ts";
 
 /** Two lists (OpenAI, vLLM), or the form of the chat protocol (llama.cpp). */
@@ -27,32 +28,41 @@ const logprobsSchema = z
 
 /** The schema of a text completion. Ignores other fields. */
 const completionSchema = z.object({
+  choices: z.tuple([z.object({ text: z.string(), finish_reason: lenient(z.string()) })]),
+  usage: usageSchema,
+});
+
+/** The schema of the tokens of a text completion. */
+const tokensSchema = z.object({
   choices: z.tuple([
     z.object({
-      text: z.string(),
-      finish_reason: z.string(),
       logprobs: logprobsSchema,
       token_ids: z.array(countSchema).nullish(),
       prompt_token_ids: z.array(countSchema).nullish(),
     }),
   ]),
-  usage: usageSchema,
 });
 
 /**
- * Parses the body of a text completion. Returns its action and its tokens. Throws a transient `RequestFailure` if the
- * body is not a valid completion or contradicts itself.
+ * Reads a text completion. Returns its action and its tokens. Throws a transient `RequestFailure` if the value is not a
+ * completion or contradicts itself.
  */
-export function completionAnswer(body: string, context: AnswerContext): ActResult {
-  const { choices, usage: servedUsage } = parseAnswer(body, completionSchema);
-  const [{ text, finish_reason, logprobs, token_ids: ids, prompt_token_ids: promptIds }] = choices;
+export function completionAnswer(value: unknown, context: AnswerContext): ActResult {
+  const { choices, usage: servedUsage } = parseAnswer(value, completionSchema);
+  const [{ text, finish_reason }] = choices;
   const usage = usageOf(servedUsage);
+  const { stop, maxTokens } = context.request.sampling;
+  const { finish, finishReason } = finishedBy(finish_reason, { calls: false, usage, maxTokens });
   if (text === "") assertSilent(usage, true);
-  const message = textMessage("assistant", cutAtStop(text, context.request.sampling.stop));
+  const tokens = tokensOf(() => {
+    const [{ logprobs, token_ids: ids, prompt_token_ids: promptIds }] = parseAnswer(value, tokensSchema).choices;
+    return { sampled: sampledOf(logprobs), ids, promptIds, text, counted: countedTokens(usage) };
+  }, context);
   return {
-    action: { message, finish: finishOf(finish_reason, false) },
+    action: { message: textMessage("assistant", cutAtStop(text, stop)), finish },
     usage,
-    ...answerTokens({ sampled: sampledOf(logprobs), ids, promptIds, text, counted: countedTokens(usage) }, context),
+    ...(finishReason === undefined ? {} : { finishReason }),
+    ...tokens,
   };
 }
 

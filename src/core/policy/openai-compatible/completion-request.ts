@@ -1,7 +1,7 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { textOf } from "../../../contract/message.ts";
 import type { ActRequest } from "../../../contract/policy.ts";
-import { type BodyOptions, type RequestBody, samplingFields } from "./request-body.ts";
+import { type BodyOptions, type RequestBody, requestBody } from "./request-body.ts";
 
 /**
  * Returns the body of a request to the completions endpoint. The prompt is the joined texts of the messages, as by
@@ -11,15 +11,12 @@ export function completionBody(request: ActRequest, options: BodyOptions): Reque
   const { messages, tools = [] } = request;
   if (tools.length > 0) throw unsupported("tools");
   if (messages.some(({ content }) => content.some(({ type }) => type === "image"))) throw unsupported("images");
-  return {
-    model: options.model,
+  const fields = {
     prompt: messages.map(textOf).join(""),
-    ...samplingFields(request),
     // The number of most likely tokens to return besides the sampled one. Some servers return no logprobs at all for 0.
     ...(options.logprobs ? { logprobs: 1 } : {}),
-    ...(options.tokenIds ? { return_token_ids: true } : {}),
-    ...options.extraBody,
   };
+  return requestBody(fields, request, options);
 }
 
 function unsupported(what: string): LyceumError {

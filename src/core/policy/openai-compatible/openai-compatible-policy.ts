@@ -1,9 +1,12 @@
+import { LyceumError } from "../../../contract/errors/index.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { PartType } from "../../../contract/message.ts";
-import type { ActRequest, Policy } from "../../../contract/policy.ts";
+import type { ActRequest, ActResult, Policy } from "../../../contract/policy.ts";
 import { refusal } from "../serving/refusal.ts";
+import { RequestFailure } from "../serving/request-failure.ts";
 import { servedPolicy } from "../serving/served-policy.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
+import { errorStatus, parseBody } from "./answer-body.ts";
 import { apiUrl } from "./api-url.ts";
 import { chatAnswer } from "./chat-answer.ts";
 import { chatBody } from "./chat-request.ts";
@@ -47,9 +50,22 @@ export interface OpenAICompatibleOptions extends ServingOptions {
    * at temperature 1 without top-k, top-p and min-p.
    */
   readonly processedLogprobs?: boolean;
+  /**
+   * The field with the maximum number of tokens. By default `max_tokens`, and `max_completion_tokens` once the server
+   * asks for it, as for gpt-5 and the o-series.
+   */
+  readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
+  /**
+   * Fields of the request to leave out, such as `["temperature"]`, for models that refuse them. The server's default
+   * then applies. None by default.
+   */
+  readonly omit?: readonly string[];
   /** Further fields of the request's body, such as `{ chat_template_kwargs: { enable_thinking: false } }`. */
   readonly extraBody?: Readonly<Record<string, Json>>;
 }
+
+/** The fields without which there is no request. */
+const neededFields: readonly string[] = ["model", "messages", "prompt"];
 
 const endpoints = {
   chat: { path: "chat/completions", body: chatBody, answer: chatAnswer },
@@ -76,25 +92,59 @@ const endpoints = {
  * policy.name; // => "Qwen/Qwen3-0.6B"
  */
 export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy {
-  const { model, name = model, logprobs = false, tokenIds = false, extraBody = {} } = options;
+  const { model, name = model, logprobs = false, tokenIds = false, extraBody = {}, omit = [] } = options;
+  let maxTokensField = options.maxTokensField ?? "max_tokens";
   const endpoint = endpoints[options.endpoint ?? "chat"];
   const url = apiUrl(options.baseUrl, endpoint.path);
   const headers = requestHeaders(options);
   const asked = logprobs === false ? tokenIds : logprobs;
+  const needed = omit.find((field) => neededFields.includes(field));
+  if (needed !== undefined) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `A request needs the field ${needed}, so omit cannot have it.`,
+      hint: "Leave out fields such as temperature, seed or max_tokens.",
+    });
+  }
   return servedPolicy({ ...options, name }, async (request, signal) => {
-    const json = endpoint.body(request, { model, logprobs: asked !== false, tokenIds, extraBody });
-    const answer = await httpJson({ url, headers, json, signal });
-    if (answer.status !== 200) throw refusal(answer, { url, model });
-    const tokensAreSampled = options.processedLogprobs === true || isPlain(request);
-    return endpoint.answer(answer.body, { request, logprobs: asked, tokensAreSampled });
+    const send = async (): Promise<ActResult> => {
+      const body = { model, logprobs: asked !== false, tokenIds, extraBody, maxTokensField, omit };
+      const json = endpoint.body(request, body);
+      const fields = Object.keys(json).filter((field) => !neededFields.includes(field));
+      const answer = await httpJson({ url, headers, json, signal });
+      if (answer.status < 200 || answer.status > 299) throw refusal(answer, { url, model, fields });
+      const value = parseBody(answer.body);
+      const status = errorStatus(value);
+      if (status !== undefined) throw refusal({ ...answer, status }, { url, model, fields });
+      const tokensAreSampled = options.processedLogprobs === true || isPlain(request, omit);
+      return endpoint.answer(value, { request, logprobs: asked, tokensAreSampled });
+    };
+    const used = maxTokensField;
+    try {
+      return await send();
+    } catch (error) {
+      if (options.maxTokensField !== undefined || used !== "max_tokens" || !wantsOtherName(error)) throw error;
+      // The same limit under its newer name, which changes nothing that is sampled.
+      maxTokensField = "max_completion_tokens";
+      return send();
+    }
   });
+}
+
+/** True if a server refuses `max_tokens` and names `max_completion_tokens` in its place. */
+function wantsOtherName(error: unknown): boolean {
+  if (!(error instanceof RequestFailure) || error.transient) return false;
+  const { code, message } = error.error;
+  return code === "policy.rejected" && /use.{0,3}max_completion_tokens/i.test(message);
 }
 
 /**
  * True if the sampling distribution is the model's own, which servers report by default. Greedy sampling counts,
  * because its logprobs are reported at temperature 1.
  */
-function isPlain({ sampling: { temperature, topK, topP, minP } }: ActRequest): boolean {
+function isPlain({ sampling: { temperature, topK, topP, minP } }: ActRequest, omit: readonly string[]): boolean {
+  // The server then samples at a temperature that is not known here.
+  if (omit.includes("temperature")) return false;
   if (temperature === 0) return true;
   return temperature === 1 && topK === undefined && topP === undefined && minP === undefined;
 }

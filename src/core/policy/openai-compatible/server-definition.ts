@@ -41,6 +41,11 @@ export const serverDefinition: PolicyDefinition = definePolicy({
       .boolean()
       .optional()
       .describe("True if the server returns the log-probabilities of the distribution it sampled from."),
+    maxTokensField: z
+      .enum(["max_tokens", "max_completion_tokens"])
+      .optional()
+      .describe("The field with the maximum number of tokens. By default the one that the server accepts."),
+    omit: z.array(text).optional().describe("Fields of each request to leave out, such as temperature."),
     extraBody: z.record(text, z.json()).optional().describe("Additional fields of each request."),
   }),
   open: async ({ baseUrl: base, apiKeyVariable, headers, headerVariables = {}, ...asked }, context) => {

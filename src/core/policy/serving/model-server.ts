@@ -6,6 +6,9 @@ import { RateLimiter } from "./rate-limiter.ts";
 import { RequestFailure } from "./request-failure.ts";
 import { resolveServing, type ServingOptions, type ServingSettings } from "./serving-options.ts";
 
+/** The number of prompts that a server refuses before its refusals count as those of the key. */
+const refusedPrompts = 3;
+
 /**
  * Sends requests to a model's server within its limits and retries transient failures. Use one instance for all
  * requests to a server.
@@ -14,6 +17,9 @@ export class ModelServer {
   readonly #name: string;
   readonly #settings: ServingSettings;
   readonly #limiter: RateLimiter;
+  #hasAnswered = false;
+  /** The prompts that were refused without a reason before the first answer. At most {@link refusedPrompts}. */
+  readonly #refused = new Set<string>();
 
   /** Throws `config.invalid` for invalid options. */
   constructor(name: string, options: ServingOptions) {
@@ -32,6 +38,7 @@ export class ModelServer {
     const { signal } = request;
     const tokens = estimatedTokens(request);
     const random = createRandom(deriveSeed(request.seed, "retry"));
+    let last: RequestFailure | undefined;
     for (let retries = 0; ; retries++) {
       const slot = await this.#limiter.acquire({ tokens, signal });
       const started = performance.now();
@@ -39,16 +46,26 @@ export class ModelServer {
         const answer = await this.#within(attempt, signal);
         const latencyMs = performance.now() - started;
         const { usage } = answer;
+        this.#hasAnswered = true;
         slot.release(usage === undefined ? tokens : usage.promptTokens + usage.completionTokens);
         return { ...answer, latencyMs, ...(retries === 0 ? {} : { retries }) };
       } catch (error) {
         slot.release();
         signal?.throwIfAborted();
         if (!(error instanceof RequestFailure)) throw error;
-        if (!error.transient) throw error.error;
-        await this.#waitAfter(error, { retries, random: random.next(), signal });
+        if (!error.transient) throw this.#permanent(error, request);
+        const isRepeated = error.charged && error.message === last?.message;
+        last = error;
+        await this.#waitAfter(error, { retries, isRepeated, random: random.next(), signal });
       }
     }
+  }
+
+  /** Returns the error of a permanent failure. A server that refuses every prompt refuses the key. */
+  #permanent({ error, ifNoneAnswered }: RequestFailure, { messages }: ActRequest): LyceumError {
+    if (ifNoneAnswered === undefined || this.#hasAnswered) return error;
+    if (this.#refused.size < refusedPrompts) this.#refused.add(JSON.stringify(messages));
+    return this.#refused.size < refusedPrompts ? error : ifNoneAnswered;
   }
 
   /** Makes one try. Stops waiting at the timeout or on abort, even if the try ignores its signal. */
@@ -77,12 +94,17 @@ export class ModelServer {
   /** Waits before a retry. Throws `policy.unavailable` if there are no more retries. */
   async #waitAfter(
     failure: RequestFailure,
-    options: { readonly retries: number; readonly random: number; readonly signal: AbortSignal | undefined },
+    options: {
+      readonly retries: number;
+      readonly isRepeated: boolean;
+      readonly random: number;
+      readonly signal: AbortSignal | undefined;
+    },
   ): Promise<void> {
     const { maxRetries, maxRetryAfterMs } = this.#settings;
-    const { retries, random, signal } = options;
+    const { retries, isRepeated, random, signal } = options;
     const { error, retryAfterMs: asked = 0 } = failure;
-    if (retries >= maxRetries) {
+    if (retries >= maxRetries || isRepeated) {
       const tries = retries === 0 ? "" : ` The last of ${retries + 1} tries: `;
       throw unavailable({ name: this.#name, what: `${tries}${error.message}`, cause: error });
     }

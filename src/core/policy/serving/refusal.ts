@@ -1,7 +1,16 @@
 import { type ErrorCode, LyceumError } from "../../../contract/errors/index.ts";
-import { tryParseJson } from "../../../contract/json.ts";
+import { type Json, tryParseJson } from "../../../contract/json.ts";
+import { namesMaxTokens, type RefusalKind, refusalKind, refusedField } from "./refusal-kind.ts";
 import { RequestFailure } from "./request-failure.ts";
-import { retryAfterMs } from "./retry-after.ts";
+import { requestedWaitMs } from "./requested-wait.ts";
+
+/** The request that a server refused. */
+interface Refused {
+  readonly url: URL;
+  readonly model: string;
+  /** The fields of the request that can be left out. None by default. */
+  readonly fields?: readonly string[];
+}
 
 /** Returns the failure for an answer without a completion: transient or permanent. */
 export function refusal(
@@ -10,95 +19,103 @@ export function refusal(
     readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
     readonly body: string;
   },
-  { url, model }: { readonly url: URL; readonly model: string },
+  request: Refused,
 ): RequestFailure {
   const { status, headers, body } = answer;
-  const text = errorText(body);
-  const { code, hint } = verdict({ status, text: text.toLowerCase(), url, model });
-  const error = new LyceumError({
-    code,
-    message: `${url.origin} answered with status ${status}${text === "" ? "." : `: ${text}`}`,
-    hint,
-    data: { reason: status === 429 ? "rate-limit" : "status", status },
-  });
+  const json = tryParseJson<Json>(body);
+  // A body that is not JSON may be the page of a proxy.
+  const text = shortened(messageIn(json) ?? body);
+  const waitMs = requestedWaitMs({ headers, body: json, text });
+  const kind = refusalKind({ status, text, body, waits: waitMs !== undefined });
+  const made = (code: ErrorCode, hint: string): LyceumError =>
+    new LyceumError({
+      code,
+      message: `${request.url.origin} answered with status ${status}${text === "" ? "." : `: ${text}`}`,
+      hint,
+      data: { reason: reasonOf(kind, status), status },
+    });
+  const hint = hintFor(kind, { ...request, status, text });
   return new RequestFailure({
-    error,
-    transient: code === "policy.unavailable",
-    retryAfterMs: retryAfterMs(headers),
+    error: made(codes[kind], hint),
+    transient: kind === "temporary" && headers["x-should-retry"] !== "false",
+    retryAfterMs: waitMs,
+    ...(kind === "forbidden" ? { ifNoneAnswered: made("policy.unauthorized", hintFor("key", request)) } : {}),
   });
 }
 
-function verdict({
-  status,
-  text,
+const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
+  key: "policy.unauthorized",
+  credit: "policy.unauthorized",
+  content: "policy.rejected",
+  forbidden: "policy.rejected",
+  "too-long": "policy.prompt-too-long",
+  "max-tokens": "policy.rejected",
+  temporary: "policy.unavailable",
+  request: "policy.rejected",
+};
+
+function reasonOf(kind: RefusalKind, status: number): string {
+  if (kind === "content") return "content-filter";
+  return status === 429 ? "rate-limit" : "status";
+}
+
+function hintFor(
+  kind: RefusalKind,
+  { url, model, fields = [], status, text = "" }: Refused & { readonly status?: number; readonly text?: string },
+): string {
+  const lower = "lower --max-tokens (sampling.maxTokens in a config or a program)";
+  switch (kind) {
+    case "key":
+      return `Pass the key for ${url.host} as apiKey; on the command line in LYCEUM_API_KEY, or the variable that apiKeyVariable names.`;
+    case "credit":
+      return `The account at ${url.host} has no credit left, or its limit is reached.`;
+    case "content":
+      return "The server refuses the content of this prompt, so the episode is unscored. Other prompts are not affected.";
+    case "forbidden":
+      return "The server does not say why. If it refuses every prompt, check the key and what it may be used for.";
+    case "too-long":
+      return `Raise the server's context length, or remove tasks that do not fit${
+        namesMaxTokens(text) ? `. Prompt and answer must fit together, so you can also ${lower}` : ""
+      }.`;
+    case "max-tokens":
+      return `The answer may be longer than the model writes: ${lower}.`;
+    case "temporary":
+      return "The failure may be temporary. Check the server's log, or send fewer requests at once.";
+    case "request":
+      return requestHint({ url, model, fields, status, text });
+  }
+}
+
+function requestHint({
   url,
   model,
-}: {
-  readonly status: number;
-  readonly text: string;
-  readonly url: URL;
-  readonly model: string;
-}): { readonly code: ErrorCode; readonly hint: string } {
-  if (status === 401 || status === 403) {
-    const where = "as apiKey; on the command line in LYCEUM_API_KEY, or the variable that apiKeyVariable names";
-    return { code: "policy.unauthorized", hint: `Pass the key for ${url.host} ${where}.` };
-  }
-  if (status === 402 || text.includes("insufficient_quota") || text.includes("exceeded your current quota")) {
-    return { code: "policy.unauthorized", hint: `The account at ${url.host} has no credit left.` };
-  }
-  if (isTransient(status)) {
-    return {
-      code: "policy.unavailable",
-      hint: "The failure may be temporary. Check the server's log, or send fewer requests at once.",
-    };
-  }
-  if (isTooLong(text)) {
-    return {
-      code: "policy.prompt-too-long",
-      hint: "Raise the server's context length, or remove tasks that do not fit.",
-    };
+  fields = [],
+  status = 0,
+  text,
+}: Refused & { status?: number; text: string }): string {
+  const field = refusedField(text, fields);
+  if (field !== undefined) {
+    return `Leave the field out: omit: [${field}] in a program or a policy file, -M omit=[${field}] on the command line.`;
   }
   if (status === 404) {
-    return {
-      code: "policy.rejected",
-      hint: `Check that ${url.origin} serves the model "${model}" and that the address is the start of its API (most addresses end in /v1).`,
-    };
+    return `Check that ${url.origin} serves the model "${model}" and that the address is the start of its API (most addresses end in /v1).`;
   }
-  if (status >= 300 && status < 400) return { code: "policy.rejected", hint: "Use the address that it redirects to." };
-  return { code: "policy.rejected", hint: "The server rejects this request: change what its message describes." };
+  if (status >= 300 && status < 400) return "Use the address that it redirects to.";
+  return "The server rejects this request: change what its message describes.";
 }
 
-/** 408 timeout, 409 lock, 425 too early, 429 rate limit, 5xx server errors except 501 (not implemented). */
-function isTransient(status: number): boolean {
-  return status === 408 || status === 409 || status === 425 || status === 429 || (status >= 500 && status !== 501);
-}
-
-/** The messages of vLLM, llama.cpp, SGLang, TGI and OpenAI for a prompt that does not fit. */
-function isTooLong(text: string): boolean {
-  return (
-    text.includes("context_length_exceeded") ||
-    text.includes("exceed_context_size") ||
-    text.includes("maximum context length") ||
-    text.includes("context length is only") ||
-    text.includes("available context size") ||
-    (text.includes("inputs tokens + max_new_tokens") && text.includes("must be <="))
-  );
-}
-
-/** Returns the error message in a body, or else the body itself, shortened. */
-function errorText(body: string): string {
-  // A body that is not JSON may be the page of a proxy.
-  const text = messageIn(tryParseJson(body)) ?? body;
+function shortened(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > 400 ? `${line.slice(0, 400)}...` : line;
 }
 
-/** Servers use `{ error: { message, type, code } }`, `{ error }`, `{ message }` or `{ detail }`. */
+/** Servers use `{ error: { message, type, code } }`, `{ error }`, `{ message }` or `{ detail }`, Google in a list. */
 function messageIn(value: unknown): string | undefined {
   if (typeof value === "string") return value;
+  if (Array.isArray(value)) return messageIn(value[0]);
   if (typeof value !== "object" || value === null) return undefined;
   const { error, message, detail, code, type } = value as Readonly<Record<string, unknown>>;
-  if (error !== undefined && error !== null) return messageIn(error);
+  if (error !== undefined && error !== null && error !== "") return messageIn(error);
   if (typeof message === "string") {
     const kind = typeof code === "string" ? code : type;
     return typeof kind === "string" ? `${message} (${kind})` : message;

@@ -1,5 +1,6 @@
 import type { PartType } from "../../../contract/message.ts";
 import type { ActRequest, ActResult, Policy } from "../../../contract/policy.ts";
+import { warn } from "../../text/warn.ts";
 import { withoutInlineReasoning } from "../../tokens/split-reasoning.ts";
 import { ModelServer } from "./model-server.ts";
 import type { ServingOptions } from "./serving-options.ts";
@@ -15,6 +16,7 @@ export function servedPolicy(
 ): Policy {
   const { name, accepts = ["text", "reasoning"] } = options;
   const server = new ModelServer(name, options);
+  const unknownReasons = new Set<string>();
   return {
     specificationVersion: "v1",
     name,
@@ -22,7 +24,13 @@ export function servedPolicy(
     act: async (request) => {
       request.signal?.throwIfAborted();
       try {
-        return withoutInlineReasoning(await server.ask(request, (signal) => ask(request, signal)));
+        const result = withoutInlineReasoning(await server.ask(request, (signal) => ask(request, signal)));
+        const { finishReason } = result;
+        if (finishReason !== undefined && !unknownReasons.has(finishReason)) {
+          unknownReasons.add(finishReason);
+          warn("Model", `"${name}" ended an answer by "${finishReason}", which is read as "${result.action.finish}".`);
+        }
+        return result;
       } catch (error) {
         throw withoutSecrets(error, options);
       }

@@ -3,9 +3,9 @@ import { RequestFailure } from "./request-failure.ts";
 
 /**
  * Creates the failure for an answer that is not a valid completion. `problem` follows "it", such as "is not JSON". A
- * retry may help.
+ * retry may help. With `charged`, an equal failure of the retry ends the retries.
  */
-export function malformed(problem: string, cause?: unknown): RequestFailure {
+export function malformed(problem: string, cause?: unknown, charged = false): RequestFailure {
   const error = new LyceumError({
     code: "policy.unavailable",
     message: `The server's answer cannot be used: it ${problem}.`,
@@ -13,7 +13,7 @@ export function malformed(problem: string, cause?: unknown): RequestFailure {
     data: { reason: "malformed" },
     cause,
   });
-  return new RequestFailure({ error, transient: true });
+  return new RequestFailure({ error, transient: true, charged });
 }
 
 /** Creates the failure for an answer that the server's content filter cut or replaced. */

@@ -1,0 +1,138 @@
+/** What a refusal of a server is about, as far as its status and its words tell. */
+export type RefusalKind =
+  /** The key, or what it may be used for. All requests would fail. */
+  | "key"
+  /** The account has no credit left, or it is blocked. All requests would fail. */
+  | "credit"
+  /** The content of this prompt. */
+  | "content"
+  /** Status 403 without a word about the key or the content. */
+  | "forbidden"
+  /** The prompt does not fit, alone or with the tokens of the answer. */
+  | "too-long"
+  /** The tokens of the answer are more than the model writes. */
+  | "max-tokens"
+  /** Something that may pass. */
+  | "temporary"
+  /** Anything else about this request. */
+  | "request";
+
+/** Words about an account that can pay for no request. */
+const credit = [
+  /credit balance is too low/,
+  /insufficient (account )?(balance|credits?|funds)/,
+  /out of credits/,
+  /used all (of )?((your|its) )?(available )?credits/,
+  /spending limit/,
+  /billing[ _](hard[ _])?limit/,
+  /account (is|has been|was|is currently) (suspended|deactivated|disabled|overdue|in arrears)/,
+  /organization (has been|is) (disabled|suspended)/,
+  /account_deactivated|arrearage|key limit exceeded/,
+];
+
+/** Words about credit that some servers also use for the limit of a minute. Then they say how long to wait. */
+const quota = /insufficient_quota|exceeded (your|the) current quota|exceeded_current_quota/;
+
+/** The limit of a day, for which Google asks to wait less than a minute. `limit: 0` is a model that is not included. */
+const dayQuota = /perday|per-day|limit: 0\b/;
+
+const content = [
+  /flagged|moderation|inappropriate|harmful|unsafe/,
+  /content[ _]?(filter|policy|management policy|moderation|violat)/,
+  /usage (policy|policies|guidelines)/,
+  /safety[_ ](check|system|filter|polic|guideline|setting|violation)/,
+  /violat\w* (our|the|its|a) |content exists risk|data_?inspection|prohibited_content|prohibited content/,
+  /responsible ai|guardrail|sensitive (content|information|word)/,
+];
+
+const key = [
+  /api[ _-]?key[^.]{0,20} (is )?(not valid|invalid|expired)/,
+  /(incorrect|invalid|expired|missing|wrong) (api|x-api)[ _-]?key|api_key_invalid/,
+];
+
+/** Words of a status 403 about what the key may be used for. */
+const access = /api[ _-]?key|permission|access|credential|authenticat|authori[sz]|country|region|subscription|token/;
+
+const tooLong = [
+  // OpenAI, Azure, Groq, Cerebras, DeepSeek, OpenRouter, older vLLM.
+  /context_length_exceeded|maximum context length|string_above_max_length/,
+  /(exceed|overflow|longer|larger|greater|too long|too large)[^.]*context (length|window|size|limit)/,
+  /context (length|window|size|limit)[^.]*(exceed|overflow)/,
+  /reduce the length of the (messages|prompt|input)/,
+  // Anthropic, Bedrock, Fireworks, Ollama.
+  /(prompt|input|inputs|request|conversation) (is |are |was )?too (long|large)|request_too_large|prompt_too_long/,
+  /input length and `?max_tokens`? exceed/,
+  /too many input tokens|too many tokens:/,
+  // xAI, GitHub Models.
+  /maximum prompt length|max_prompt_tokens/,
+  // Gemini, Vertex, TensorRT-LLM, SGLang, watsonx, Nova.
+  /(input|prompt) (token )?(count|length)\b[^.]*(exceed|supports up to)/,
+  /(input|prompt)[^.]{0,40} tokens?\b[^.]{0,40}(exceed|longer than)/,
+  /requested token count exceeds|number of input tokens[^.]*exceed/,
+  // vLLM, TensorRT-LLM.
+  /longer than the (maximum model length|model's context)/,
+  /(exceed|larger than|greater than|longer than) (the )?`?(max_(seq|model|num|input)_(len|tokens)|maximum (model|sequence) length)/,
+  /default_max_tokens[^.]*must be greater than 0/,
+  // llama.cpp, LM Studio.
+  /exceed_context_size|available context size|context length of only|reached context length/,
+  // SGLang, TGI, DashScope, Moonshot, Zhipu.
+  /context length is only|must have less than \d+ tokens/,
+  /inputs? tokens \+ max_new_tokens`?[^.]*must be <=/,
+  /range of input length|exceeded model token limit|prompt exceeds max/,
+];
+
+const maxTokens = /max_tokens|max_completion_tokens|max_new_tokens|max_output_tokens|maxoutputtokens/;
+const tooMany =
+  /too (large|many|high)|at most|less than or equal|<=|valid range|supported range|range of|maximum (allowed )?(number|value)|cannot (exceed|be greater)|exceed/;
+
+/**
+ * Returns what a refusal is about. `text` is its message and `body` the whole answer. `waits` is true if the server
+ * says when to try again.
+ */
+export function refusalKind(answer: {
+  readonly status: number;
+  readonly text: string;
+  readonly body: string;
+  readonly waits: boolean;
+}): RefusalKind {
+  const { status, waits } = answer;
+  const text = answer.text.toLowerCase();
+  if (status === 401) return "key";
+  if (status === 402 || credit.some((words) => words.test(text))) return "credit";
+  if (status === 429) return limitKind({ text, body: answer.body.toLowerCase(), waits });
+  if (status < 500 && content.some((words) => words.test(text))) return "content";
+  if (status < 500 && key.some((words) => words.test(text))) return "key";
+  if (status < 500 && quota.test(text) && !waits) return "credit";
+  if (status === 413 || (status !== 503 && tooLong.some((words) => words.test(text)))) return "too-long";
+  // A page is that of a proxy, whose words say little.
+  if (status === 403) return access.test(text) && !/^\s*</.test(answer.body) ? "key" : "forbidden";
+  if (isTemporary(status)) return "temporary";
+  return maxTokens.test(text) && tooMany.test(text) ? "max-tokens" : "request";
+}
+
+function limitKind({ text, body, waits }: { readonly text: string; readonly body: string; readonly waits: boolean }) {
+  if (dayQuota.test(body)) return "credit";
+  if (!waits && (quota.test(text) || /per day|daily/.test(text))) return "credit";
+  // One request with more tokens than the limit of a minute never passes.
+  return /request too large for/.test(text) ? "too-long" : "temporary";
+}
+
+/** 408 timeout, 409 lock, 425 too early, 5xx server errors except 501 (not implemented). */
+function isTemporary(status: number): boolean {
+  return status === 200 || status === 408 || status === 409 || status === 425 || (status >= 500 && status !== 501);
+}
+
+/** True if the tokens of the answer are a part of why a prompt does not fit. */
+export function namesMaxTokens(text: string): boolean {
+  return maxTokens.test(text.toLowerCase()) || /in the completion/.test(text.toLowerCase());
+}
+
+/** Returns the field of a request that a server does not support, if its message names one of them. */
+export function refusedField(text: string, fields: readonly string[]): string | undefined {
+  const refuses =
+    /unsupported|not support|n't support|unrecognized|unknown|not permitted|not allowed|deprecated|extra_forbidden|only the default|cannot be (used|specified)|may only be set/i;
+  if (!refuses.test(text)) return undefined;
+  const at = (field: string): number => text.search(new RegExp(`(?<![\\w])${field}(?![\\w])`));
+  const named = fields.filter((field) => at(field) !== -1);
+  return named.sort((one, other) => at(one) - at(other))[0];
+}
