@@ -6,7 +6,7 @@ import { inlineText, parseAssistantText, reasoningOf, type ToolCallFormat } from
 import { markMessage, markTool, markVariables } from "./mark-message.ts";
 import type { Mark } from "./protected-rendering.ts";
 import { renderTemplate } from "./render-template.ts";
-import { correctTemplate, templateFunctions } from "./template-corrections.ts";
+import { correctTemplate, templateFunctions, withPlainLineEnds } from "./template-corrections.ts";
 
 /** A compiled Jinja chat template with its properties, which are found by rendering probes. */
 export interface ChatTemplate {
@@ -95,16 +95,18 @@ export function compileChatTemplate(
 
 function compile(source: string, options: Parameters<typeof compileChatTemplate>[1] & object): Render {
   const { specialTokens = {}, variables = {} } = options;
-  const template = failing("does not parse", () => new Template(source));
+  const template = failing("does not parse", () => new Template(withPlainLineEnds(source)));
   correctTemplate(template.parsed);
   return (messages, tools, generationPrompt, mark) =>
     failing("fails", () =>
       renderTemplate(template.parsed, {
         ...templateFunctions,
+        // Like transformers, defines these for every template.
+        documents: null,
         ...specialTokens,
         ...(mark === undefined ? variables : markVariables(variables, mark)),
         messages,
-        ...(tools.length === 0 ? {} : { tools: tools.map((spec) => ({ type: "function", function: spec })) }),
+        tools: tools.length === 0 ? null : tools.map((spec) => ({ type: "function", function: spec })),
         add_generation_prompt: generationPrompt,
       }),
     );
