@@ -157,6 +157,11 @@ export class PythonInterpreter extends Interpreter {
         return this.#test(node, scope);
       case "CallExpression":
         return this.#method(node, scope);
+      case "MemberExpression": {
+        const object = this.evaluate(node.object as Node, scope);
+        if (object.type === "UndefinedValue") throw new Error("an undefined value has no attributes");
+        return super.evaluate({ ...node, object: constant(object) }, scope);
+      }
       default:
         return super.evaluate(node, scope);
     }
@@ -250,7 +255,7 @@ function binaryValue(operator: string, left: Value, right: Value): unknown {
 }
 
 const lengthOf = ({ value }: Value): number | undefined => {
-  if (typeof value === "string") return [...value].length;
+  if (typeof value === "string") return /[\ud800-\udfff]/.test(value) ? [...value].length : value.length;
   if (Array.isArray(value)) return value.length;
   return value instanceof Map ? value.size : undefined;
 };
@@ -258,7 +263,7 @@ const lengthOf = ({ value }: Value): number | undefined => {
 /** Returns the value of a filter that needs a correction. Undefined for the others. */
 function filterValue(name: string, operand: Value, { positional, named }: Arguments): Value | undefined {
   const argument = (index: number, key: string): Value | undefined => positional[index] ?? named.get(key);
-  const items = itemsOf(operand);
+  const items = ["list", "first", "last", "join"].includes(name) ? itemsOf(operand) : undefined;
   switch (name) {
     case "string":
       return runtimeValue(pythonText(operand));
@@ -317,8 +322,8 @@ function itemsOf(value: Value): readonly Value[] | undefined {
 
 function isTrue(value: Value | undefined): boolean {
   if (value === undefined) return false;
-  const length = lengthOf(value);
-  return length === undefined ? Boolean(value.value) : length > 0;
+  if (Array.isArray(value.value)) return value.value.length > 0;
+  return value.value instanceof Map ? value.value.size > 0 : Boolean(value.value);
 }
 
 function separatorsOf(value: Value | undefined): readonly [string, string] | undefined {

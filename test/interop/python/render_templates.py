@@ -46,11 +46,16 @@ def environment():
     return made
 
 
-def render(source: str, variables: dict) -> dict:
-    try:
-        return {"text": environment().from_string(source).render(**variables)}
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+def render(source: str, conversations: list[dict]) -> list[dict]:
+    template = environment().from_string(source)
+
+    def one(variables: dict) -> dict:
+        try:
+            return {"text": template.render(**variables)}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+    return [one(variables) for variables in conversations]
 
 
 def run(request: dict) -> dict:
@@ -59,9 +64,9 @@ def run(request: dict) -> dict:
     templates = {}
     for file in sorted(folder.glob("*.jinja")):
         source = file.read_bytes().decode()
-        templates[file.stem] = {"source": source, "results": [render(source, one) for one in conversations]}
+        templates[file.stem] = {"source": source, "results": render(source, conversations)}
     return {
-        "expressions": [render(source, conversations[0]) for source in request["expressions"]],
+        "expressions": [render(source, conversations[:1])[0] for source in request["expressions"]],
         "templates": templates,
     }
 
