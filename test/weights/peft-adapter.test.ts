@@ -76,6 +76,10 @@ describe("a PEFT adapter", () => {
     { alpha_pattern: { q_proj: 4 } },
     { lora_bias: true },
     { init_lora_weights: "pissa" },
+    { alora_invocation_tokens: [1, 2] },
+    { use_qalora: true },
+    { arrow_config: { top_k: 2 } },
+    { key_of_a_later_version: true },
     { peft_type: "IA3" },
     { peft_type: undefined },
   ])("with %o is refused", async (option) => {
@@ -96,9 +100,29 @@ describe("a PEFT adapter", () => {
       megatron_config: null,
       lora_bias: false,
       target_parameters: null,
+      alora_invocation_tokens: null,
+      qalora_group_size: 16,
+      megatron_core: "megatron.core",
+      loftq_config: {},
+      layers_to_transform: [0],
+      peft_version: "0.21.2",
     };
     await using folder = await adapterFolder({ ...plain, ...defaults });
     expect((await readPeftAdapter(folder.path)).tensors.size).toBe(2);
+  });
+
+  it.each([
+    ["lm_head", "lm_head.lora_A.weight"],
+    ["embed_tokens", "model.embed_tokens.lora_embedding_A"],
+    ["embed_tokens", "model.embed_tokens.base_layer.weight"],
+    ["wte", "transformer.wte.lora_embedding_B"],
+  ])("on %s is refused, with the hint to merge it", async (layer, name) => {
+    await using folder = await adapterFolder(plain, [a, b, { ...a, name }]);
+    await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
+      code: "model.unsupported",
+      message: expect.stringContaining(layer),
+      hint: expect.stringContaining("merge_and_unload"),
+    });
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
+import type { ToolSpec } from "../../contract/message.ts";
 import type { ActRequest, ActResult, Policy } from "../../contract/policy.ts";
 import type { Sample, Sampler, SamplingSettings } from "../../contract/sampler.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
@@ -131,7 +132,8 @@ async function sampleBatch(options: {
       const pending = batch[sample.request];
       if (pending === undefined || pending.done) continue;
       try {
-        pending.resolve(actResult({ sample, rendered: pending.rendered, weightsVersion, renderer }));
+        const { rendered, request } = pending;
+        pending.resolve(actResult({ sample, rendered, tools: request.tools ?? [], weightsVersion, renderer }));
       } catch (error) {
         pending.reject(error);
       }
@@ -147,13 +149,14 @@ async function sampleBatch(options: {
 function actResult(options: {
   readonly sample: Sample;
   readonly rendered: RenderedPrompt;
+  readonly tools: readonly ToolSpec[];
   readonly weightsVersion: number;
   readonly renderer: Renderer;
 }): ActResult {
-  const { sample, rendered, weightsVersion, renderer } = options;
+  const { sample, rendered, tools, weightsVersion, renderer } = options;
   const { ids, logprobs, supports, values, finish, stopString } = sample;
   return {
-    action: renderer.parse({ ids, finish, ...(stopString === undefined ? {} : { stopString }) }),
+    action: renderer.parse({ ids, finish, tools, ...(stopString === undefined ? {} : { stopString }) }),
     tokens: {
       ...rendered.tokens,
       completionIds: ids,

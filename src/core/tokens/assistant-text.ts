@@ -1,17 +1,19 @@
 import type { ParseError } from "../../contract/action.ts";
 import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { type Message, type Part, type ToolCall, textOf } from "../../contract/message.ts";
+import { type Message, type Part, type ToolCall, type ToolSpec, textOf } from "../../contract/message.ts";
 import { parseExactJson } from "../text/exact-json.ts";
 import { splitReasoning } from "./split-reasoning.ts";
+import { readXmlCall, xmlCallPattern } from "./xml-tool-calls.ts";
 
 /**
  * The text form of tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of them
- * within the text. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, optionally after
+ * within the text. `xml`: the same tags around `<function=name>` with `<parameter=key>` elements, or around a name with
+ * `<arg_key>` and `<arg_value>` elements. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, optionally after
  * `<|python_tag|>`. `bytes`: calls at the end, each as `<|tool|>`, its name and its arguments (if any) as JSON. `none`:
  * the template has no form that can be parsed.
  */
-export type ToolCallFormat = "hermes" | "llama" | "bytes" | "none";
+export type ToolCallFormat = "hermes" | "xml" | "llama" | "bytes" | "none";
 
 /** The parsed text of an assistant. */
 export interface AssistantText {
@@ -23,14 +25,18 @@ export interface AssistantText {
 
 /**
  * Splits an assistant's text into reasoning (as `splitReasoning` does), text and tool calls. Set
- * `startsInReasoning` if the prompt ends with `<think>`.
+ * `startsInReasoning` if the prompt ends with `<think>`. `tools` give the values of calls in XML their types.
  */
 export function parseAssistantText(
   text: string,
-  options: { readonly toolCallFormat: ToolCallFormat; readonly startsInReasoning?: boolean },
+  options: {
+    readonly toolCallFormat: ToolCallFormat;
+    readonly startsInReasoning?: boolean;
+    readonly tools?: readonly ToolSpec[];
+  },
 ): AssistantText {
   const { reasoning, rest } = splitReasoning(text, options.startsInReasoning ?? false);
-  const calls = readToolCalls(rest, options.toolCallFormat);
+  const calls = readToolCalls(rest, options.toolCallFormat, options.tools ?? []);
   const content: Part[] = reasoning === "" ? [] : [{ type: "reasoning", text: reasoning }];
   if (calls.text !== "" || (content.length === 0 && calls.toolCalls.length === 0)) {
     content.push({ type: "text", text: calls.text });
@@ -68,22 +74,38 @@ export interface AssistantToolCalls {
   readonly parseErrors: readonly ParseError[];
 }
 
-function readToolCalls(text: string, format: ToolCallFormat): AssistantToolCalls {
-  if (format === "hermes") return readHermesCalls(text);
+function readToolCalls(text: string, format: ToolCallFormat, tools: readonly ToolSpec[]): AssistantToolCalls {
+  if (format === "hermes") {
+    const pattern = /<tool_call>([\s\S]*?)(<\/tool_call>|$)/g;
+    return readTaggedCalls(text, pattern, (inner, index) => readCall(inner, "arguments", index));
+  }
+  if (format === "xml") {
+    return readTaggedCalls(text, xmlCallPattern, (inner, index) => {
+      // Some models of these families answer in JSON at times.
+      if (inner.trimStart().startsWith("{")) return readCall(inner, "arguments", index);
+      const call = readXmlCall(inner, tools);
+      return typeof call === "string" ? call : { id: `call_${index}`, ...call };
+    });
+  }
   if (format === "llama") return readLlamaCall(text);
   if (format === "bytes") return readByteCalls(text.split(toolMark));
   return { text, toolCalls: [], parseErrors: [] };
 }
 
-function readHermesCalls(text: string): AssistantToolCalls {
+/** Reads the calls of a text. The pattern's groups are the inner text of a call and its end tag, which may be missing. */
+function readTaggedCalls(
+  text: string,
+  pattern: RegExp,
+  read: (inner: string, index: number) => ToolCall | string,
+): AssistantToolCalls {
   const toolCalls: ToolCall[] = [];
   const parseErrors: ParseError[] = [];
   let kept = "";
   let end = 0;
-  for (const match of text.matchAll(/<tool_call>([\s\S]*?)(<\/tool_call>|$)/g)) {
+  for (const match of text.matchAll(pattern)) {
     kept += text.slice(end, match.index);
     end = match.index + match[0].length;
-    const call = match[2] === "" ? "the tool call has no end" : readCall(match[1]!, "arguments", toolCalls.length);
+    const call = match[2] === "" ? "the tool call has no end" : read(match[1]!, toolCalls.length);
     if (typeof call !== "string") toolCalls.push(call);
     else {
       parseErrors.push({ message: call, text: match[0] });

@@ -102,10 +102,11 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
       return encodeAfter(encode, prompt, turn.body + turn.stopText);
     },
 
-    parse: ({ ids, finish, stopString }) => {
+    parse: ({ ids, finish, stopString, tools = [] }) => {
       const text = tokenizer.decode(isStop(ids.at(-1)) ? ids.slice(0, -1) : ids);
       const cut = stopString === undefined ? -1 : text.indexOf(stopString);
-      const { content, toolCalls, parseErrors } = parseAssistantText(cut < 0 ? text : text.slice(0, cut), form);
+      const written = cut < 0 ? text : text.slice(0, cut);
+      const { content, toolCalls, parseErrors } = parseAssistantText(written, { ...form, tools });
       return {
         message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
         finish: finish === "stop" && toolCalls.length > 0 ? "tool-calls" : finish,
@@ -130,9 +131,9 @@ function assertTools(name: string, template: ChatTemplate): void {
   throw new LyceumError({
     code: "policy.unsupported-input",
     message: template.listsTools
-      ? `The chat template "${name}" writes tool calls in an unknown form.`
+      ? `The chat template "${name}" writes tool calls in a form that cannot be read back.`
       : `The chat template "${name}" does not list tools in the prompt.`,
-    hint: "Use a model whose template lists tools and writes calls as JSON, or describe the tools in the prompt.",
+    hint: "Use a model whose template lists tools and writes calls as JSON or XML, or set environment.protocol to tagged.",
   });
 }
 

@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
 import { Template } from "@huggingface/jinja";
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import type { Message, ToolSpec } from "../../contract/message.ts";
-import { inlineText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
+import { inlineText, parseAssistantText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
 import { markMessage, markTool, markVariables } from "./mark-message.ts";
 import type { Mark } from "./protected-rendering.ts";
 import { renderTemplate } from "./render-template.ts";
-import { correctTemplate, templateFunctions } from "./template-corrections.ts";
+import { correctTemplate, templateFunctions, withPlainLineEnds } from "./template-corrections.ts";
 
 /** A compiled Jinja chat template with its properties, which are found by rendering probes. */
 export interface ChatTemplate {
@@ -37,7 +38,22 @@ type Render = (
 
 const user = { role: "user", content: "probe-question" };
 const answer = "probe-answer";
-const call = { type: "function", id: "call00000", function: { name: "probe_call", arguments: { key: "value" } } };
+const callArguments = { key: "a value", count: 3, flag: true, list: ["x", 1], part: { inner: null } };
+const call = { type: "function", id: "call00000", function: { name: "probe_call", arguments: callArguments } };
+const calledTool: ToolSpec = {
+  name: call.function.name,
+  description: "d",
+  parameters: {
+    type: "object",
+    properties: {
+      key: { type: "string" },
+      count: { type: "integer" },
+      flag: { type: "boolean" },
+      list: { type: "array" },
+      part: { type: "object" },
+    },
+  },
+};
 const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { type: "object", properties: {} } };
 
 /**
@@ -55,6 +71,8 @@ export function compileChatTemplate(
   const render = compile(source, options);
   const whole = render([user, { role: "assistant", content: answer }], [], false);
   const at = whole.lastIndexOf(answer);
+  const closing = at < 0 ? "" : whole.slice(at + answer.length);
+  const prompt = render([user], [], true);
   const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], [], false));
   const inline = {
     reasoning: !source.includes("reasoning_content"),
@@ -68,25 +86,27 @@ export function compileChatTemplate(
         generationPrompt,
         mark,
       ),
-    closing: at < 0 ? "" : whole.slice(at + answer.length),
+    closing,
     listsTools: attempt(() => render([user], [tool], true)).includes(tool.name),
-    toolCallFormat: inline.toolCalls ? "hermes" : formatOf(callText),
-    opensReasoning: /<think>\s*$/.test(render([user], [], true)),
+    toolCallFormat: inline.toolCalls ? "hermes" : formatOf({ callText, prompt, closing }),
+    opensReasoning: opensReasoning(prompt),
   };
 }
 
 function compile(source: string, options: Parameters<typeof compileChatTemplate>[1] & object): Render {
   const { specialTokens = {}, variables = {} } = options;
-  const template = failing("does not parse", () => new Template(source));
+  const template = failing("does not parse", () => new Template(withPlainLineEnds(source)));
   correctTemplate(template.parsed);
   return (messages, tools, generationPrompt, mark) =>
     failing("fails", () =>
       renderTemplate(template.parsed, {
         ...templateFunctions,
+        // Like transformers, defines these for every template.
+        documents: null,
         ...specialTokens,
         ...(mark === undefined ? variables : markVariables(variables, mark)),
         messages,
-        ...(tools.length === 0 ? {} : { tools: tools.map((spec) => ({ type: "function", function: spec })) }),
+        tools: tools.length === 0 ? null : tools.map((spec) => ({ type: "function", function: spec })),
         add_generation_prompt: generationPrompt,
       }),
     );
@@ -114,10 +134,34 @@ function attempt(action: () => string): string {
   }
 }
 
-function formatOf(callText: string): ToolCallFormat {
-  if (callText.includes("<tool_call>")) return "hermes";
-  if (callText.includes(`<|tool|>${call.function.name}{`)) return "bytes";
-  return /"parameters"\s*:/.test(callText) ? "llama" : "none";
+function opensReasoning(prompt: string): boolean {
+  return /<think>\s*$/.test(prompt);
+}
+
+/** Returns the form in which the call of a rendered conversation is read back as it was, or `none`. */
+function formatOf(options: {
+  readonly callText: string;
+  readonly prompt: string;
+  readonly closing: string;
+}): ToolCallFormat {
+  const { callText, prompt, closing } = options;
+  const start = commonLength(callText, prompt);
+  const turn = callText.slice(start);
+  const body = turn.endsWith(closing) ? turn.slice(0, turn.length - closing.length) : turn;
+  const startsInReasoning = start === prompt.length && opensReasoning(prompt);
+  const formats = ["hermes", "xml", "bytes", "llama"] as const;
+  const reads = (toolCallFormat: ToolCallFormat): boolean => {
+    const { toolCalls } = parseAssistantText(body, { toolCallFormat, startsInReasoning, tools: [calledTool] });
+    const read = toolCalls.map(({ name, arguments: values }) => ({ name, arguments: values }));
+    return isDeepStrictEqual(read, [call.function]);
+  };
+  return formats.find(reads) ?? "none";
+}
+
+function commonLength(first: string, second: string): number {
+  let length = 0;
+  while (length < second.length && first[length] === second[length]) length += 1;
+  return length;
 }
 
 /** Converts a message to the form that chat templates expect. */

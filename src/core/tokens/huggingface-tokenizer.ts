@@ -1,6 +1,7 @@
 import path from "node:path";
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+import { withConfigTokens } from "./added-tokens.ts";
 import { encodeMarked, type MarkedEngine } from "./marked-encoding.ts";
 import { malformedFile, readModelJson } from "./model-file.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -24,8 +25,8 @@ interface Engine extends MarkedEngine {
 const modelTypes: ReadonlySet<unknown> = new Set(["BPE", "WordPiece", "Unigram"]);
 
 /**
- * Loads the tokenizer of a Hugging Face folder from `tokenizer.json` and, if present, `tokenizer_config.json` and
- * `special_tokens_map.json`. Ids outside the vocabulary (an embedding may be padded) decode to an empty text. Throws
+ * Loads the tokenizer of a Hugging Face folder from `tokenizer.json` and, if present, `tokenizer_config.json`,
+ * `special_tokens_map.json` and `added_tokens.json`. Tokens that only these files have are added, as in `transformers`. Ids outside the vocabulary (an embedding may be padded) decode to an empty text. Throws
  * `model.missing` without `tokenizer.json`, `model.unsupported` for an unknown kind of tokenizer, and `model.malformed`
  * if a file is malformed.
  */
@@ -40,7 +41,10 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   }
   const config = (await readModelJson(folder, "tokenizer_config.json")) ?? {};
   const specialTokensMap = (await readModelJson(folder, "special_tokens_map.json")) ?? {};
-  const engine = await createEngine({ file: path.join(folder, "tokenizer.json"), definition, config });
+  const addedTokens = (await readModelJson(folder, "added_tokens.json")) ?? {};
+  const file = path.join(folder, "tokenizer.json");
+  const complete = withConfigTokens({ file, definition, config, specialTokensMap, addedTokens });
+  const engine = await createEngine({ file, definition: complete, config });
   return wrapEngine(engine, {
     bosToken: tokenNamed("bos_token", config, specialTokensMap),
     eosToken: tokenNamed("eos_token", config, specialTokensMap),

@@ -1,30 +1,5 @@
 import * as jinja from "@huggingface/jinja";
-
-/** A node of a parsed template, with the fields of its type. */
-type Node = Readonly<Record<string, unknown>>;
-
-/** The value of an expression. */
-interface Value {
-  readonly value: unknown;
-}
-
-/** The variables of a template. */
-interface Scope {
-  set(name: string, value: unknown): unknown;
-}
-
-/**
- * The used part of `@huggingface/jinja`. It is declared here because its own types become `any` under `nodenext`
- * resolution.
- */
-interface Runtime {
-  readonly Environment: new () => Scope;
-  readonly Interpreter: new (
-    scope: Scope,
-  ) => { run(program: jinja.Template["parsed"]): Value; evaluate(node: Node | undefined, scope: Scope): Value };
-}
-
-const { Environment, Interpreter } = jinja as unknown as Runtime;
+import { Environment, type Node, PythonInterpreter, type Scope, type Value } from "./template-corrections.ts";
 
 /**
  * The maximum number of steps of one rendering. A long conversation needs about 100 steps per message. The maximum
@@ -66,7 +41,7 @@ export function renderTemplate(
 const constants = { true: true, True: true, false: false, False: false, none: null, None: null };
 
 /** Counts the work of a template: statements, expressions, the length of their texts, and the visited items. */
-class BoundedInterpreter extends Interpreter {
+class BoundedInterpreter extends PythonInterpreter {
   #steps = 0;
   /** Nodes whose value is visited item by item, with the steps per item. */
   readonly #visited = new WeakMap<object, number>();

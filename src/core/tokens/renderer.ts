@@ -32,11 +32,15 @@ export interface Renderer {
    * demonstrations.
    */
   complete(message: Message): number[];
-  /** Parses sampled ids into an action. `finish` and `stopString` come from the sampler. */
+  /**
+   * Parses sampled ids into an action. `finish` and `stopString` come from the sampler. `tools` are those of the prompt:
+   * some templates write the values of calls without their types.
+   */
   parse(options: {
     readonly ids: readonly number[];
     readonly finish: "stop" | "length";
     readonly stopString?: string;
+    readonly tools?: readonly ToolSpec[];
   }): Action;
   /**
    * Returns the reasoning and the text of an unfinished completion that further tokens cannot change. Those of the

@@ -23,7 +23,7 @@ export function settledParts(
 
 function settledText(text: string, format: ToolCallFormat): string {
   // Spaces before a call are removed.
-  if (format === "hermes") return before(text, "<tool_call>").trimEnd();
+  if (format === "hermes" || format === "xml") return before(text, "<tool_call>").trimEnd();
   if (format === "bytes") return before(text, "<|tool|>");
   // The whole answer is a call, or none of it.
   if (format === "llama" && /^\s*([<{]|$)/.test(text)) return "";

@@ -53,6 +53,7 @@ export function chatCall(body: unknown): CompletionCall {
       stopTokenIds: stopTokenIds ?? [],
       topLogprobs,
       renderer,
+      tools: request.tools,
     }),
     answer: (choices) => chatCompletion(answersOf(choices)),
     partEvents: ({ index, promptIds, isFirst, reasoning, text, tokens, choice }) => {

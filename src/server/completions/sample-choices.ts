@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Action } from "../../contract/action.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
+import type { ToolSpec } from "../../contract/message.ts";
 import type { Sample, SampleOptions, SampleRequest, SamplingSettings } from "../../contract/sampler.ts";
 import type { SampledModel } from "../../core/policy/sampled-model.ts";
 import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
@@ -23,6 +24,8 @@ export interface ChoiceRequest {
   readonly topLogprobs: number;
   /** Parses the completions. */
   readonly renderer: Renderer;
+  /** The tools of the prompts. */
+  readonly tools?: readonly ToolSpec[] | undefined;
 }
 
 /** A completion. */
@@ -46,7 +49,7 @@ export const maxChoices = 4096;
  */
 export async function* sampleChoices(
   { sampler, tokenizer, maxLength }: SampledModel,
-  { prompts, count, sampling, seed = randomInt(2 ** 31), stopTokenIds, topLogprobs, renderer }: ChoiceRequest,
+  { prompts, count, sampling, seed = randomInt(2 ** 31), stopTokenIds, topLogprobs, renderer, tools }: ChoiceRequest,
   options: Pick<SampleOptions, "signal" | "onSampled">,
 ): AsyncGenerator<Choice> {
   if (prompts.length * count > maxChoices) throw tooManyChoices(prompts.length * count);
@@ -73,6 +76,7 @@ export async function* sampleChoices(
         ids: stopTokenIds.includes(ids.at(-1)!) ? ids.slice(0, -1) : ids,
         finish,
         ...(stopString === undefined ? {} : { stopString }),
+        ...(tools === undefined ? {} : { tools }),
       }),
       sample,
       tokens: tokensOf(tokenizer, sample),

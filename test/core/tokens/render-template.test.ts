@@ -59,7 +59,7 @@ describe("a template that ends", () => {
       "0,1,2 1,3,5 2,1",
     );
     expect(text("{{ true and True }} {{ false or False }} {{ none is none and None is none }}")).toBe(
-      "true false true",
+      "True False True",
     );
     expect(text("{{ strftime_now('%Y') }}")).toMatch(/^\d{4}$/);
     expect(() => text("{{ raise_exception('not so') }}")).toThrow(/not so/);

@@ -17,6 +17,7 @@ const tokenizerFileNames = [
   "tokenizer.json",
   "tokenizer_config.json",
   "special_tokens_map.json",
+  "added_tokens.json",
   "chat_template.jinja",
   "chat_template.json",
   "generation_config.json",

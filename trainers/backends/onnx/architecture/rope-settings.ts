@@ -1,4 +1,5 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { isJsonObject } from "../../../../src/contract/json.ts";
 import type { ConfigFields } from "./config-fields.ts";
 
 /** How rotary frequencies are scaled for contexts longer than those of the first training. */
@@ -22,18 +23,20 @@ export interface RopeSettings {
 
 /**
  * Reads `rope_theta`, `rope_scaling` and `no_rope_layers`. Newer configs have `rope_parameters` in place of the first
- * two.
+ * two. If a config has both, `rope_scaling` counts, as in `transformers`.
  */
 export function readRopeSettings(
   source: Readonly<Record<string, unknown>>,
   { fields, layers }: { readonly fields: ConfigFields; readonly layers: number },
 ): RopeSettings {
-  const settings = asRecord(source.rope_parameters) ?? asRecord(source.rope_scaling);
+  const settings = filledRecord(source.rope_scaling) ?? filledRecord(source.rope_parameters);
+  const nested = Object.entries(settings ?? {}).find(([, value]) => isJsonObject(value));
+  if (nested !== undefined) throw refuse("model.unsupported", `rope settings for each type of layer ("${nested[0]}")`);
   const theta = settings?.rope_theta ?? fields.number("rope_theta");
   if (typeof theta !== "number" || !(theta > 0)) throw refuse("model.malformed", `rope_theta ${String(theta)}`);
   const rotated = settings?.partial_rotary_factor ?? source.partial_rotary_factor ?? 1;
   if (rotated !== 1) throw refuse("model.unsupported", `partial_rotary_factor ${String(rotated)}`);
-  const scaling = settings === undefined ? undefined : readScaling(settings);
+  const scaling = settings === undefined ? undefined : readScaling(settings, { source, fields });
   return { theta, scaling, layers: readRopeLayers(source, { fields, layers }) };
 }
 
@@ -48,10 +51,12 @@ function readRopeLayers(
   return Array.from({ length: layers }, (_, layer) => (layer + 1) % interval !== 0);
 }
 
-function readScaling(settings: Readonly<Record<string, unknown>>): RopeScaling | undefined {
+function readScaling(
+  settings: Readonly<Record<string, unknown>>,
+  { source, fields }: { readonly source: Readonly<Record<string, unknown>>; readonly fields: ConfigFields },
+): RopeScaling | undefined {
   const type = settings.rope_type ?? settings.type ?? "default";
-  const number = (key: string): number => {
-    const value = settings[key];
+  const number = (key: string, value: unknown = settings[key]): number => {
     if (typeof value !== "number" || !(value > 0))
       throw refuse("model.malformed", `rope scaling with ${key} ${String(value)}`);
     return value;
@@ -64,14 +69,20 @@ function readScaling(settings: Readonly<Record<string, unknown>>): RopeScaling |
       factor: number("factor"),
       lowFrequencyFactor: number("low_freq_factor"),
       highFrequencyFactor: number("high_freq_factor"),
-      originalMaxPositions: number("original_max_position_embeddings"),
+      // A value outside of the settings wins, and the whole context is the default: as in transformers.
+      originalMaxPositions: number(
+        "original_max_position_embeddings",
+        source.original_max_position_embeddings ??
+          settings.original_max_position_embeddings ??
+          fields.size("max_position_embeddings"),
+      ),
     };
   }
   throw refuse("model.unsupported", `rope scaling of type "${String(type)}"`);
 }
 
-function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+function filledRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isJsonObject(value) && Object.keys(value).length > 0 ? value : undefined;
 }
 
 function refuse(code: "model.malformed" | "model.unsupported", what: string): LyceumError {

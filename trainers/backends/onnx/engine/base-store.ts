@@ -1,9 +1,11 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { JsonObject } from "../../../../src/contract/json.ts";
+import { warn } from "../../../../src/core/text/warn.ts";
 import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import type { ModelSource } from "../../../backend/training-backend.ts";
 import { type DecoderConfig, readDecoderConfig } from "../architecture/decoder-config.ts";
 import { decoderParameters, embeddingName, type ParameterSpec } from "../architecture/parameters.ts";
+import { unreadKeys } from "../architecture/unread-keys.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
@@ -108,30 +110,44 @@ export async function loadBase(
     return { key, config, block, dtype: "F32" };
   }
   const config = readDecoderConfig(await readConfigJson(source.folder));
-  const block = new ParameterBlock(parameters(config));
-  const dtype = await readWeights(source.folder, (weights) =>
-    readBase(weights, { folder: source.folder, config, block }),
+  const { unread, ...read } = await readWeights(source.folder, (weights) =>
+    readBase(weights, { folder: source.folder, config, parameters }),
   );
-  const base = { key, config, block, dtype };
+  warnOfUnread(source.folder, { keys: unreadKeys(config), tensors: unread });
+  const base = { key, ...read };
   if (source.adapter !== undefined) mergeInto(base, await readStoredAdapter(source.adapter, base));
   return base;
 }
 
-/** Reads the weights of a decoder into `block`. Returns the type of the embedding; see {@link BaseWeights}. */
+interface ReadBase extends Omit<BaseWeights, "key"> {
+  /** The names of tensors that the model does not have. */
+  readonly unread: readonly string[];
+}
+
+/** Reads the weights of a decoder. The embedding and the head may be stored in one tensor, under either name. */
 async function readBase(
   weights: WeightsReader,
-  { folder, config, block }: { readonly folder: string } & Pick<BaseWeights, "config" | "block">,
-): Promise<WritableDtype> {
-  const names = new Set(weights.names);
-  let embedding: WritableDtype = "F32";
+  options: {
+    readonly folder: string;
+    readonly config: DecoderConfig;
+    readonly parameters: (config: DecoderConfig) => ParameterSpec[];
+  },
+): Promise<ReadBase> {
+  const { folder, config, parameters } = options;
+  let dtype: WritableDtype = "F32";
   // A checkpoint that contains only the body omits the body's name.
   const body = `${config.architecture.body}.`;
+  const storedName = (name: string): string | undefined => {
+    const isTied = config.tiedEmbeddings && name === embeddingName(config);
+    const names = [name, ...(name.startsWith(body) ? [name.slice(body.length)] : []), ...(isTied ? [outputHead] : [])];
+    return names.find((candidate) => weights.has(candidate));
+  };
   const tensors = decoderParameters(config).map((spec) => {
     const { name, transposed = false } = spec;
-    const stored = names.has(name) || !name.startsWith(body) ? name : name.slice(body.length);
-    if (!names.has(stored)) throw missingTensor(folder, name);
-    const { shape: found, dtype, file, byteOffset } = weights.info(stored);
-    if (name === embeddingName(config) && (dtype === "F16" || dtype === "BF16")) embedding = dtype;
+    const stored = storedName(name);
+    if (stored === undefined) throw missingTensor(folder, name);
+    const { shape: found, dtype: storedDtype, file, byteOffset } = weights.info(stored);
+    if (name === embeddingName(config) && (storedDtype === "F16" || storedDtype === "BF16")) dtype = storedDtype;
     const wanted = storedShape(spec);
     if (found.join() !== wanted.join()) throw wrongShape({ folder, name, found, wanted });
     return { name, stored, transposed, wanted, file, byteOffset };
@@ -139,11 +155,65 @@ async function readBase(
   const inFileOrder = tensors.toSorted((a, b) =>
     a.file === b.file ? a.byteOffset - b.byteOffset : a.file < b.file ? -1 : 1,
   );
+  const block = new ParameterBlock(parameters(config));
   for (const { name, stored, transposed, wanted } of inFileOrder) {
     if (transposed) block.view(name).set(transposeMatrix(await weights.read(stored), wanted));
     else await weights.read(stored, block.view(name));
   }
-  return embedding;
+  const used = new Set([...tensors.map(({ stored }) => stored), outputHead]);
+  const unread = weights.names.filter((name) => !used.has(name) && !harmlessTensor.test(name));
+  const untied = await readOwnHead(weights, { folder, config, block, parameters });
+  return { config, block, dtype, unread, ...untied };
+}
+
+const outputHead = "lm_head.weight";
+
+/** Buffers that `transformers` computes itself. Older checkpoints contain them. */
+const harmlessTensor = /(^|\.)(rotary_emb\.inv_freq|attn\.bias|attn\.masked_bias)$/;
+
+/**
+ * Reads the output head of a checkpoint whose config ties it to the embedding. If the two differ, the config is wrong:
+ * like `transformers`, returns a model with a head of its own. Returns undefined if they are equal, or if there is no
+ * other head.
+ */
+async function readOwnHead(
+  weights: WeightsReader,
+  options: Pick<BaseWeights, "config" | "block"> & {
+    readonly folder: string;
+    readonly parameters: (config: DecoderConfig) => ParameterSpec[];
+  },
+): Promise<Pick<BaseWeights, "config" | "block"> | undefined> {
+  const { folder, config: tied, block: shared, parameters } = options;
+  if (!tied.tiedEmbeddings || !weights.has(outputHead)) return undefined;
+  const embedding = shared.view(embeddingName(tied));
+  const wanted = shared.shape(embeddingName(tied));
+  const { shape: found } = weights.info(outputHead);
+  if (found.join() !== wanted.join()) throw wrongShape({ folder, name: outputHead, found, wanted });
+  const head = await weights.read(outputHead);
+  if (head.every((value, i) => Object.is(value, embedding[i]) || value === embedding[i])) return undefined;
+  const config = { ...tied, tiedEmbeddings: false, source: { ...tied.source, tie_word_embeddings: false } };
+  const block = new ParameterBlock(parameters(config));
+  for (const { name } of shared.specs) block.view(name).set(shared.view(name));
+  block.view(outputHead).set(head);
+  return { config, block };
+}
+
+/** Warns of what a folder has and nothing reads. `transformers` ignores and reports the same. */
+function warnOfUnread(
+  folder: string,
+  { keys, tensors }: { readonly keys: readonly string[]; readonly tensors: readonly string[] },
+): void {
+  const parts = [
+    ...(keys.length === 0 ? [] : [`the keys ${shortList(keys)} of config.json`]),
+    ...(tensors.length === 0 ? [] : [`the tensors ${shortList(tensors)}`]),
+  ];
+  if (parts.length === 0) return;
+  warn("Model", `The model in ${folder} has parts that are not used: ${parts.join(", and ")}.`);
+}
+
+function shortList(names: readonly string[]): string {
+  const more = names.length - 5;
+  return `${names.slice(0, 5).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Merges an adapter into the base weights, in place. */

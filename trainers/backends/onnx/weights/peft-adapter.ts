@@ -48,7 +48,8 @@ const prefix = "base_model.model.";
 /**
  * Reads a PEFT LoRA adapter folder. Converts rank-stabilised scaling (alpha / sqrt(rank)) to plain scaling by changing
  * alpha. Throws `model.missing`, `model.malformed`, or `model.unsupported` for options other than low-rank updates of
- * linear layers (DoRA, biases, saved modules, ranks that differ by layer).
+ * the linear layers of blocks: DoRA, biases, saved modules, ranks that differ by layer, adapters on the embedding or the
+ * output head, and every key of the config that is not known to be harmless.
  */
 export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   const json = await readModelJson(folder, configFile);
@@ -139,6 +140,15 @@ function parseConfig(file: string, json: JsonObject): Omit<PeftAdapterConfig, "t
   };
 }
 
+/** Keys that plain LoRA reads, that select layers (the weights say which), or that only describe the adapter. */
+const plainKeys: ReadonlySet<string> = new Set([
+  ...["peft_type", "r", "lora_alpha", "use_rslora", "fan_in_fan_out", "base_model_name_or_path", "revision"],
+  ...["lora_dropout", "inference_mode", "task_type", "auto_mapping", "peft_version", "runtime_config"],
+  ...["target_modules", "exclude_modules", "layers_to_transform", "layers_pattern"],
+  // Read only with use_qalora, which is refused, or while an adapter is created.
+  ...["qalora_group_size", "megatron_core", "ensure_weight_tying"],
+]);
+
 /** Returns the first option that plain LoRA does not have, as written in the config. */
 function unsupportedOption(json: JsonObject): string | undefined {
   const isSet = (value: unknown): boolean =>
@@ -148,15 +158,14 @@ function unsupportedOption(json: JsonObject): string | undefined {
     !(typeof value === "object" && Object.keys(value).length === 0);
   const show = (key: string): string => `${key} ${JSON.stringify(json[key])}`;
   if (json.peft_type !== "LORA") return show("peft_type");
-  if (isSet(json.bias) && json.bias !== "none") return show("bias");
-  // PiSSA, OLoRA, LoftQ and similar methods also change the base weights.
-  const { init_lora_weights: initial } = json;
-  if (isSet(initial) && initial !== true && initial !== "gaussian") return show("init_lora_weights");
-  const refused = [
-    ...["use_dora", "modules_to_save", "rank_pattern", "alpha_pattern", "lora_bias"],
-    ...["layer_replication", "trainable_token_indices", "target_parameters", "megatron_config"],
-  ];
-  const found = refused.find((key) => isSet(json[key]));
+  const harmless: Readonly<Record<string, readonly unknown[]>> = {
+    bias: ["none"],
+    // PiSSA, OLoRA, LoftQ and similar methods also change the base weights.
+    init_lora_weights: [true, "gaussian"],
+  };
+  const found = Object.keys(json).find(
+    (key) => !plainKeys.has(key) && isSet(json[key]) && !harmless[key]?.includes(json[key]),
+  );
   return found === undefined ? undefined : show(found);
 }
 
@@ -169,6 +178,7 @@ function adaptedModules(options: {
   const { file, weights, rank } = options;
   const modules = new Set<string>();
   for (const name of weights.names) {
+    refuseVocabularyAdapter(file, name);
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name);
     if (match === null) throw malformedFile({ file, reason: `"${name}" is not the name of a LoRA weight` });
     const { shape } = weights.info(name);
@@ -185,4 +195,17 @@ function adaptedModules(options: {
   }
   if (modules.size === 0) throw malformedFile({ file, reason: "it contains no LoRA weights" });
   return [...modules];
+}
+
+/** Throws `model.unsupported` for an adapter on the embedding or the output head. */
+function refuseVocabularyAdapter(file: string, name: string): void {
+  const module = /(?:^|\.)(lm_head|embed_tokens|wte|wpe)\.(?:lora_|base_layer)/.exec(name)?.[1];
+  const isEmbedding = /\.lora_embedding_[AB]$/.test(name);
+  if (module === undefined && !isEmbedding) return;
+  throw new LyceumError({
+    code: "model.unsupported",
+    message: `${file}: an adapter on ${module ?? "an embedding"} cannot be used ("${name}").`,
+    hint: "Merge the adapter into its base model with peft's merge_and_unload, and use the merged model.",
+    data: { file, name },
+  });
 }
