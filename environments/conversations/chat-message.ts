@@ -8,8 +8,8 @@ import {
   type ToolSpec,
   textMessage,
 } from "../../src/contract/message.ts";
-import { reasoningOf } from "../../src/core/tokens/assistant-text.ts";
 import { tryParseExactJson } from "../../src/core/text/exact-json.ts";
+import { reasoningOf } from "../../src/core/tokens/assistant-text.ts";
 import { withSeparateReasoning } from "../../src/core/tokens/split-reasoning.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
@@ -74,7 +74,11 @@ export function chatTurnSchema(reportUnknown: UnknownKeyReport): z.ZodType<ChatT
       const { name: tool, arguments: given } = call.function;
       const parsed = typeof given === "string" ? tryParseExactJson(given) : given;
       if (parsed === undefined) {
-        refuse(`the arguments of the call of ${tool} are not JSON, or have an integer beyond 2^53`, "tool_calls", place);
+        refuse(
+          `the arguments of the call of ${tool} are not JSON, or have an integer beyond 2^53`,
+          "tool_calls",
+          place,
+        );
       }
       return { id: call.id ?? `call-${place + 1}`, name: tool, arguments: parsed ?? null };
     });

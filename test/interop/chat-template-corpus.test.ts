@@ -58,7 +58,10 @@ const chats: readonly Variables[] = [
   { messages: [user("2 + 2?"), assistant("4")] },
   { messages: [user("2 + 2?"), assistant("4", { reasoning_content: "It is four." }), user("And 3?")] },
   { messages: [user("Weather?")], tools: [tool] },
-  { messages: [{ role: "system", content: "S" }, user("Weather?"), assistant("", { tool_calls: [call] })], tools: [tool] },
+  {
+    messages: [{ role: "system", content: "S" }, user("Weather?"), assistant("", { tool_calls: [call] })],
+    tools: [tool],
+  },
   {
     messages: [
       user("Weather?"),

@@ -98,7 +98,12 @@ export function pythonJson(value: Value, options: PythonJsonOptions): string {
     if (type === "NullValue") return "null";
     if (typeof inner === "boolean") return String(inner);
     if (typeof inner === "number") return type === "FloatValue" ? jsonFloat(inner) : String(inner);
-    if (Array.isArray(inner)) return wrap((inner as Value[]).map((item) => write(item, depth + 1)), ["[", "]"], depth);
+    if (Array.isArray(inner))
+      return wrap(
+        (inner as Value[]).map((item) => write(item, depth + 1)),
+        ["[", "]"],
+        depth,
+      );
     if (type !== "ObjectValue") throw new Error(`a value of type ${type} is not JSON`);
     const entries = [...(inner as Map<string, Value>)];
     if (sortKeys) entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

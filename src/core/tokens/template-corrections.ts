@@ -109,7 +109,9 @@ interface Runtime {
   ) => { run(program: jinja.Template["parsed"]): Value; evaluate(node: Node | undefined, scope: Scope): Value };
 }
 
-export const { Environment, Interpreter } = jinja as unknown as Runtime;
+const { Environment, Interpreter } = jinja as unknown as Runtime;
+
+export { Environment };
 
 const statements: readonly unknown[] = [
   ...["Set", "If", "For", "Macro", "CallStatement", "FilterStatement", "Break", "Continue", "Comment"],
@@ -189,7 +191,8 @@ export class PythonInterpreter extends Interpreter {
 
   #test(node: Node, scope: Scope): Value {
     const operand = this.evaluate(node.operand as Node, scope);
-    const isIterable = identifierOf(node.test) === "iterable" && /Array|Tuple|Object|String|Undefined/.test(operand.type);
+    const isIterable =
+      identifierOf(node.test) === "iterable" && /Array|Tuple|Object|String|Undefined/.test(operand.type);
     if (isIterable) return runtimeValue(node.negate !== true);
     return super.evaluate({ ...node, operand: constant(operand) }, scope);
   }
@@ -201,7 +204,8 @@ export class PythonInterpreter extends Interpreter {
     const name = identifierOf(callee.property);
     if (typeof object.value === "string" && typeof name === "string" && Object.hasOwn(textMethods, name)) {
       const given = this.#arguments(node.args as Node[], scope);
-      if (given !== undefined) return runtimeValue(textMethods[name]!(object.value, ...given.positional.map(plainValue)));
+      if (given !== undefined)
+        return runtimeValue(textMethods[name]!(object.value, ...given.positional.map(plainValue)));
     }
     return super.evaluate({ ...node, callee: { ...callee, object: constant(object) } }, scope);
   }
@@ -213,10 +217,7 @@ export class PythonInterpreter extends Interpreter {
     return {
       positional: nodes.filter((node) => !isNamed(node)).map((node) => this.evaluate(node, scope)),
       named: new Map(
-        nodes.filter(isNamed).map((node) => [
-          String(identifierOf(node.key)),
-          this.evaluate(node.value as Node, scope),
-        ]),
+        nodes.filter(isNamed).map((node) => [String(identifierOf(node.key)), this.evaluate(node.value as Node, scope)]),
       ),
     };
   }
@@ -281,7 +282,9 @@ function filterValue(name: string, operand: Value, { positional, named }: Argume
     case "d":
     case "default": {
       const isEmpty = isTrue(argument(1, "boolean")) && !isTrue(operand);
-      return operand.type === "UndefinedValue" || isEmpty ? (argument(0, "default_value") ?? runtimeValue("")) : operand;
+      return operand.type === "UndefinedValue" || isEmpty
+        ? (argument(0, "default_value") ?? runtimeValue(""))
+        : operand;
     }
     case "list":
       return items === undefined ? undefined : runtimeList(items);
@@ -299,7 +302,9 @@ function filterValue(name: string, operand: Value, { positional, named }: Argume
     case "selectattr":
     case "rejectattr":
       // No character of a text has an attribute.
-      return typeof operand.value === "string" ? runtimeValue(name === "selectattr" ? [] : [...operand.value]) : undefined;
+      return typeof operand.value === "string"
+        ? runtimeValue(name === "selectattr" ? [] : [...operand.value])
+        : undefined;
     case "tojson":
       return runtimeValue(
         pythonJson(operand, {
@@ -342,6 +347,9 @@ function plainValue({ value }: Value): unknown {
   return Array.isArray(value) ? (value as Value[]).map(plainValue) : value;
 }
 
+/** The line ends of Python's `splitlines`. */
+const lineEnd = String.raw`\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]`;
+
 /** Methods of `str` that are missing or differ. */
 const textMethods: Readonly<Record<string, (text: string, ...given: unknown[]) => unknown>> = {
   capitalize: capitalized,
@@ -352,7 +360,11 @@ const textMethods: Readonly<Record<string, (text: string, ...given: unknown[]) =
   removeprefix: (text, part) => (text.startsWith(String(part)) ? text.slice(String(part).length) : text),
   removesuffix: (text, part) =>
     part !== "" && text.endsWith(String(part)) ? text.slice(0, -String(part).length) : text,
-  splitlines: (text) => text.replace(/(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])$/, "").split(text === "" ? /(?!)/ : /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/).filter((_, i) => text !== "" || i > 0),
+  splitlines: (text) =>
+    text
+      .replace(new RegExp(`(${lineEnd})$`), "")
+      .split(text === "" ? /(?!)/ : new RegExp(lineEnd))
+      .filter((_, i) => text !== "" || i > 0),
   rsplit: (text, separator, most = -1) => rightSplit(text, separator, Number(most)),
   partition: (text, separator) => {
     const at = text.indexOf(String(separator));
@@ -365,7 +377,8 @@ const textMethods: Readonly<Record<string, (text: string, ...given: unknown[]) =
 };
 
 function rightSplit(text: string, separator: unknown, most: number): string[] {
-  const parts = typeof separator === "string" ? text.split(separator) : text.split(/\s+/u).filter((part) => part !== "");
+  const parts =
+    typeof separator === "string" ? text.split(separator) : text.split(/\s+/u).filter((part) => part !== "");
   if (most < 0 || parts.length <= most + 1) return parts;
   const joined = typeof separator === "string" ? separator : " ";
   return [parts.slice(0, parts.length - most).join(joined), ...parts.slice(parts.length - most)];
