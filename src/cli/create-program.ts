@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import type { ExportDtype } from "../../trainers/backend/training-backend.ts";
 import type { Device } from "../../trainers/config/model-config.ts";
+import { visibleText } from "../core/text/visible-text.ts";
 import { addCaptureCommand } from "./capture-program.ts";
 import { addCheckCommand } from "./check-program.ts";
 import type { Commands } from "./commands.ts";
@@ -132,6 +133,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .helpOption("-h, --help", "show this help")
     .helpCommand("help [command]", "show the help of a command")
     .configureHelp(helpLayout)
+    .configureOutput({ outputError: (text, write) => write(visibleText(text)) })
     .addHelpText("after", exitCodeHelp)
     .exitOverride();
 

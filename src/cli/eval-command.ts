@@ -161,12 +161,15 @@ function interrupted(folder: string): LyceumError {
   });
 }
 
-/** Throws if every episode failed, because then more than one task is wrong. */
+/** Throws if no episode has a score, because then more than one task is wrong. */
 function refuseFailed({ summary: { status, counts, name }, folder, failure }: FinishedRun): void {
   if (status !== "failed") return;
   throw new LyceumError({
     code: "policy.failed",
-    message: `Every one of ${counts.failed} episodes of ${name} failed. The first: ${failure?.message ?? "unknown"}`,
+    message:
+      counts.failed === counts.played
+        ? `Every one of ${counts.failed} episodes of ${name} failed. The first: ${failure?.message ?? "unknown"}`
+        : `None of ${counts.played} episodes of ${name} has a score. The first: ${failure?.message ?? "unknown"}`,
     hint: `lyceum view ${folder} shows each with its error. Play them again with --retry-failed.`,
     ...(failure?.error === undefined ? {} : { cause: fromErrorData(failure.error) }),
   });

@@ -1,5 +1,5 @@
 import { formatDuration, formatMoney, formatNumber, formatPercent } from "../core/text/format.ts";
-import { visibleText } from "../core/text/visible-text.ts";
+import { visibleLine, visibleText } from "../core/text/visible-text.ts";
 import { definesCorrect } from "../evaluation/correctness.ts";
 import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";
 import { metricLabel } from "../reports/training/metric-text.ts";
@@ -74,7 +74,10 @@ function countsText({ tasks, played, episodes, unscored, failed, truncated }: Ev
 
 function failureLines({ task, failed, message, hint }: FirstFailure): string[] {
   const what = failed ? "first error" : "first unscored";
-  return [`  ${what}, task ${task.index} (${task.id}): ${message}`, ...(hint === undefined ? [] : [`    ${hint}`])];
+  return [
+    `  ${what}, task ${task.index} (${visibleLine(task.id)}): ${visibleLine(message)}`,
+    ...(hint === undefined ? [] : [`    ${hint}`]),
+  ];
 }
 
 /**

@@ -1,13 +1,14 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { TrainingProgress } from "../../src/reports/training/index.ts";
 import { plainLine } from "../../src/reports/training/plain-line.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { probeTraining } from "../../trainers/probe/probe-training.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
-import { letterEnvironment } from "./letter-environment.ts";
+import { type LetterTask, letterEnvironment } from "./letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
@@ -67,6 +68,16 @@ describe("the probe of a training", () => {
       code: "config.invalid",
       message: expect.stringContaining("sft learns from demonstrations"),
     });
+  });
+
+  it("plays an episode again and warns if the same answers earn another reward", async () => {
+    let asked = 0;
+    const shared = (): EnvironmentDefinition<LetterTask> => letterEnvironment({ judge: () => asked++ / 1000 });
+    expect((await probeOf({ environment: shared() })).advice[0]).toMatch(/same answers the rewards .*lyceum check/);
+    const config = letterConfig({ training: { steps: 1 } });
+    const record = await runTraining({ output: await temporaryFolder(), environment: shared(), config });
+    expect(eventsOf(record, "warning")[0]).toMatchObject({ step: 0, message: expect.stringContaining("same answers") });
+    expect((await probeOf()).advice.join()).not.toContain("same answers");
   });
 
   it("counts groups with different rewards, and with a critic any different rewards", async () => {

@@ -73,8 +73,11 @@ describe("rolloutMetrics", () => {
       "length/cut-off": 0.25,
       "tokens/sampled": 13,
     });
-    expect(unscoredWarning(groups)).toBe(
+    expect(unscoredWarning(groups, {})).toBe(
       "1 of 4 episodes are unscored and were left out. Reason of the first: the judge is silent",
+    );
+    expect(unscoredWarning(groups, { learnsFrom: "demonstrations" })).toBe(
+      "1 of 4 episodes are unscored. Demonstrations are learnt without a score too. Reason of the first: the judge is silent",
     );
   });
 
@@ -204,7 +207,7 @@ describe("rolloutMetrics", () => {
     expect(Object.keys(metrics)).not.toContain("reward/mean");
     expect(Object.keys(metrics)).not.toContain("reward/std");
     expect(Object.values(rolloutMetrics([])).every(Number.isFinite)).toBe(true);
-    expect(unscoredWarning([group(episode({ reward: scored(0) }))])).toBeUndefined();
+    expect(unscoredWarning([group(episode({ reward: scored(0) }))], {})).toBeUndefined();
   });
 });
 

@@ -145,7 +145,7 @@ describe("events", () => {
     const steps = eventsOf(record, "step");
     expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(steps.map(({ metrics }) => metrics["optimizer/learning-rate"])).toEqual(
-      [0.3, 0.6, 0.45, 0.3, 0.15, 0].map((rate) => expect.closeTo(rate, 9)),
+      [0.3, 0.6, 0.48, 0.36, 0.24, 0.12].map((rate) => expect.closeTo(rate, 9)),
     );
     for (const { metrics, elapsedMs, etaMs, step } of steps) {
       expect(Object.values(metrics).every(Number.isFinite)).toBe(true);

@@ -88,17 +88,23 @@ function hasCausedFailure({ agents }: Episode): boolean {
 }
 
 /**
- * Returns a warning about unscored episodes: how many there are, and the reason of the first. Returns undefined if
- * there are none.
+ * Returns a warning about unscored episodes: how many there are, what becomes of them, and the reason of the first.
+ * Returns undefined if there are none.
  */
-export function unscoredWarning(groups: readonly Group[]): string | undefined {
+export function unscoredWarning(
+  groups: readonly Group[],
+  { learnsFrom }: { readonly learnsFrom?: string },
+): string | undefined {
   const episodes = groups.flatMap((group) => group.episodes);
   const unscored = episodes.filter(isUnscored);
   const first = unscored
     .flatMap((episode) => Object.values(episode.agents))
     .find((agent) => agent.reward.status === "unscored");
   if (first?.reward.status !== "unscored") return undefined;
-  return `${unscored.length} of ${episodes.length} episodes are unscored and were left out. Reason of the first: ${first.reward.reason}`;
+  const counted = `${unscored.length} of ${episodes.length} episodes are unscored`;
+  const fate =
+    learnsFrom === "demonstrations" ? ". Demonstrations are learnt without a score too" : " and were left out";
+  return `${counted}${fate}. Reason of the first: ${first.reward.reason}`;
 }
 
 function isTruncated(episode: Episode): boolean {

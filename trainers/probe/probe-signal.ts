@@ -1,6 +1,8 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { Episode, Group } from "../../src/contract/episode.ts";
+import type { TaskEntry } from "../../src/contract/taskset.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
+import { replayPolicy } from "../../src/core/policy/replay-policy.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
@@ -15,6 +17,13 @@ import { firstLearner, sampleOf } from "../training/sample-event.ts";
 import type { TrainingRun } from "../training/training-run.ts";
 import { probeAdvice } from "./probe-advice.ts";
 
+/** The result of a probe. */
+export interface Probed {
+  readonly probe: ProbeEvent;
+  /** The episodes that were played, and the first one played once more. */
+  readonly episodes: readonly Episode[];
+}
+
 /** Fewer episodes of a task say little about whether its rewards differ. */
 const leastEpisodes = 4;
 
@@ -23,17 +32,18 @@ const leastEpisodes = 4;
  * run is not affected: no tasks or random numbers are consumed, and nothing is written to the trace. If every episode
  * fails, throws the error of the first.
  */
-export async function probeSignal(run: TrainingRun, { groups: count }: TrainingConfig["probe"]): Promise<ProbeEvent> {
+export async function probeSignal(run: TrainingRun, { groups: count }: TrainingConfig["probe"]): Promise<Probed> {
   const { config, algorithm, signal } = run;
   const started = performance.now();
   using meter = run.activity.begin({ activity: "probing", step: 0, unit: playedUnit(run) });
   const groupCount = Math.min(count, config.training.batchSize);
   const tasks = await run.tasks.peek(groupCount, { signal });
   await using actors = await openPlayers(run, { onTokens: meter.addTokens });
+  const seed = deriveSeed(config.seed, "probe");
   const all = await playTasks(run, {
     policies: actors.policies,
     tasks,
-    seed: deriveSeed(config.seed, "probe"),
+    seed,
     groupSize: Math.max(algorithm.rollout.groupSize, leastEpisodes),
     meter,
   });
@@ -44,7 +54,8 @@ export async function probeSignal(run: TrainingRun, { groups: count }: TrainingC
   const metrics = playedMetrics(run, all);
   const { comparison = "group" } = algorithm.credit;
   const found = { groups: played.length, withSignal, comparison, metrics };
-  return {
+  const episodes = all.flatMap(({ group }) => group.episodes);
+  const probe: ProbeEvent = {
     type: "probe",
     step: 0,
     ...found,
@@ -55,6 +66,32 @@ export async function probeSignal(run: TrainingRun, { groups: count }: TrainingC
     ),
     advice: probeAdvice(run, { ...found, rewards: played.flatMap(allRewards) }),
   };
+  return {
+    probe,
+    episodes: [...episodes, ...(await playedAgain(run, { tasks, seed, episodes: all[0]!.group.episodes }))],
+  };
+}
+
+/**
+ * Plays an episode once more with the same actions. If its rewards differ, the environment is not deterministic, which
+ * a comparison of different answers does not show. Other environments, and trees of joint actions, are not repeated.
+ */
+async function playedAgain(
+  run: TrainingRun,
+  { tasks, seed, episodes }: { tasks: readonly TaskEntry[]; seed: number; episodes: readonly Episode[] },
+): Promise<readonly Episode[]> {
+  const first = episodes.find(({ sampleIndex, status }) => sampleIndex === 0 && status !== "failed");
+  if (
+    !run.environment.spec.deterministic ||
+    first === undefined ||
+    tasks[0] === undefined ||
+    playedUnit(run) === "tasks"
+  )
+    return [];
+  const recorded = await replayPolicy([first]);
+  const policies = Object.fromEntries(Object.keys(first.agents).map((agent) => [agent, recorded]));
+  const again = await playTasks(run, { policies, tasks: tasks.slice(0, 1), seed, groupSize: 1 });
+  return again.flatMap(({ group }) => group.episodes);
 }
 
 /** Returns the number of groups that have a signal in the processed rewards. */

@@ -6,14 +6,16 @@ import { probeSignal } from "./probe-signal.ts";
 
 /**
  * Does what a training does before its first step: opens the models, plays a few tasks and reports whether their
- * rewards have a signal. Leaves no files behind. Throws as `train` does before its first event, and `config.invalid` if
+ * rewards have a signal. Mistakes of the environment that the episodes show are part of the advice. Leaves no files
+ * behind. Throws as `train` does before its first event, and `config.invalid` if
  * the algorithm learns from demonstrations.
  */
 export function probeTraining(options: Omit<TrainOptions, "output" | "resume">): Promise<ProbeEvent> {
   return withTemporaryRun(options, async (run) => {
     const { algorithm, config } = run;
     if (algorithm.rollout.actor === "demonstration") throw nothingToProbe(config.algorithm.id);
-    return probeSignal(run, config.probe.groups > 0 ? config.probe : { groups: 4 });
+    const { probe, episodes } = await probeSignal(run, config.probe.groups > 0 ? config.probe : { groups: 4 });
+    return { ...probe, advice: [...run.warnings.of(episodes), ...probe.advice] };
   });
 }
 

@@ -20,11 +20,11 @@ import { configHash } from "../checkpoint/run-identity.ts";
 import { writeCheckpoint } from "../checkpoint/write-checkpoint.ts";
 import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
-import { unscoredWarning } from "../metrics/rollout-metrics.ts";
+import { scoredRewards, unscoredWarning } from "../metrics/rollout-metrics.ts";
 import { type Exported, exportTrained } from "../models/export-trained.ts";
 import { throwIfFailed } from "../preflight/preflight-error.ts";
 import { preflightRun } from "../preflight/preflight-run.ts";
-import { probeSignal } from "../probe/probe-signal.ts";
+import { type Probed, probeSignal } from "../probe/probe-signal.ts";
 import { learningRateAt } from "../update/learning-rate-schedule.ts";
 import { updateLearners } from "../update/update-learners.ts";
 import { type BatchSource, openBatches } from "./batch-source.ts";
@@ -108,16 +108,18 @@ async function* checkRun(
 
 /** Probes the rewards of a few tasks before the first step, and warns if they have no signal. */
 async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | TrainingWarningEvent, void, undefined> {
-  let probe: ProbeEvent;
+  let probed: Probed;
   try {
-    probe = await probeSignal(run, run.config.probe);
+    probed = await probeSignal(run, run.config.probe);
   } catch (error) {
     if (run.signal?.aborted === true) throw error;
     // An error of the environment also fails the first step. A partner that replays a run knows no other episodes.
     yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
     return;
   }
+  const { probe, episodes } = probed;
   yield probe;
+  yield* warnOfEpisodes(run, episodes);
   if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return;
   const message =
     "The probe found no signal. Steps on such rewards do not change the weights. See the advice of the probe.";
@@ -173,10 +175,14 @@ async function* trainStep(
   );
   const worthless = step === 1 ? worthlessDemonstrationsWarning(run, groups) : undefined;
   if (worthless !== undefined) yield { type: "warning", step, message: worthless };
-  const unscored = unscoredWarning(groups);
+  const unscored = unscoredWarning(groups, algorithm);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
-    const first = run.fromScratch
+    const isUnlucky =
+      run.fromScratch &&
+      algorithm.rollout.actor === "policy" &&
+      groups.some(({ episodes }) => scoredRewards(episodes).length > 0);
+    const first = isUnlucky
       ? " A model from scratch rarely finds the reward by chance. Let it learn from demonstrations first, for example in a stage with algorithm: sft."
       : "";
     const message = `None of the ${played.length} groups has a signal: the weights did not change.${first}`;
@@ -366,7 +372,7 @@ function exportFields({ folder, step }: Exported): Pick<RunEndEvent, "exported" 
 function nothingTrained({ progress }: TrainingRun): TrainingWarningEvent {
   const message =
     "Nothing was trained: no step had a signal to learn from, and the weights are those of the start. The probe and the " +
-    "warnings of the steps say why.";
+    "warnings of the steps say why. lyceum check tests the environment.";
   return { type: "warning", step: progress.step, message };
 }
 

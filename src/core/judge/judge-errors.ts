@@ -6,7 +6,10 @@ export function missingJudge(environment: string): LyceumError {
   return new LyceumError({
     code: "config.invalid",
     message: `Environment "${environment}" needs a judge model, and none is named.`,
-    hint: "Name one with --judge, such as --judge openai:gpt-5-mini, or by judge in the environment's part of a config. In a program, use withJudge(environment, { policy }).",
+    hint:
+      "Name one with --judge, such as --judge openai:gpt-5-mini. Commands without that option take it as an option of the " +
+      "environment: -s judge=openai:gpt-5-mini, or judge in the environment's part of a config. In a program, use " +
+      "withJudge(environment, { policy }).",
     data: { environment },
   });
 }

@@ -59,14 +59,14 @@ describe("an evaluation in which episodes failed", () => {
     expect([(await source.runs()).runs[0]!.status, (await source.run(".")).status]).toEqual(["failed", "failed"]);
   });
 
-  it("is completed only if every episode was played and one did not fail", () => {
-    const counts = fc.record({ episodes: fc.nat(9), played: fc.nat(9), failed: fc.nat(9) });
+  it("is completed only if every episode was played and one has a score", () => {
+    const counts = fc.record({ episodes: fc.nat(9), played: fc.nat(9), scored: fc.nat(9), failed: fc.nat(9) });
     fc.assert(
-      fc.property(counts, ({ episodes, played, failed }) => {
-        fc.pre(played <= episodes && failed <= played);
-        const status = evaluationStatus({ episodes, played, failed });
-        expect(status === "completed").toBe(played === episodes && (failed < played || played === 0));
-        expect(status === "failed").toBe(played > 0 && failed === played);
+      fc.property(counts, ({ episodes, played, scored, failed }) => {
+        fc.pre(played <= episodes && failed + scored <= played);
+        const status = evaluationStatus({ episodes, played, scored, failed });
+        expect(status === "completed").toBe(played === episodes && (scored > 0 || played === 0));
+        expect(status === "failed").toBe(played > 0 && (failed === played || (played === episodes && scored === 0)));
       }),
     );
   });
