@@ -12,7 +12,7 @@ function builtInSource(name: string): string {
 /** Node's modules that a pure program may use: those of `createNodeModules`, and `fs` to read the input. */
 const nodeModuleNames: ReadonlySet<string> = new Set(
   (
-    "assert assert/strict buffer console crypto events fs os perf_hooks process readline readline/promises timers " +
+    "assert assert/strict buffer console crypto events fs perf_hooks process readline readline/promises timers " +
     "timers/promises url util util/types"
   ).split(" "),
 );

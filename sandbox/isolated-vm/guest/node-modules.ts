@@ -390,18 +390,25 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
     let isRead = false;
     const lineReader = new (events())();
     const { on } = lineReader;
-    // One line at a time, so that the code between two questions runs.
+    // As in Node, lines that are there already are still read after `close`.
     const next = (): void => {
-      if (isClosed || isRead) return;
-      if (lines.length === 0) {
-        close();
-        return;
+      if (isRead) return;
+      while (lines.length > 0) {
+        const asked = isClosed ? undefined : questions.shift();
+        if (asked !== undefined) {
+          asked(lines.shift()!);
+          // Later, so that the code between two questions runs.
+          later(next);
+          return;
+        }
+        if (lineReader.listenerCount("line") === 0) {
+          // Another question may follow. Timers do not wait.
+          timers.schedule(close, 60_000, []);
+          return;
+        }
+        lineReader.emit("line", lines.shift());
       }
-      const asked = questions.shift();
-      if (asked !== undefined) asked(lines.shift()!);
-      else if (lineReader.listenerCount("line") > 0) lineReader.emit("line", lines.shift());
-      else return;
-      later(next);
+      close();
     };
     const close = (): void => {
       if (isClosed) return;
@@ -489,7 +496,6 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
     console: () => scope.console,
     crypto: () => crypto,
     events: once(() => Object.assign(events(), { EventEmitter: events() })),
-    os: () => ({ EOL: "\n" }),
     perf_hooks: () => ({ performance }),
     process: () => scope.process,
     readline: () => readline,
