@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { readNodeLibraries } from "./node-libraries.ts";
 
 /** The child program as text, for environments in which the package is not installed. */
 export interface ChildSources {
@@ -26,6 +27,9 @@ export async function readChildSources(): Promise<ChildSources> {
     const imported = [...source.matchAll(imports)].map((match) => match[1] ?? match[2]!);
     await Promise.all(imported.map((specifier) => read(path.posix.join(path.posix.dirname(file), specifier))));
   };
+  // The packages of the libraries are not installed there either.
+  const libraries = `sandbox/isolated-vm/node-libraries${extension}`;
+  files[libraries] = `export const readNodeLibraries = () => (${JSON.stringify(readNodeLibraries())});`;
   await read(entry);
   return { files, entry };
 }

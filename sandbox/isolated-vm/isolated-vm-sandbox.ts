@@ -21,8 +21,9 @@ export interface IsolatedVmSandboxOptions {
 /**
  * Creates a sandbox for JavaScript and TypeScript. Each execution has a fresh V8 isolate in a child process, which has
  * no environment variables and may not write files. An isolate has no network, file system or Node. It has the
- * language, `console`, timers that do not wait, `require` and `import` of the request's other files, and for input
- * `readStdin()` or `require("fs").readFileSync(0, "utf8")`. TypeScript types are removed, not checked.
+ * language, `console`, timers that do not wait, `require` and `import` of the request's other files and of Node's pure
+ * modules (`crypto`, `assert`, `util`, `events`, `url` and others), and for input `readStdin()`, `process.stdin`,
+ * `readline` or `require("fs").readFileSync(0, "utf8")`. TypeScript types are removed, not checked.
  */
 export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}): Sandbox {
   const { workers = availableParallelism(), spares = 0, maxJobs = 5_000, maxRssMb = 400 } = options;

@@ -3,8 +3,19 @@ import type ivm from "isolated-vm";
 import type { CodeError } from "../execution.ts";
 import type { GuestReply } from "./guest/guest.ts";
 
-/** Node's modules that exist in an isolate, with the few functions that programs need. */
-const builtIn = `const fs = require("node:fs"); export default fs; export const { readFileSync } = fs;`;
+/** A module that exports what `require` returns. Names that do not exist here are undefined. */
+function builtInSource(name: string): string {
+  const names = Object.keys(process.getBuiltinModule(name) as object).filter((key) => key !== "default");
+  return `const all = require("${name}"); export default all; export const { ${names.join(", ")} } = all;`;
+}
+
+/** Node's modules that a pure program may use: those of `createNodeModules`, and `fs` to read the input. */
+const nodeModuleNames: ReadonlySet<string> = new Set(
+  (
+    "assert assert/strict buffer console crypto events fs perf_hooks process readline readline/promises timers " +
+    "timers/promises url util util/types"
+  ).split(" "),
+);
 
 /** True if code has a line that begins with `import` or `export`. */
 export function looksLikeModule(source: string): boolean {
@@ -45,7 +56,7 @@ export async function evaluateModule(options: {
   const paths = new Map<ivm.Module, string>();
   const compiled = new Map<string, ivm.Module>();
   const compile = async (path: string): Promise<ivm.Module> => {
-    const source = path === "node:fs" ? builtIn : files[path]!;
+    const source = path.startsWith("node:") ? builtInSource(path) : files[path]!;
     const json = path.endsWith(".json") ? `export default ${source}` : source;
     const text = path === entry ? `${json}\n;export const ${name} = ${kept};` : json;
     const module = await isolate.compileModule(text, { filename: path });
@@ -102,7 +113,7 @@ export function errorOf(error: unknown, entry: string): CodeError {
 }
 
 function resolve(files: Readonly<Record<string, string>>, from: string, specifier: string): string {
-  if (specifier === "fs" || specifier === "node:fs") return "node:fs";
+  if (nodeModuleNames.has(specifier.replace(/^node:/, ""))) return `node:${specifier.replace(/^node:/, "")}`;
   const path = new URL(specifier, `file:///${from}`).pathname.slice(1);
   const relative = /^\.{0,2}\//.test(specifier);
   const tried = [path, `${path}.js`, `${path}.ts`, path.replace(/\.js$/, ".ts")];

@@ -44,6 +44,7 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
         references: task.kind === "judge",
         watchdog,
         supply: tools.guests,
+        nodeLibrary: tools.nodeLibrary,
         onCase: (reply) => {
           const before = caseMs;
           caseMs = session.cpuMs;

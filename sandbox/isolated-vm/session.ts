@@ -36,9 +36,10 @@ export class Session implements Disposable {
     readonly references: boolean;
     readonly watchdog: Watchdog;
     readonly supply: IsolateSupply;
+    readonly nodeLibrary: (name: string) => string;
     readonly onCase: (reply: GuestReply) => void;
   }) {
-    const { job, files, stdin, references, watchdog, supply, onCase } = options;
+    const { job, files, stdin, references, watchdog, supply, nodeLibrary, onCase } = options;
     const { depth, outputBytes, resultBytes, memoryMb } = job.limits;
     this.#job = job;
     this.#files = files;
@@ -60,7 +61,8 @@ export class Session implements Disposable {
     const { entry } = job.request;
     const guest: GuestOptions = { depth, outputBytes, resultBytes, seed: job.seed, stdin, entry, files, references };
     this.#program = supplied.program;
-    this.#start = ["start", new ivm.Callback(send, { ignored: true }), JSON.stringify(guest)];
+    const callbacks = [new ivm.Callback(send, { ignored: true }), new ivm.Callback(nodeLibrary)];
+    this.#start = ["start", ...callbacks, JSON.stringify(guest)];
   }
 
   get cpuMs(): number {

@@ -1,6 +1,7 @@
 import type { createErrors } from "./errors.ts";
 import type { createInspect } from "./inspect.ts";
 import type { createModules } from "./modules.ts";
+import type { NodeModules, NodeModulesOptions } from "./node-modules.ts";
 import type { createOutput, Send } from "./output.ts";
 import type { createPlainCodec, PlainCodec, PlainCodecOptions } from "./plain-codec.ts";
 import type { createTimers } from "./timers.ts";
@@ -53,8 +54,8 @@ export interface GuestReply {
 
 /** The functions of a guest. They take primitives and return text, and no code can make them throw. */
 export interface Guest {
-  /** Called first, with {@link GuestOptions}. Then calls another function, if given, to save a call from outside. */
-  start(send: Send, options: string, name?: keyof Guest, ...args: unknown[]): string;
+  /** Called first, with {@link GuestOptions} and a function that returns the text of a library for Node's modules. Then calls another function, if given, to save a call from outside. */
+  start(send: Send, library: (name: string) => string, options: string, name?: keyof Guest, ...args: unknown[]): string;
   /** Runs a script, keeps its functions and classes with these names, and calls them for the cases, if any. */
   loadScript(source: string, names: string, cases?: string): string;
   /** Keeps the functions and classes of a module's namespace, and continues like `loadScript`. */
@@ -77,6 +78,8 @@ export interface GuestMakers {
   readonly createOutput: typeof createOutput;
   readonly createPlainCodec: typeof createPlainCodec;
   readonly createTimers: typeof createTimers;
+  /** The globals of Node that are made when they are first read. */
+  readonly nodeGlobals: readonly string[];
   /** The name of the guest's global in its isolate. */
   readonly global: string;
 }
@@ -90,6 +93,7 @@ export function createGuest(makers: GuestMakers): Enter {
   const unset = (): void => undefined;
   const options = {
     send: unset as Send,
+    library: (_name: string) => "",
     depth: 0,
     outputBytes: 0,
     resultBytes: 0,
@@ -110,7 +114,16 @@ export function createGuest(makers: GuestMakers): Enter {
   const scope = globalThis as Record<string, unknown>;
   const output = makers.createOutput(options, makers.createInspect);
   const timers = makers.createTimers();
-  const modules = makers.createModules(options);
+  const builtIn = (name: string): readonly [unknown] | undefined => {
+    let short = name;
+    if (apply(indexOf, name, ["node:"]) === 0) {
+      short = "";
+      for (let i = 5; i < name.length; i++) short += name[i];
+    }
+    const known = node().modules;
+    return hasOwn(known, short) ? [known[short]!()] : undefined;
+  };
+  const modules = makers.createModules(options, builtIn);
   const describe = makers.createErrors(options);
 
   // Values that are not plain may leave as numbers, for judges.
@@ -149,24 +162,28 @@ export function createGuest(makers: GuestMakers): Enter {
     },
   });
   const argv = ["node", ""];
-  define("process", {
+  const process = {
     argv,
     env: {},
     exit,
     stdout: writer("stdout"),
     stderr: writer("stderr"),
-    nextTick: (work: unknown, ...args: unknown[]) => timers.schedule(work, 0, args),
-  });
+    nextTick: (work: (...args: unknown[]) => void, ...args: unknown[]) => queue(() => work(...args)),
+    platform: "linux",
+    cwd: () => "/",
+  };
+  define("process", process);
   define("readStdin", () => options.stdin);
   const { imul } = Math;
   let randomState = 0;
-  Math.random = (): number => {
+  const random = (): number => {
     randomState = (randomState + 0x6d2b79f5) >>> 0;
     let bits = randomState;
     bits = imul(bits ^ (bits >>> 15), bits | 1);
     bits ^= bits + imul(bits ^ (bits >>> 7), bits | 61);
     return ((bits ^ (bits >>> 14)) >>> 0) / 4_294_967_296;
   };
+  Math.random = random;
   define("setTimeout", (work: unknown, delay?: unknown, ...args: unknown[]) => timers.schedule(work, delay, args));
   define("setInterval", (work: unknown, delay?: unknown, ...args: unknown[]) =>
     timers.schedule(work, delay, args, true),
@@ -174,13 +191,44 @@ export function createGuest(makers: GuestMakers): Enter {
   define("setImmediate", (work: unknown, ...args: unknown[]) => timers.schedule(work, 0, args));
   define("clearTimeout", timers.cancel);
   define("clearInterval", timers.cancel);
+  define("clearImmediate", timers.cancel);
   const resolved = Promise.resolve();
-  define("queueMicrotask", (work: () => void) => {
+  const queue = (work: () => void): void => {
     apply(promiseThen, resolved, [() => work()]);
-  });
+  };
+  define("queueMicrotask", queue);
   define("require", modules.require);
   define("module", modules.entry);
   define("exports", modules.entry.exports);
+
+  // What is made of libraries, if the code asks for it. Only the code uses it.
+  const loadLibrary = (name: string): unknown =>
+    evaluate(`(${options.library(name)}\n)\n//# sourceURL=node:${name}`) as unknown;
+  let loadedNode: NodeModules | undefined;
+  const node = (): NodeModules => {
+    loadedNode ??= (loadLibrary("node") as (options: Partial<NodeModulesOptions>) => NodeModules)({
+      library: loadLibrary,
+      output,
+      timers,
+      readStdin: () => options.stdin,
+      random,
+    });
+    return loadedNode;
+  };
+  const defineLazily = (object: object, name: string, make: () => unknown): void => {
+    const set = (value: unknown): void => {
+      defineProperty(object, name, { value, writable: true, enumerable: false, configurable: true });
+    };
+    const get = (): unknown => {
+      const value = make();
+      if (value !== undefined) set(value);
+      return value;
+    };
+    defineProperty(object, name, { get, set, enumerable: false, configurable: true });
+  };
+  for (const name of makers.nodeGlobals) defineLazily(scope, name, () => node().globals[name]!());
+  for (const name of ["stdin", "hrtime", "uptime"]) defineLazily(process, name, () => node().process[name]!());
+  defineLazily(output.console, "table", () => node().table);
 
   const problem = (reason: string): string => `"error":{"type":"unsupported","message":${quote(reason)}}`;
   const raised = (error: unknown): string => {
@@ -348,7 +396,7 @@ export function createGuest(makers: GuestMakers): Enter {
     return result;
   };
   const guest: Guest = {
-    start: (send, text, name, ...args) => {
+    start: (send, library, text, name, ...args) => {
       // Not part of the snapshot: V8 adds some of these to each isolate.
       delete scope.WebAssembly;
       delete scope.SharedArrayBuffer;
@@ -356,6 +404,7 @@ export function createGuest(makers: GuestMakers): Enter {
       delete scope[makers.global];
       const given = parse(text) as GuestOptions;
       options.send = send;
+      options.library = library;
       options.depth = codecOptions.depth = given.depth;
       options.outputBytes = given.outputBytes;
       options.resultBytes = resultBytes = given.resultBytes;

@@ -7,14 +7,19 @@ export interface ScriptModules {
 }
 
 /**
- * `require` of a request's files, and of the part of `fs` with which programs read their input. Sent to an isolate as
- * source text, so it refers to nothing but its argument, which may be filled in later.
+ * `require` of a request's files, of Node's modules that a pure program may use, and of the part of `fs` with which
+ * programs read their input. Sent to an isolate as
+ * source text, so it refers to nothing but its arguments. The first may be filled in later.
  */
-export function createModules(options: {
-  readonly entry: string;
-  readonly files: Readonly<Record<string, string>>;
-  readonly stdin: string;
-}): ScriptModules {
+export function createModules(
+  options: {
+    readonly entry: string;
+    readonly files: Readonly<Record<string, string>>;
+    readonly stdin: string;
+  },
+  /** Returns one of Node's modules, in a list, or undefined if it does not exist here. */
+  findBuiltIn: (name: string) => readonly [unknown] | undefined,
+): ScriptModules {
   const { apply } = Reflect;
   const { hasOwn } = Object;
   const { parse } = JSON;
@@ -36,6 +41,8 @@ export function createModules(options: {
     (specifier: unknown): unknown => {
       const name = stringOf(specifier);
       if (name === "fs" || name === "node:fs") return fileSystem;
+      const builtIn = name[0] === "." ? undefined : findBuiltIn(name);
+      if (builtIn !== undefined) return builtIn[0];
       const file = resolve(from, name);
       if (file === undefined) throw new NewError(`Cannot find module '${name}'`);
       const known = file === options.entry ? module : loaded[file];
