@@ -64,16 +64,19 @@ const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { typ
 export function compileChatTemplate(
   source: string,
   options: {
-    readonly specialTokens?: Readonly<Record<string, string>>;
+    readonly specialTokens?: Readonly<Record<string, unknown>>;
     readonly variables?: Readonly<Record<string, unknown>>;
+    /** True if the template only renders conversations with tools. */
+    readonly isForTools?: boolean;
   } = {},
 ): ChatTemplate {
+  const always = options.isForTools === true ? [tool] : [];
   const render = compile(source, options);
-  const whole = render([user, { role: "assistant", content: answer }], [], false);
+  const whole = render([user, { role: "assistant", content: answer }], always, false);
   const at = whole.lastIndexOf(answer);
   const closing = at < 0 ? "" : whole.slice(at + answer.length);
-  const prompt = render([user], [], true);
-  const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], [], false));
+  const prompt = render([user], always, true);
+  const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], always, false));
   const inline = {
     reasoning: !source.includes("reasoning_content"),
     toolCalls: !callText.includes(call.function.name),
