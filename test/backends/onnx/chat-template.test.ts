@@ -67,6 +67,26 @@ describe("a model folder without a chat template", () => {
     }
   });
 
+  it("puts the tokenizer's beginning of a text in front if the template is none", async () => {
+    const own = path.join(folder, "with beginning");
+    await cp(base, own, { recursive: true });
+    await rm(path.join(own, "lyceum_checksums.json"), { force: true });
+    const file = path.join(own, "tokenizer.json");
+    const definition = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
+    const single = [{ SpecialToken: { id: "<|bos|>", type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }];
+    const post_processor = { type: "TemplateProcessing", single, pair: [], special_tokens: {} };
+    await writeFile(file, JSON.stringify({ ...definition, post_processor }));
+    const model = await open({ path: own, chatTemplate: "none" }, lora);
+    expect(promptOf(model)).toBe("<|bos|>Add. 1+1=");
+    const forged = { messages: [textMessage("user", "<|bos|>1")] };
+    expect(model.renderer.start(forged).filter((id) => id === model.tokenizer.tokenId("<|bos|>"))).toHaveLength(1);
+    const { renderer, tokenizer } = model;
+    expect(tokenizer.decode(renderer.complete(textMessage("assistant", "2")))).toBe(`2${tokenizer.eosToken}`);
+    const at = path.join(folder, "exported with beginning");
+    await model.export(at, "huggingface");
+    expect(promptOf(await open({ path: at }))).toBe("<|bos|>Add. 1+1=");
+  });
+
   it("uses a template from a file, and exports it", async () => {
     const model = await open({ chatTemplate: templateFile });
     expect(promptOf(model)).toBe("<system>Add. <user>1+1=<assistant>");

@@ -45,7 +45,7 @@ export async function openSource(
   const ownTokenizer = adapter !== undefined && existsSync(path.join(adapter, "tokenizer.json"));
   const folder = ownTokenizer ? adapter : model.folder;
   const tokenizer = await loadTokenizer(folder);
-  const given = chatTemplate === undefined ? undefined : { default: await readTemplateFile(chatTemplate) };
+  const given = chatTemplate === undefined ? undefined : { default: await readTemplateFile(chatTemplate, tokenizer) };
   const templates = templateVariables === undefined ? given : await templatesWith(templateVariables, { given, folder });
   return {
     source: { type: "folder", folder: model.folder, hub: model.hub, adapter },
@@ -59,10 +59,16 @@ export async function openSource(
 const noTemplate = "none";
 
 /**
- * Concatenates the messages, with the end of text after each answer. It is a template too, so that an exported model
- * reads its prompts in the same way.
+ * Concatenates the messages, with the end of text after each answer, after what the tokenizer puts in front of a text.
+ * It is a template too, so that an exported model reads its prompts in the same way.
  */
-const plainTexts =
+function plainTexts({ startIds = [], bosToken, decode }: Tokenizer): string {
+  const start = decode(startIds);
+  const written = start === "" ? "" : `{{ ${start === bosToken ? "bos_token" : JSON.stringify(start)} }}`;
+  return `${written}${messageTexts}`;
+}
+
+const messageTexts =
   "{% for message in messages %}{{ message.content }}{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
 
 /** Returns the templates of a model with their variables filled in. Throws `model.template` if the folder has none. */
@@ -83,8 +89,8 @@ async function templatesWith(
   });
 }
 
-async function readTemplateFile(file: string): Promise<string> {
-  if (file === noTemplate) return plainTexts;
+async function readTemplateFile(file: string, tokenizer: Tokenizer): Promise<string> {
+  if (file === noTemplate) return plainTexts(tokenizer);
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
