@@ -1,7 +1,6 @@
-import { Template } from "@huggingface/jinja";
 import { beforeAll, expect, test } from "vitest";
 import { renderTemplate } from "../../src/core/tokens/render-template.ts";
-import { correctTemplate, templateFunctions, withPlainLineEnds } from "../../src/core/tokens/template-corrections.ts";
+import { parseTemplate, templateFunctions } from "../../src/core/tokens/template-corrections.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
@@ -33,6 +32,17 @@ const expressions = [
   "{{ 'x' if false }}|{{ tools }}|{{ tools is defined }}|{{ documents is none }}|{% if tools %}a{% endif %}",
   "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(none) }}{{ m([1, 'a']) }}{% set y %}{{ true }}{% endset %}{{ y }}",
   "{{ messages[0] }}",
+  "{{ (1,) }}{{ () }}{{ (1, 2,) }}{{ ((),) }}{{ [(1,)] }}{{ (1) }}{{ ('a',)[0] }}{{ 'b' in ('b',) }}{{ ('a', ) | length }}",
+  "{% set x = 1, %}{{ x }}{% set a, b = (1, 2,) %}{{ a + b }}{% for (a, b) in [(1, 2,)] %}{{ a }}{% endfor %}{{ 'abc'.count('a',) }}",
+  "{{ 1e-7 }} {{ 1E5 }} {{ 2.5e3 }} {{ 1e+2 }} {{ -1e-7 }} {{ 1e16 }} {{ 1e2 | int }} {{ [1e3, 2e-3] }} {{ 3 if 1e0 else 4 }}",
+  "{{ 9 is divisibleby(3) }} {{ 9 is divisibleby 4 }} {{ 9 is not divisibleby(4) }} {{ 9 is divisibleby(3) and true }} {{ not 9 is divisibleby(3) }}",
+  "{{ 1 is eq 1 }} {{ 1 is equalto('1') }} {{ 1 is ne(2) }} {{ 2 is gt 1 }} {{ 2 is ge(2) }} {{ 1 is lt(1) }} {{ 1 is le 1 }} {{ 2 is greaterthan(1) }} {{ 2 is lessthan 1 }}",
+  "{{ 'a' is in ['a'] }} {{ 'a' is not in 'abc' }} {{ 1 is in [(1,)][0] }} {{ 'role' is in(messages[0]) }} {{ messages[0].role is in(messages[0].values() | list) }}",
+  "{{ none is sameas none }} {{ 1 is sameas(true) }} {{ false is sameas false }} {{ 0 is sameas(false) }} {{ 'a' is eq('a') and 'b' is not eq('a') or false }}",
+  "{% if messages | length is divisibleby(2) %}even{% else %}odd{% endif %} {{ 4 is divisibleby(2) ~ '' }} {{ [1, 2] | length is eq(2) }} {{ 'is in (a,)' }}",
+  "{{ 5 is divisibleby(0) }}",
+  "{% for k, v in {'a': 1}.items() %}{{ k }}{{ v }}{% endfor %}{% for p in [(1, 2)] %}{{ p }}{% endfor %}",
+  "{{ {'is': 1}.is }} {{ {'in': (1,)}['in'] }} {{ 1 is defined }} {{ 1 is string }} {{ (1 is number) }} {{ 3 is odd and (3) }}",
   "{{ \"a'b\" | list }}{{ ['a\\\\b\\n\\t', '\\x00\\u200b'] }}",
 ];
 
@@ -99,9 +109,7 @@ beforeAll(async () => {
 
 function render(source: string, variables: Variables): Result {
   try {
-    const { parsed } = new Template(withPlainLineEnds(source));
-    correctTemplate(parsed);
-    return { text: renderTemplate(parsed, { ...templateFunctions, ...variables }) };
+    return { text: renderTemplate(parseTemplate(source), { ...templateFunctions, ...variables }) };
   } catch (error) {
     return { error: String(error) };
   }

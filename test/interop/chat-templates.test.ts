@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { ControlTokens } from "../../src/core/tokens/control-tokens.ts";
 import { loadTokenizer } from "../../src/core/tokens/huggingface-tokenizer.ts";
-import { loadRenderer, readTemplate } from "../../src/core/tokens/load-renderer.ts";
+import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
+import { readTemplates } from "../../src/core/tokens/template-files.ts";
 import { type Conversation, type ConversationFeatures, makeConversations, toTransformers } from "./conversations.ts";
 import { runPython } from "./python.ts";
 
@@ -90,8 +91,8 @@ async function expectNone(
 
 async function loadControlTokens(folder: string) {
   const tokenizer = await loadTokenizer(folder);
-  const template = await readTemplate(folder);
-  const { tokens } = new ControlTokens(tokenizer, [typeof template === "string" ? template : template!.default]);
+  const templates = await readTemplates(folder);
+  const { tokens } = new ControlTokens(tokenizer, [templates!.default]);
   const ids = new Set([...tokens].map((token) => tokenizer.tokenId(token)!));
   return {
     controlsIn: (list: readonly number[]) => list.filter((id) => ids.has(id)),

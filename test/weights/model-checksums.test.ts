@@ -1,4 +1,4 @@
-import { copyFile, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -97,6 +97,11 @@ describe.each(formats)("an exported folder in the format %s", (format) => {
     await writeFile(added, "{{ messages }}");
     await expect(opens(folders[format])).rejects.toThrow(/chat_template\.jinja was added/);
     await rm(added);
+    const templates = path.join(folders[format], "additional_chat_templates");
+    await mkdir(templates);
+    await writeFile(path.join(templates, "tool_use.jinja"), "{{ messages }}");
+    await expect(opens(folders[format])).rejects.toThrow(/tool_use\.jinja was added/);
+    await rm(templates, { recursive: true });
   });
 
   it("opens with a change on purpose once its checksums are deleted", async () => {

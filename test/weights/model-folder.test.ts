@@ -25,9 +25,10 @@ async function writeModel(folder: string): Promise<void> {
 
 /** The files of a folder by name. */
 async function filesOf(folder: string): Promise<Record<string, Uint8Array>> {
-  const names = await readdir(folder);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => path.join(entry.parentPath, entry.name));
   return Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name))])),
+    await Promise.all(paths.map(async (file) => [path.relative(folder, file), await readFile(file)])),
   );
 }
 
@@ -61,6 +62,9 @@ describe("an exported folder", () => {
     await writeModel(first);
     const template = "{{ 'odd  spacing' }}\n\n";
     await writeFile(path.join(first, "chat_template.jinja"), template);
+    await mkdir(path.join(first, "additional_chat_templates"));
+    const toolTemplate = path.join("additional_chat_templates", "tool_use.jinja");
+    await writeFile(path.join(first, toolTemplate), template);
     await writeFile(path.join(first, "notes.txt"), "not the tokenizer's");
     const tokenizerFiles = await readTokenizerFiles(first);
     await writeHuggingFaceFolder({ folder: second, config, tensors, tokenizerFiles });

@@ -1,5 +1,6 @@
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import { type Message, type ToolSpec, textMessage } from "../../contract/message.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { parseAssistantText } from "./assistant-text.ts";
 import { type ChatTemplate, compileChatTemplate } from "./chat-template.ts";
 import { ControlTokens } from "./control-tokens.ts";
@@ -39,15 +40,19 @@ const accepts = ["text", "reasoning"] as const;
 export function createChatTemplateRenderer(options: ChatTemplateRendererOptions): Renderer {
   const { tokenizer, name = "chat-template" } = options;
   const sources = typeof options.template === "string" ? { default: options.template } : options.template;
+  const { toolUse } = sources;
   const given = { specialTokens: specialTokenVariables(tokenizer), variables: options.variables ?? {} };
   const plain = compileChatTemplate(sources.default, given);
-  const withTools = sources.toolUse === undefined ? plain : compileChatTemplate(sources.toolUse, given);
-  const controlTokens = new ControlTokens(tokenizer, [sources.default, sources.toolUse ?? ""]);
+  const withTools = toolUse === undefined ? plain : compileChatTemplate(toolUse, { ...given, isForTools: true });
+  const controlTokens = new ControlTokens(tokenizer, [sources.default, toolUse ?? ""]);
   const stopTokenIds = findStopTokenIds(options, [plain, withTools]);
   const isStop = (id: number | undefined): boolean => id !== undefined && stopTokenIds.includes(id);
   const stopTexts = stopTokenIds.map((id) => tokenizer.decode([id])).filter((text) => text !== "");
 
-  const form = { toolCallFormat: withTools.toolCallFormat, startsInReasoning: plain.opensReasoning };
+  const formOf = ({ opensReasoning }: ChatTemplate) => ({
+    toolCallFormat: withTools.toolCallFormat,
+    startsInReasoning: opensReasoning,
+  });
 
   const templateFor = (messages: readonly Message[], tools: readonly ToolSpec[]): ChatTemplate => {
     assertExpressible({ renderer: name, accepts, messages });
@@ -85,10 +90,11 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
 
     complete: (message) => {
       const question = textMessage("user", "?");
-      const template = templateFor([message], []);
-      const conversation = { messages: [question, message], tools: [], generationPrompt: false };
+      const tools = toolUse === undefined ? [] : (message.toolCalls ?? []).map(({ name }) => toolNamed(name));
+      const template = templateFor([message], tools);
+      const conversation = { messages: [question, message], tools, generationPrompt: false };
       const { text: whole, mark, encode } = render(template, conversation);
-      const prompt = template.render({ messages: [question], tools: [], generationPrompt: true, mark });
+      const prompt = template.render({ messages: [question], tools, generationPrompt: true, mark });
       const turn = whole.startsWith(prompt)
         ? splitTurn(whole.slice(prompt.length), { stopTexts, closing: template.closing })
         : undefined;
@@ -106,7 +112,10 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
       const text = tokenizer.decode(isStop(ids.at(-1)) ? ids.slice(0, -1) : ids);
       const cut = stopString === undefined ? -1 : text.indexOf(stopString);
       const written = cut < 0 ? text : text.slice(0, cut);
-      const { content, toolCalls, parseErrors } = parseAssistantText(written, { ...form, tools });
+      const { content, toolCalls, parseErrors } = parseAssistantText(written, {
+        ...formOf(tools.length > 0 ? withTools : plain),
+        tools,
+      });
       return {
         message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
         finish: finish === "stop" && toolCalls.length > 0 ? "tool-calls" : finish,
@@ -114,16 +123,21 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
       };
     },
 
-    settledParts: (text) => settledParts(text, form),
+    // Without the tools, the beginning of an answer is not known if the templates differ in it.
+    ...(plain.opensReasoning === withTools.opensReasoning
+      ? { settledParts: (text: string) => settledParts(text, formOf(plain)) }
+      : {}),
   };
 }
 
-function specialTokenVariables(tokenizer: Tokenizer): Record<string, string> {
-  return {
-    bos_token: tokenizer.bosToken ?? "",
-    eos_token: tokenizer.eosToken ?? "",
-    pad_token: tokenizer.padToken ?? "",
-  };
+/** As in `transformers`, a token that is not set is undefined. */
+function specialTokenVariables({ bosToken, eosToken, padToken }: Tokenizer): Readonly<Record<string, unknown>> {
+  return withoutUndefined({ bos_token: bosToken, eos_token: eosToken, pad_token: padToken });
+}
+
+/** Returns a tool for the template that renders a call of it. */
+function toolNamed(name: string): ToolSpec {
+  return { name, description: "", parameters: { type: "object", properties: {} } };
 }
 
 function assertTools(name: string, template: ChatTemplate): void {

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { Template } from "@huggingface/jinja";
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import type { Message, ToolSpec } from "../../contract/message.ts";
 import { inlineText, parseAssistantText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
 import { markMessage, markTool, markVariables } from "./mark-message.ts";
 import type { Mark } from "./protected-rendering.ts";
 import { renderTemplate } from "./render-template.ts";
-import { correctTemplate, templateFunctions, withPlainLineEnds } from "./template-corrections.ts";
+import { parseTemplate, templateFunctions } from "./template-corrections.ts";
 
 /** A compiled Jinja chat template with its properties, which are found by rendering probes. */
 export interface ChatTemplate {
@@ -64,16 +63,19 @@ const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { typ
 export function compileChatTemplate(
   source: string,
   options: {
-    readonly specialTokens?: Readonly<Record<string, string>>;
+    readonly specialTokens?: Readonly<Record<string, unknown>>;
     readonly variables?: Readonly<Record<string, unknown>>;
+    /** True if the template only renders conversations with tools. */
+    readonly isForTools?: boolean;
   } = {},
 ): ChatTemplate {
+  const always = options.isForTools === true ? [tool] : [];
   const render = compile(source, options);
-  const whole = render([user, { role: "assistant", content: answer }], [], false);
+  const whole = render([user, { role: "assistant", content: answer }], always, false);
   const at = whole.lastIndexOf(answer);
   const closing = at < 0 ? "" : whole.slice(at + answer.length);
-  const prompt = render([user], [], true);
-  const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], [], false));
+  const prompt = render([user], always, true);
+  const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], always, false));
   const inline = {
     reasoning: !source.includes("reasoning_content"),
     toolCalls: !callText.includes(call.function.name),
@@ -95,11 +97,10 @@ export function compileChatTemplate(
 
 function compile(source: string, options: Parameters<typeof compileChatTemplate>[1] & object): Render {
   const { specialTokens = {}, variables = {} } = options;
-  const template = failing("does not parse", () => new Template(withPlainLineEnds(source)));
-  correctTemplate(template.parsed);
+  const parsed = failing("does not parse", () => parseTemplate(source));
   return (messages, tools, generationPrompt, mark) =>
     failing("fails", () =>
-      renderTemplate(template.parsed, {
+      renderTemplate(parsed, {
         ...templateFunctions,
         // Like transformers, defines these for every template.
         documents: null,

@@ -49,7 +49,20 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     bosToken: tokenNamed("bos_token", config, specialTokensMap),
     eosToken: tokenNamed("eos_token", config, specialTokensMap),
     padToken: tokenNamed("pad_token", config, specialTokensMap),
+    startIds: startIds(engine),
   });
+}
+
+/** Like `transformers`, reads the post-processor of `tokenizer.json`, and not `add_bos_token` of the config. */
+function startIds(engine: Engine): readonly number[] {
+  const [ids, whole] = [false, true].map((add_special_tokens) => engine.encode("a", { add_special_tokens }).ids);
+  return whole!.slice(
+    0,
+    Math.max(
+      0,
+      whole!.findIndex((_, at) => ids!.every((id, i) => whole![at + i] === id)),
+    ),
+  );
 }
 
 async function createEngine(options: {
@@ -83,7 +96,7 @@ async function createEngine(options: {
 
 function wrapEngine(
   engine: Engine,
-  names: Readonly<Record<"bosToken" | "eosToken" | "padToken", string | undefined>>,
+  names: Pick<Tokenizer, "startIds"> & Readonly<Record<"bosToken" | "eosToken" | "padToken", string | undefined>>,
 ): Tokenizer {
   let largest = -1;
   for (const id of engine.get_vocab().values()) largest = Math.max(largest, id);
@@ -101,6 +114,7 @@ function wrapEngine(
     tokenId: (token) => engine.token_to_id(token),
     specialTokens: contents(true),
     addedTokens: contents(false),
+    startIds: names.startIds,
     bosToken: names.bosToken,
     eosToken: names.eosToken,
     padToken: names.padToken,

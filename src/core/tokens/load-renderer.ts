@@ -1,28 +1,32 @@
 import path from "node:path";
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
-import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { createChatTemplateRenderer } from "./chat-template-renderer.ts";
 import { loadTokenizer } from "./huggingface-tokenizer.ts";
-import { malformedFile, readModelJson, readModelText } from "./model-file.ts";
+import { readModelJson } from "./model-file.ts";
 import type { Renderer } from "./renderer.ts";
+import { type NamedTemplates, readTemplates } from "./template-files.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
- * Loads the renderer of a Hugging Face folder: its chat template (from `chat_template.jinja`, `tokenizer_config.json`
- * or `chat_template.json`, in this order), its tokenizer, and the end-of-turn ids of `generation_config.json`. Throws
- * `model.template` if the folder has no template.
+ * Loads the renderer of a Hugging Face folder: its chat templates (from `chat_template.jinja` and
+ * `additional_chat_templates`, `tokenizer_config.json` or `chat_template.json`, in this order), its tokenizer, and the
+ * end-of-turn ids of `generation_config.json`, or of `config.json` if that file does not exist. A template named
+ * `tool_use` renders conversations with tools. Throws `model.template` if the folder has no template.
  */
 export async function loadRenderer(
   folder: string,
   options: {
     readonly tokenizer?: Tokenizer;
     readonly variables?: Readonly<Record<string, unknown>>;
-    /** A template that replaces the folder's own. */
-    readonly template?: string;
+    /** Templates that replace the folder's own: one, or several by name as in the folder. */
+    readonly template?: string | NamedTemplates;
+    /** The folder with the end-of-turn ids, for an adapter that of its base. Default: `folder`. */
+    readonly modelFolder?: string;
   } = {},
 ): Promise<Renderer> {
   const tokenizer = options.tokenizer ?? (await loadTokenizer(folder));
-  const template = options.template ?? (await readTemplate(folder));
+  const template = options.template ?? (await readTemplates(folder));
   if (template === undefined) {
     throw new LyceumError({
       code: "model.template",
@@ -33,45 +37,21 @@ export async function loadRenderer(
   }
   return createChatTemplateRenderer({
     tokenizer,
-    template,
+    template: typeof template === "string" ? template : { default: template.default, ...toolTemplate(template) },
     name: path.basename(path.resolve(folder)),
-    stopTokenIds: eosTokenIds((await readModelJson(folder, "generation_config.json")) ?? {}),
+    stopTokenIds: await eosTokenIds(options.modelFolder ?? folder),
     variables: options.variables,
   });
 }
 
-/**
- * Reads the chat template of a folder, with a second template for conversations with tools if there is one. Returns
- * undefined if the folder has no template.
- */
-export async function readTemplate(
-  folder: string,
-): Promise<string | { default: string; toolUse?: string } | undefined> {
-  const file = await readModelText(folder, "chat_template.jinja");
-  if (file !== undefined) return file;
-  for (const name of ["tokenizer_config.json", "chat_template.json"]) {
-    const value = (await readModelJson(folder, name))?.chat_template ?? undefined;
-    if (typeof value === "string") return value;
-    if (value !== undefined) return namedTemplates(path.join(folder, name), value);
-  }
-  return undefined;
+function toolTemplate({ tool_use: toolUse }: NamedTemplates): { readonly toolUse?: string } {
+  return toolUse === undefined ? {} : { toolUse };
 }
 
-/** Reads several templates from `[{ name, template }]` or from an object by name. */
-function namedTemplates(file: string, value: unknown): { default: string; toolUse?: string } {
-  const entries = Array.isArray(value)
-    ? value.map((entry: unknown) => (isJsonObject(entry) ? [entry.name, entry.template] : []))
-    : Object.entries(value as JsonObject);
-  const templates = Object.fromEntries(entries) as Readonly<Record<string, unknown>>;
-  if (typeof templates.default !== "string")
-    throw malformedFile({ file, reason: 'no chat template is named "default"' });
-  return {
-    default: templates.default,
-    ...(typeof templates.tool_use === "string" ? { toolUse: templates.tool_use } : {}),
-  };
-}
-
-function eosTokenIds(generationConfig: JsonObject): readonly number[] {
-  const value = generationConfig.eos_token_id;
+/** Like `transformers`, reads `config.json` only if `generation_config.json` does not exist. */
+async function eosTokenIds(folder: string): Promise<readonly number[]> {
+  const config: JsonObject =
+    (await readModelJson(folder, "generation_config.json")) ?? (await readModelJson(folder, "config.json")) ?? {};
+  const value = config.eos_token_id;
   return (Array.isArray(value) ? value : [value]).filter((id): id is number => Number.isInteger(id));
 }

@@ -1,6 +1,9 @@
 import * as jinja from "@huggingface/jinja";
 import { isJsonObject } from "../../contract/json.ts";
+import { capitalized, strip, textMethods } from "./python-text-methods.ts";
 import { pythonEquals, pythonJson, pythonText, type Value } from "./python-values.ts";
+
+import { correctTokens, negatedTestPrefix, type Token, testPrefix, tupleEnd } from "./template-tokens.ts";
 
 export type { Value } from "./python-values.ts";
 
@@ -16,9 +19,13 @@ export type { Value } from "./python-values.ts";
  * loops, filters, tests and methods.
  */
 
-/** Returns the source of a template with the line ends that Jinja reads: `\n` only. */
-export function withPlainLineEnds(source: string): string {
-  return source.replace(/\r\n?/g, "\n");
+/** Parses a template with the corrections of its source and of its nodes. Throws a `SyntaxError`. */
+export function parseTemplate(source: string): jinja.Template["parsed"] {
+  // Jinja reads all line ends as `\n`.
+  const tokens = tokenize(source.replace(/\r\n?/g, "\n"), { lstrip_blocks: true, trim_blocks: true });
+  const parsed = parse(correctTokens(tokens));
+  correctTemplate(parsed);
+  return parsed;
 }
 
 /** The functions that a corrected template calls. Pass them as variables when rendering. */
@@ -28,8 +35,8 @@ export const templateFunctions: Readonly<Record<string, (text: unknown, characte
   __rstrip: (text, characters) => strip(text, characters, { start: false, end: true }),
 };
 
-/** Rewrites the strip calls in a parsed template, in place, to calls of {@link templateFunctions}. */
-export function correctTemplate(node: unknown): void {
+/** Rewrites nodes of a parsed template in place. Strip calls become calls of {@link templateFunctions}. */
+function correctTemplate(node: unknown): void {
   if (Array.isArray(node)) node.forEach(correctTemplate);
   else if (node instanceof Map) correctTemplate([...node].flat());
   else if (isJsonObject(node)) {
@@ -38,14 +45,19 @@ export function correctTemplate(node: unknown): void {
       if (Array.isArray(node[block])) Object.assign(node, { [block]: (node[block] as Node[]).map(asOutput) });
     }
     if (node.type === "For") {
-      const { iterable } = node as { iterable: Node };
-      const lhs = (part: unknown): Node => ({ type: "Iterable", expression: part });
+      const { iterable, loopvar } = node as { iterable: Node; loopvar: Node };
+      const isUnpacked = loopvar.type === "TupleLiteral";
+      const lhs = (part: unknown): Node => ({ type: "Iterable", expression: part, isUnpacked });
       Object.assign(node, {
         iterable: iterable.type === "SelectExpression" ? { ...iterable, lhs: lhs(iterable.lhs) } : lhs(iterable),
       });
     }
-    const call = strippingCall(node);
-    if (call !== undefined) Object.assign(node, call);
+    if (node.type === "TupleLiteral") {
+      const items = (node.value as Node[]).filter((item) => identifierOf(item) !== tupleEnd);
+      Object.assign(node, { value: items });
+    }
+    const changed = strippingCall(node) ?? testOf(node);
+    if (changed !== undefined) Object.assign(node, changed);
   }
 }
 
@@ -65,29 +77,22 @@ function strippingCall(node: Readonly<Record<string, unknown>>): object | undefi
   return undefined;
 }
 
+/** Returns the test for which a filter stands. Undefined for all other nodes. */
+function testOf({ type, filter, operand }: Readonly<Record<string, unknown>>): object | undefined {
+  const { callee, args } = type === "FilterExpression" ? (filter as Node) : {};
+  const name = String(identifierOf(callee));
+  const negate = name.startsWith(negatedTestPrefix);
+  if (!negate && !name.startsWith(testPrefix)) return undefined;
+  const test = { type: "Identifier", value: name.slice((negate ? negatedTestPrefix : testPrefix).length) };
+  return { type: "TestExpression", operand, negate, test, args };
+}
+
 function callOf(name: string, callArguments: readonly unknown[]): object {
   return { type: "CallExpression", callee: { type: "Identifier", value: name }, args: callArguments };
 }
 
 function identifierOf(node: unknown): unknown {
   return isJsonObject(node) && node.type === "Identifier" ? node.value : undefined;
-}
-
-/** The characters that Python's `str.strip` removes by default. */
-const pythonWhitespace =
-  "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" +
-  "\u2028\u2029\u202f\u205f\u3000";
-
-function strip(text: unknown, characters: unknown, sides: { readonly start: boolean; readonly end: boolean }): string {
-  if (text === undefined) return "";
-  if (typeof text !== "string") throw new Error("only a text can be stripped");
-  const stripped = new Set(typeof characters === "string" ? characters : pythonWhitespace);
-  const all = [...text];
-  let start = 0;
-  let end = all.length;
-  while (sides.start && start < end && stripped.has(all[start]!)) start++;
-  while (sides.end && end > start && stripped.has(all[end - 1]!)) end--;
-  return all.slice(start, end).join("");
 }
 
 /** A node of a parsed template, with the fields of its type. */
@@ -103,13 +108,15 @@ export interface Scope {
  * resolution.
  */
 interface Runtime {
+  readonly tokenize: (source: string, options: object) => Token[];
+  readonly parse: (tokens: readonly Token[]) => jinja.Template["parsed"];
   readonly Environment: new () => Scope;
   readonly Interpreter: new (
     scope: Scope,
   ) => { run(program: jinja.Template["parsed"]): Value; evaluate(node: Node | undefined, scope: Scope): Value };
 }
 
-const { Environment, Interpreter } = jinja as unknown as Runtime;
+const { Environment, Interpreter, tokenize, parse } = jinja as unknown as Runtime;
 
 export { Environment };
 
@@ -149,8 +156,11 @@ export class PythonInterpreter extends Interpreter {
         return node.value as Value;
       case "Output":
         return runtimeValue(pythonText(this.evaluate(node.expression as Node, scope)));
-      case "Iterable":
-        return iterableOf(this.evaluate(node.expression as Node, scope));
+      case "Iterable": {
+        const items = iterableOf(this.evaluate(node.expression as Node, scope));
+        const isUnpacked = node.isUnpacked === true && Array.isArray(items.value);
+        return isUnpacked ? runtimeList((items.value as Value[]).map(listOf)) : items;
+      }
       case "BinaryExpression":
         return this.#binary(node, scope);
       case "FilterExpression":
@@ -191,10 +201,27 @@ export class PythonInterpreter extends Interpreter {
 
   #test(node: Node, scope: Scope): Value {
     const operand = this.evaluate(node.operand as Node, scope);
+    const [argument, ...more] = (node.args ?? []) as Node[];
+    if (more.length > 0) throw new Error("a test has at most one argument");
+    if (argument !== undefined) {
+      const isTrue = this.#testWith(String(identifierOf(node.test)), [operand, this.evaluate(argument, scope)], scope);
+      return runtimeValue(isTrue !== node.negate);
+    }
     const isIterable =
       identifierOf(node.test) === "iterable" && /Array|Tuple|Object|String|Undefined/.test(operand.type);
     if (isIterable) return runtimeValue(node.negate !== true);
     return super.evaluate({ ...node, operand: constant(operand) }, scope);
+  }
+
+  /** A test with an argument. */
+  #testWith(name: string, [left, right]: readonly [Value, Value], scope: Scope): boolean {
+    if (name === "sameas") return left.type === right.type && left.value === right.value;
+    const operator = testOperators[name];
+    if (operator === undefined) throw new Error(`the test "${name}" with an argument is not known`);
+    if (operator === "%" && right.value === 0) throw new Error("division by zero");
+    const operation = { type: "BinaryExpression", left: constant(left), right: constant(right) };
+    const { value } = this.#binary({ ...operation, operator: { value: operator } }, scope);
+    return operator === "%" ? value === 0 : value === true;
   }
 
   #method(node: Node, scope: Scope): Value {
@@ -223,6 +250,12 @@ export class PythonInterpreter extends Interpreter {
   }
 }
 
+/** The operators of tests with an argument. The remainder is compared with 0. */
+const testOperators: Readonly<Record<string, string>> = {
+  ...{ divisibleby: "%", in: "in", eq: "==", equalto: "==", ne: "!=" },
+  ...{ gt: ">", greaterthan: ">", ge: ">=", lt: "<", lessthan: "<", le: "<=" },
+};
+
 function constant(value: Value): Node {
   return { type: "Constant", value };
 }
@@ -231,6 +264,11 @@ function constant(value: Value): Node {
 function iterableOf(value: Value): Value {
   if (typeof value.value === "string") return runtimeValue([...value.value]);
   return value.type === "UndefinedValue" ? runtimeValue([]) : value;
+}
+
+/** In a loop, `@huggingface/jinja` assigns the items of lists, but not of tuples, to several names. */
+function listOf(value: Value): Value {
+  return value.type === "TupleValue" ? runtimeList(value.value as Value[]) : value;
 }
 
 /** Returns the value of an operator that needs a correction. Undefined for the others. */
@@ -337,49 +375,7 @@ function separatorsOf(value: Value | undefined): readonly [string, string] | und
   return [String(item?.value), String(key?.value)];
 }
 
-function capitalized(text: string): string {
-  const [first = "", ...rest] = text;
-  return first.toUpperCase() + rest.join("").toLowerCase();
-}
-
 /** Returns a runtime value as plain texts, numbers and lists. */
 function plainValue({ value }: Value): unknown {
   return Array.isArray(value) ? (value as Value[]).map(plainValue) : value;
-}
-
-/** The line ends of Python's `splitlines`. */
-const lineEnd = String.raw`\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]`;
-
-/** Methods of `str` that are missing or differ. */
-const textMethods: Readonly<Record<string, (text: string, ...given: unknown[]) => unknown>> = {
-  capitalize: capitalized,
-  count: (text, part) => text.split(String(part)).length - 1,
-  find: (text, part) => text.indexOf(String(part)),
-  rfind: (text, part) => text.lastIndexOf(String(part)),
-  join: (text, parts) => (parts as unknown[]).join(text),
-  removeprefix: (text, part) => (text.startsWith(String(part)) ? text.slice(String(part).length) : text),
-  removesuffix: (text, part) =>
-    part !== "" && text.endsWith(String(part)) ? text.slice(0, -String(part).length) : text,
-  splitlines: (text) =>
-    text
-      .replace(new RegExp(`(${lineEnd})$`), "")
-      .split(text === "" ? /(?!)/ : new RegExp(lineEnd))
-      .filter((_, i) => text !== "" || i > 0),
-  rsplit: (text, separator, most = -1) => rightSplit(text, separator, Number(most)),
-  partition: (text, separator) => {
-    const at = text.indexOf(String(separator));
-    return at < 0 ? [text, "", ""] : [text.slice(0, at), separator, text.slice(at + String(separator).length)];
-  },
-  isdigit: (text) => /^\p{Nd}+$/u.test(text),
-  isalpha: (text) => /^\p{L}+$/u.test(text),
-  isalnum: (text) => /^[\p{L}\p{N}]+$/u.test(text),
-  isspace: (text) => text !== "" && strip(text, undefined, { start: true, end: true }) === "",
-};
-
-function rightSplit(text: string, separator: unknown, most: number): string[] {
-  const parts =
-    typeof separator === "string" ? text.split(separator) : text.split(/\s+/u).filter((part) => part !== "");
-  if (most < 0 || parts.length <= most + 1) return parts;
-  const joined = typeof separator === "string" ? separator : " ";
-  return [parts.slice(0, parts.length - most).join(joined), ...parts.slice(parts.length - most)];
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -67,6 +67,26 @@ describe("a model folder without a chat template", () => {
     }
   });
 
+  it("puts the tokenizer's beginning of a text in front if the template is none", async () => {
+    const own = path.join(folder, "with beginning");
+    await cp(base, own, { recursive: true });
+    await rm(path.join(own, "lyceum_checksums.json"), { force: true });
+    const file = path.join(own, "tokenizer.json");
+    const definition = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
+    const single = [{ SpecialToken: { id: "<|bos|>", type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }];
+    const post_processor = { type: "TemplateProcessing", single, pair: [], special_tokens: {} };
+    await writeFile(file, JSON.stringify({ ...definition, post_processor }));
+    const model = await open({ path: own, chatTemplate: "none" }, lora);
+    expect(promptOf(model)).toBe("<|bos|>Add. 1+1=");
+    const forged = { messages: [textMessage("user", "<|bos|>1")] };
+    expect(model.renderer.start(forged).filter((id) => id === model.tokenizer.tokenId("<|bos|>"))).toHaveLength(1);
+    const { renderer, tokenizer } = model;
+    expect(tokenizer.decode(renderer.complete(textMessage("assistant", "2")))).toBe(`2${tokenizer.eosToken}`);
+    const at = path.join(folder, "exported with beginning");
+    await model.export(at, "huggingface");
+    expect(promptOf(await open({ path: at }))).toBe("<|bos|>Add. 1+1=");
+  });
+
   it("uses a template from a file, and exports it", async () => {
     const model = await open({ chatTemplate: templateFile });
     expect(promptOf(model)).toBe("<system>Add. <user>1+1=<assistant>");
@@ -103,6 +123,28 @@ describe("a model folder without a chat template", () => {
       code: "model.template",
       message: expect.stringContaining("but template variables are set"),
     });
+  });
+
+  it("exports its templates by name, filled in, and none of them beside a replacing file", async () => {
+    const own = path.join(folder, "named");
+    await cp(base, own, { recursive: true });
+    await rm(path.join(own, "lyceum_checksums.json"), { force: true });
+    const templates = { "chat_template.jinja": `a{{ mode }}${template}` };
+    const tools = (text: string): string => path.join(text, "additional_chat_templates", "tool_use.jinja");
+    await mkdir(path.dirname(tools(own)));
+    await writeFile(path.join(own, "chat_template.jinja"), templates["chat_template.jinja"]);
+    await writeFile(tools(own), `b{{ mode }}{{ tools[0].function.name }}${template}`);
+    const kept = path.join(folder, "kept");
+    await (await open({ path: own }, lora)).export(kept, "huggingface");
+    expect(await readFile(tools(kept), "utf8")).toBe(await readFile(tools(own), "utf8"));
+    const filled = path.join(folder, "filled");
+    await (await open({ path: own, templateVariables: { mode: "x" } }, lora)).export(filled, "huggingface");
+    expect(promptOf(await open({ path: filled }))).toMatch(/^ax<system>/);
+    expect(await readFile(tools(filled), "utf8")).toMatch(/set mode = "x".*b\{\{ mode/s);
+    const replaced = path.join(folder, "replaced");
+    await (await open({ path: own, chatTemplate: templateFile }, lora)).export(replaced, "huggingface");
+    expect(existsSync(tools(replaced))).toBe(false);
+    expect(promptOf(await open({ path: replaced }))).toMatch(/^<system>/);
   });
 
   it("refuses a template path that is not a file", async () => {

@@ -9,6 +9,42 @@ const merges = [
   ["e", "r"],
 ] as const;
 
+const template = (...names: readonly string[]) => ({
+  type: "TemplateProcessing",
+  single: names.map((name) =>
+    name === "A" ? { Sequence: { id: "A", type_id: 0 } } : { SpecialToken: { id: name, type_id: 0 } },
+  ),
+  pair: [],
+  special_tokens: {},
+});
+const bytes = { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true };
+
+describe("the ids in front of a text", () => {
+  // As `tokenizer("a").input_ids` of transformers begins.
+  it.each([
+    ["no post-processor", null, {}, []],
+    ["a byte-level one", bytes, {}, []],
+    ["a template", template("<s>", "A"), {}, ["<s>"]],
+    ["a template of two", template("<s>", "<x>", "A", "</s>"), {}, ["<s>", "<x>"]],
+    ["a template with an end only", template("A", "</s>"), {}, []],
+    ["a sequence", { type: "Sequence", processors: [bytes, template("<s>", "A")] }, {}, ["<s>"]],
+    ["a template, but add_bos_token: false", template("<s>", "A"), { add_bos_token: false }, ["<s>"]],
+    ["a template, but add_eos_token alone", template("<s>", "A"), { add_eos_token: true }, ["<s>"]],
+    ["add_bos_token alone", null, { add_bos_token: true }, []],
+    ["add_bos_token without the token", null, { add_bos_token: true, bos_token: null }, []],
+  ])("are those of %s", async (_, post_processor, config, expected) => {
+    const tokenizer = { ...byteLevelBpe({ specialTokens: ["<s>", "</s>", "<x>"] }), post_processor };
+    const tokens = { bos_token: "<s>", eos_token: "</s>" };
+    await using folder = await temporaryFolder({
+      "tokenizer.json": tokenizer,
+      "tokenizer_config.json": { ...tokens, ...config },
+    });
+    const loaded = await loadTokenizer(folder.path);
+    expect((loaded.startIds ?? []).map((id) => loaded.decode([id]))).toEqual(expected);
+    expect(loaded.decode(loaded.encode("a"))).toBe("a");
+  });
+});
+
 describe("Hugging Face tokenizer", () => {
   it("encodes by merges, recognizes special tokens, and adds none", async () => {
     const definition = {

@@ -1,14 +1,15 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
-/** Creates a folder with these files (objects become JSON), which is removed when disposed. */
+/** Creates a folder with these files (objects become JSON, names may have folders), which is removed when disposed. */
 export async function temporaryFolder(
   files: Readonly<Record<string, unknown>> = {},
 ): Promise<AsyncDisposable & { readonly path: string }> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "lyceum-tokens-"));
   for (const [name, content] of Object.entries(files)) {
     const text = typeof content === "string" ? content : JSON.stringify(content);
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
     await writeFile(path.join(folder, name), text);
   }
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };

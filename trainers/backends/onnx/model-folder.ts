@@ -1,10 +1,11 @@
-import { readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { isLocalName, nearPath } from "../../../src/core/files/missing-path.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/core/hub/hub.ts";
 import { readModelText } from "../../../src/core/tokens/model-file.ts";
+import { additionalTemplates, isAdditionalTemplate } from "../../../src/core/tokens/template-files.ts";
 import { adapterBaseFile } from "./weights/adapter-base-file.ts";
 import { checkModelFolder } from "./weights/model-checksums.ts";
 import { writeNewFolder } from "./weights/new-folder.ts";
@@ -65,7 +66,7 @@ export async function findModel(model: string, options: ModelFolderOptions = {})
   );
   if (isFolder === true) {
     const present = await readdir(model);
-    const read = present.filter((name) => readFiles.has(name));
+    const read = [...present.filter((name) => readFiles.has(name)), ...(await additionalTemplates(model))];
     await checkModelFolder(model, { read, weights: options.weights !== false });
     if (isAdapter(present)) {
       if (!present.includes(adapterFiles[1])) throw missing({ model, needed: [adapterFiles[1]], present });
@@ -98,7 +99,7 @@ export function isHubId(name: string): boolean {
 /** Reads the tokenizer files of a model folder unchanged, by name. An export of the model copies them. */
 export async function readTokenizerFiles(folder: string): Promise<Readonly<Record<string, string>>> {
   const files: Record<string, string> = {};
-  for (const name of tokenizerFileNames) {
+  for (const name of [...tokenizerFileNames, ...(await additionalTemplates(folder))]) {
     const text = await readModelText(folder, name);
     if (text !== undefined) files[name] = text;
   }
@@ -130,6 +131,7 @@ export async function writeHuggingFaceFolder(options: {
 /** Writes a tokenizer's files into a folder: strings unchanged, other values as JSON. */
 export async function writeTokenizerFiles(folder: string, files: Readonly<Record<string, Json>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
     await writeFile(path.join(folder, name), typeof content === "string" ? content : toText(content));
   }
 }
@@ -146,15 +148,17 @@ async function downloadModel(model: string, options: ModelFolderOptions): Promis
     const repository = { ...named, revision: await resolveHubRevision(named, hub) };
     const origin = { id: model, revision: repository.revision };
     const present = await listHubFiles(repository, hub);
+    const templates = present.filter(isAdditionalTemplate);
+    const tokenizerFiles = [...tokenizerFileNames.filter((name) => present.includes(name)), ...templates];
     if (isAdapter(present)) {
-      const wanted = [...adapterFiles, adapterBaseFile, ...tokenizerFileNames].filter((name) => present.includes(name));
-      for (const name of wanted) await downloadHubFile({ ...repository, path: name }, hub);
+      const wanted = [...adapterFiles, adapterBaseFile].filter((name) => present.includes(name));
+      for (const name of [...wanted, ...tokenizerFiles]) await downloadHubFile({ ...repository, path: name }, hub);
       const folder = path.dirname(await downloadHubFile({ ...repository, path: adapterFiles[0] }, hub));
       return { kind: "adapter", folder, hub: origin };
     }
     assertComplete(model, present, options);
-    const small = ["config.json", weightsIndex, ...tokenizerFileNames].filter((name) => present.includes(name));
-    for (const name of small) await downloadHubFile({ ...repository, path: name }, hub);
+    const small = ["config.json", weightsIndex].filter((name) => present.includes(name));
+    for (const name of [...small, ...tokenizerFiles]) await downloadHubFile({ ...repository, path: name }, hub);
     const folder = path.dirname(await downloadHubFile({ ...repository, path: "config.json" }, hub));
     for (const file of weights ? await weightFiles(folder) : []) {
       await downloadHubFile({ ...repository, path: path.basename(file) }, hub);

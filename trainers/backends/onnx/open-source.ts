@@ -5,8 +5,9 @@ import { invalidConfig, LyceumError } from "../../../src/contract/errors/index.t
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../src/core/tokens/huggingface-tokenizer.ts";
-import { loadRenderer, readTemplate } from "../../../src/core/tokens/load-renderer.ts";
+import { loadRenderer } from "../../../src/core/tokens/load-renderer.ts";
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
+import { type NamedTemplates, readTemplates } from "../../../src/core/tokens/template-files.ts";
 import { withTemplateVariables } from "../../../src/core/tokens/template-variables.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import type { ModelSource, TemplateVariables } from "../../backend/training-backend.ts";
@@ -44,13 +45,13 @@ export async function openSource(
   const ownTokenizer = adapter !== undefined && existsSync(path.join(adapter, "tokenizer.json"));
   const folder = ownTokenizer ? adapter : model.folder;
   const tokenizer = await loadTokenizer(folder);
-  const given = chatTemplate === undefined ? undefined : await readTemplateFile(chatTemplate);
-  const template = templateVariables === undefined ? given : await templateWith(templateVariables, { given, folder });
+  const given = chatTemplate === undefined ? undefined : { default: await readTemplateFile(chatTemplate, tokenizer) };
+  const templates = templateVariables === undefined ? given : await templatesWith(templateVariables, { given, folder });
   return {
     source: { type: "folder", folder: model.folder, hub: model.hub, adapter },
-    tokenizerSource: { folder, chatTemplate: template },
+    tokenizerSource: { folder, chatTemplates: templates },
     tokenizer,
-    renderer: await loadRenderer(folder, { tokenizer, template }),
+    renderer: await loadRenderer(folder, { tokenizer, template: templates, modelFolder: model.folder }),
   };
 }
 
@@ -58,35 +59,38 @@ export async function openSource(
 const noTemplate = "none";
 
 /**
- * Concatenates the messages, with the end of text after each answer. It is a template too, so that an exported model
- * reads its prompts in the same way.
+ * Concatenates the messages, with the end of text after each answer, after what the tokenizer puts in front of a text.
+ * It is a template too, so that an exported model reads its prompts in the same way.
  */
-const plainTexts =
+function plainTexts({ startIds = [], bosToken, decode }: Tokenizer): string {
+  const start = decode(startIds);
+  const written = start === "" ? "" : `{{ ${start === bosToken ? "bos_token" : JSON.stringify(start)} }}`;
+  return `${written}${messageTexts}`;
+}
+
+const messageTexts =
   "{% for message in messages %}{{ message.content }}{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
 
-/**
- * Returns the template of a model with its variables filled in. Throws `model.template` if the folder has no template
- * or several.
- */
-async function templateWith(
+/** Returns the templates of a model with their variables filled in. Throws `model.template` if the folder has none. */
+async function templatesWith(
   variables: TemplateVariables,
-  { given, folder }: { readonly given: string | undefined; readonly folder: string },
-): Promise<string> {
-  const template = given ?? (await readTemplate(folder));
-  if (typeof template === "string") return withTemplateVariables(template, variables);
+  { given, folder }: { readonly given: NamedTemplates | undefined; readonly folder: string },
+): Promise<NamedTemplates> {
+  const templates = given ?? (await readTemplates(folder));
+  if (templates !== undefined) {
+    const filled = Object.entries(templates).map(([name, text]) => [name, withTemplateVariables(text, variables)]);
+    return Object.fromEntries(filled) as NamedTemplates;
+  }
   throw new LyceumError({
     code: "model.template",
-    message:
-      template === undefined
-        ? `The tokenizer in ${folder} has no chat template, but template variables are set.`
-        : `The tokenizer in ${folder} has several chat templates, but template variables need exactly one.`,
+    message: `The tokenizer in ${folder} has no chat template, but template variables are set.`,
     hint: "Set model.chatTemplate (chatTemplate in a policy file) to a Jinja file, or remove templateVariables.",
     data: { folder },
   });
 }
 
-async function readTemplateFile(file: string): Promise<string> {
-  if (file === noTemplate) return plainTexts;
+async function readTemplateFile(file: string, tokenizer: Tokenizer): Promise<string> {
+  if (file === noTemplate) return plainTexts(tokenizer);
   try {
     return await readFile(file, "utf8");
   } catch (cause) {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { isLocalName, nearPath } from "../../files/missing-path.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../hub/hub.ts";
+import { isAdditionalTemplate } from "../../tokens/template-files.ts";
 
 /** The file name suffix of each precision, between `onnx/model` and `.onnx`. */
 const suffixes = {
@@ -53,7 +54,9 @@ export async function onnxModelFolder(
   const files = await listHubFiles(pinned, hub);
   checkPresent({ model, wanted, files });
   // A large model's weights are in files next to it: model.onnx_data, model.onnx_data_1, ...
-  const needed = files.filter((file) => /^[^/]+\.(json|jinja|txt|model)$/.test(file) || file.startsWith(wanted));
+  const isNeeded = (file: string): boolean =>
+    /^[^/]+\.(json|jinja|txt|model)$/.test(file) || isAdditionalTemplate(file) || file.startsWith(wanted);
+  const needed = files.filter(isNeeded);
   const paths = await Promise.all(needed.map((path) => downloadHubFile({ ...pinned, path }, hub)));
   return dirname(paths[needed.indexOf("config.json")]!);
 }

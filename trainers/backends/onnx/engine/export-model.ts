@@ -96,7 +96,7 @@ async function exportAdapter({ weights, source, tokenizer, lora, folder }: Expor
       const path = isFile && source.hub === undefined ? { path: resolve(source.folder) } : {};
       await writeAdapterBase(partial, { ...path, hash: baseHash(weights.base) });
       // The run's own template belongs to the adapter. The base has another template, or does not have one.
-      if (tokenizer?.chatTemplate !== undefined) await writeTokenizerFiles(partial, await tokenizerFilesOf(tokenizer));
+      if (tokenizer?.chatTemplates !== undefined) await writeTokenizerFiles(partial, await tokenizerFilesOf(tokenizer));
       // A base without files: random weights, or a model with a merged adapter.
       if (isFile) return;
       const { adapter: _, ...base } = weights;

@@ -1,5 +1,10 @@
 import { byteTokenizerFiles, createByteTokenizer } from "../../../../src/core/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../../src/core/tokens/huggingface-tokenizer.ts";
+import {
+  isAdditionalTemplate,
+  type NamedTemplates,
+  templateFiles,
+} from "../../../../src/core/tokens/template-files.ts";
 import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { readTokenizerFiles } from "../model-folder.ts";
 
@@ -8,8 +13,8 @@ export type TokenizerSource =
   | {
       /** The folder of the model or of an adapter. */
       readonly folder: string;
-      /** A chat template that replaces the folder's own. */
-      readonly chatTemplate?: string;
+      /** Chat templates that replace the folder's own. */
+      readonly chatTemplates?: NamedTemplates;
     }
   | undefined;
 
@@ -24,5 +29,7 @@ export async function tokenizerFilesOf(
 ): Promise<ReturnType<typeof byteTokenizerFiles> | Readonly<Record<string, string>>> {
   if (source === undefined) return byteTokenizerFiles();
   const files = await readTokenizerFiles(source.folder);
-  return source.chatTemplate === undefined ? files : { ...files, "chat_template.jinja": source.chatTemplate };
+  if (source.chatTemplates === undefined) return files;
+  const others = Object.entries(files).filter(([name]) => !isAdditionalTemplate(name));
+  return { ...Object.fromEntries(others), ...templateFiles(source.chatTemplates) };
 }

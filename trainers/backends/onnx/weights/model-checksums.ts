@@ -41,7 +41,7 @@ export async function checkModelFolder(
 ): Promise<void> {
   const checksums = await readChecksums(folder);
   if (checksums === undefined) return;
-  const own = Object.entries(checksums.files).filter(([name]) => !name.includes("/"));
+  const own = Object.entries(checksums.files).filter(([name]) => !name.includes("/") || read.includes(name));
   const added = read.find((name) => !Object.hasOwn(checksums.files, name));
   const small = Object.fromEntries(own.filter(([name]) => !weightsName.test(name)));
   const large = weights ? own.filter(([name]) => weightsName.test(name)) : [];
