@@ -268,6 +268,25 @@ it("reports the first refusal of a server that refuses both encodings", async ()
 });
 
 it.each([
+  false,
+  true,
+])("deletes what it has saved for itself on a server (paths without kinds: %s)", async (shortPaths) => {
+  const other = await served.serve({ shortPaths });
+  await using backend = await connect({ url: other.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  const output = await temporaryFolder();
+  const saved = async () => (await (await fetch(`${other.url}/api/v1/checkpoints`)).json()).checkpoints as unknown[];
+  const sampler = await model.snapshot();
+  await sampleAll(sampler, [request(model, { seed: 1, temperature: 1, length: 2 })]);
+  await model.save(join(output, "state"));
+  expect(await saved()).toHaveLength(2);
+  await model.export(join(output, "exported"), "peft");
+  await sampler.close();
+  expect(await model.discard!(join(output, "state"))).toBeUndefined();
+  await expect.poll(saved).toEqual([]);
+});
+
+it.each([
   ["file:///srv/weights/a", "on its own machine, at /srv/weights/a."],
   ["s3://bucket/a", "begins with s3:"],
 ])("says what to do if the address of an archive is %s", async (location, message) => {
