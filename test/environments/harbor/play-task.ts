@@ -1,5 +1,6 @@
 import { harborEnvironment } from "../../../environments/index.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
+import type { ErrorData } from "../../../src/contract/errors/index.ts";
 import type { Message } from "../../../src/contract/message.ts";
 import type { Reward } from "../../../src/contract/reward.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
@@ -22,7 +23,11 @@ export async function play(
     typeof command === "string" ? callMessage(["bash", { command }]) : command,
   );
   const task = await (await environment.tasks("test")).get(0);
-  await using pool = new EnvironmentPool(environment);
+  // Else a failed removal shows only in later tests, which count the containers and images that are left.
+  const onCloseError = ({ message }: ErrorData): never => {
+    throw new Error(message);
+  };
+  await using pool = new EnvironmentPool(environment, { onCloseError });
   const policies = scriptedPolicy([...messages, "Done."]);
   return rolloutEpisode({ environment: pool, task, policies, seed: 1 });
 }
