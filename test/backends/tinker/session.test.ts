@@ -314,7 +314,8 @@ it.each([
   await using backend = await connect({ url: other.url });
   const model = await backend.openModel({ source: served.source, trainable });
   const output = await temporaryFolder();
-  const saved = async () => (await (await fetch(`${other.url}/api/v1/checkpoints`)).json()).checkpoints as unknown[];
+  const saved = async () =>
+    ((await (await fetch(`${other.url}/api/v1/checkpoints`)).json()) as { checkpoints: unknown[] }).checkpoints;
   const sampler = await model.snapshot();
   await sampleAll(sampler, [request(model, { seed: 1, temperature: 1, length: 2 })]);
   await model.save(join(output, "state"));

@@ -122,7 +122,8 @@ describe("the preflight on a server, which saves before the first step", () => {
     onTestFinished(() => server[Symbol.asyncDispose]());
     const backend = await createTinkerBackend({ url: server.url, gradients: "sum", times: { delayMs: 1 } });
     onTestFinished(() => backend.close());
-    const saved = async () => (await (await fetch(`${server.url}/api/v1/checkpoints`)).json()).checkpoints as unknown[];
+    const saved = async () =>
+      ((await (await fetch(`${server.url}/api/v1/checkpoints`)).json()) as { checkpoints: unknown[] }).checkpoints;
     const checksOn = async (used: TrainingBackend = backend) =>
       findings(() => ({ backend: used, config: config({ path: source().path, adapter }) }));
     const savesOf = () => server.requests.filter(({ route }) => route === "save_weights").length;
