@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import { warn } from "../../src/core/text/warn.ts";
+import { hasWindowsLines, withUnixLines } from "./script-lines.ts";
 import { type HarborConfig, readTaskConfig } from "./task-config.ts";
 
 /** A Harbor task folder. */
@@ -51,7 +53,13 @@ async function readTask(root: string, path: string): Promise<HarborTask> {
   const folder = join(root, path);
   const config = readTaskConfig(await requiredFile(folder, "task.toml"), join(folder, "task.toml"));
   const instruction = await requiredFile(folder, "instruction.md");
-  await requiredFile(folder, "tests/test.sh");
+  const test = await requiredFile(folder, "tests/test.sh");
+  if (hasWindowsLines(Buffer.from(test))) {
+    warn(
+      "HarborTask",
+      `${join(folder, "tests/test.sh")} has the line ends of Windows. Here it runs with those of Linux, as Harbor runs it on Windows. On Linux, Harbor cannot run it.`,
+    );
+  }
   if (config.image === undefined) await requiredFile(folder, "environment/Dockerfile");
   refuseFile(folder, "environment/docker-compose.yaml", "Compose files are not supported");
   if (config.artifacts !== undefined) {
@@ -63,7 +71,7 @@ async function readTask(root: string, path: string): Promise<HarborTask> {
   const hashed = await Promise.all(["environment", "tests"].map((part) => folderFiles(join(folder, part))));
   const hash = createHash("sha256");
   for (const [path, bytes] of hashed.flat()) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
-  const solution = hasSolution ? await folderFiles(join(folder, "solution")) : undefined;
+  const solution = hasSolution ? withUnixLines(await folderFiles(join(folder, "solution")), "solve.sh") : undefined;
   return {
     ...{ name: path || basename(root), path, instruction, config, content: hash.digest("hex") },
     ...(solution === undefined

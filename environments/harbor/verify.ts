@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import { folderEntries, TooManyChanges, type Workspace, type Workspaces } from "../../sandbox/index.ts";
+import { TooManyChanges, type Workspace, type Workspaces } from "../../sandbox/index.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { type Reward, unscored } from "../../src/contract/reward.ts";
 import type { HarborTask } from "./harbor-task.ts";
 import { installFailure } from "./install-failure.ts";
 import { failedReward, maxRewardBytes, readReward } from "./reward-file.ts";
+import { scriptEntries } from "./script-lines.ts";
 
 /**
  * The folders whose changes the tests do not see: programs and libraries that the tests themselves use, the tests and
@@ -88,7 +89,7 @@ async function runTests(options: VerifyOptions, agent: Workspace | undefined): P
     return { reward: failedReward(error.message, rewardRange), output: "", printed: "" };
   }
   await workspace.add("/", verifierFolders(verifier.user));
-  await workspace.add("/tests", folderEntries(join(root, task.path, "tests")));
+  await workspace.add("/tests", scriptEntries(join(root, task.path, "tests"), "test.sh"));
   // Full paths, because the image's PATH can begin with a folder that the agent has changed.
   await workspace.run({ command: ["/bin/chmod", "755", "/tests/test.sh"], limitMs: 30_000, user: "0", signal });
   const { output: printed, timedOut } = await workspace.run({

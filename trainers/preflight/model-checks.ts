@@ -267,8 +267,8 @@ function disagreement(gap: Difference, noise: Difference): PreflightCheck {
 function noSave(problem: string): PreflightCheck {
   return failed(
     "save",
-    `the server cannot save the weights: ${problem}`,
-    "Each checkpoint of the run would fail. Check the server's log and its folder of checkpoints: SkyRL's JAX backend needs an absolute --checkpoints-base.",
+    `the server cannot save the weights, and nothing was saved: ${problem}`,
+    "Each checkpoint of the run would fail. Check the server's log and its folder of checkpoints, and start the run again: SkyRL's JAX backend needs an absolute --checkpoints-base.",
   );
 }
 

@@ -223,6 +223,45 @@ it.each([404, 405, 415])("sends passes in protobuf to a server that refuses JSON
   expect(refused).toEqual(["forward"]);
 });
 
+it("trains on a server like SkyRL 0.4.0, and sends a lost pass again under its number", async () => {
+  const other = await served.serve({ binary: true, copiesIds: false, shortPaths: true });
+  const seen: string[] = [];
+  const numbers: number[] = [];
+  other.fault = {
+    before: (route, request, response) => {
+      if (route === "client/config") return !!response.writeHead(200).end("{}");
+      // A forward pass is a kind of forward_backward in protobuf. There is no other route for it.
+      if (request.url === "/api/v1/forward") {
+        seen.push("forward");
+        return !!response.writeHead(404).end('{"detail":"Not Found"}');
+      }
+      if (request.url !== "/api/v1/forward_backward") return false;
+      if (request.headers["content-type"] === protobufType) return false;
+      seen.push("json");
+      return !!response.writeHead(415).end('{"detail":"forward_backward requires a protobuf body"}');
+    },
+    after: (route, response, _answer, { seq_id }) => {
+      if (route !== "forward_backward") return false;
+      // The server has the first pass, and the client does not know it.
+      return numbers.push(seq_id) === 1 && !!response.destroy();
+    },
+  };
+  await using backend = await connect({ url: other.url });
+  await using own = await connect();
+  const [model, same] = await Promise.all(
+    [backend, own].map((each) => each.openModel({ source: served.source, trainable })),
+  );
+  const data = exampleData(2);
+  const step = async (on: typeof model, stepId: number) =>
+    (await on!.trainStep!(data, [{ type: "crossEntropy" }], { adam, stepId })).loss.loss;
+  for (let stepId = 1; stepId <= 2; stepId++)
+    expect(await step(model, stepId)).toBeCloseTo(await step(same, stepId), 5);
+  expect(seen).toEqual(["forward"]);
+  expect(numbers).toEqual([numbers[0], numbers[0], expect.any(Number)]);
+  expect(numbers[2]).toBeGreaterThan(numbers[0]!);
+  expect(other.steps).toEqual([2]);
+});
+
 it("keeps an encoding that the config names, or that the server has accepted", async () => {
   const { refused, url } = await protobufOnly(415);
   const data = exampleData(1);
@@ -265,6 +304,26 @@ it("reports the first refusal of a server that refuses both encodings", async ()
   await expect(pass).rejects.toMatchObject({
     ...{ code: "backend.unavailable", message: expect.stringContaining("status 404") },
   });
+});
+
+it.each([
+  false,
+  true,
+])("deletes what it has saved for itself on a server (paths without kinds: %s)", async (shortPaths) => {
+  const other = await served.serve({ shortPaths });
+  await using backend = await connect({ url: other.url });
+  const model = await backend.openModel({ source: served.source, trainable });
+  const output = await temporaryFolder();
+  const saved = async () =>
+    ((await (await fetch(`${other.url}/api/v1/checkpoints`)).json()) as { checkpoints: unknown[] }).checkpoints;
+  const sampler = await model.snapshot();
+  await sampleAll(sampler, [request(model, { seed: 1, temperature: 1, length: 2 })]);
+  await model.save(join(output, "state"));
+  expect(await saved()).toHaveLength(2);
+  await model.export(join(output, "exported"), "peft");
+  await sampler.close();
+  expect(await model.discard!(join(output, "state"))).toBeUndefined();
+  await expect.poll(saved).toEqual([]);
 });
 
 it.each([

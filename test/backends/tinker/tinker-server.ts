@@ -74,6 +74,8 @@ export interface TinkerServerOptions {
   readonly pollMs?: number;
   /** False if the server does not copy the ids of HTTP requests, like other servers. Default: true. */
   readonly copiesIds?: boolean;
+  /** True if paths of sampler weights name no kind, as on SkyRL: `tinker://MODEL/NAME`. */
+  readonly shortPaths?: boolean;
   /** False if each sample polls for its result. Default: true if the server is numbered. */
   readonly batchesPolls?: boolean;
 }
@@ -88,6 +90,7 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
     rule = "sum",
     pollMs,
     copiesIds = true,
+    shortPaths = false,
     batchesPolls = numbered,
   } = options;
   await using resources = new AsyncDisposableStack();
@@ -128,6 +131,10 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
       const changed = { ...(rule === "mean" ? averaged(pass) : pass), ...(numbered ? {} : { seqId: undefined }) };
       bytes = Buffer.from(isBinary ? passRequestToBytes(changed) : JSON.stringify(passRequestToJson(changed)));
     } else if (!numbered && body.seq_id !== undefined) bytes = Buffer.from(JSON.stringify({ ...body, seq_id: null }));
+    if (shortPaths && route === "create_sampling_session" && body.model_path !== undefined) {
+      const [model, name] = body.model_path.replace("tinker://", "").split("/");
+      bytes = Buffer.from(JSON.stringify({ ...body, model_path: `tinker://${model}/sampler_weights/${name}` }));
+    }
     const { method, headers } = request;
     const sentOn = method === "GET" ? {} : { body: new Uint8Array(bytes) };
     const response = await app.request(request.url!, { method: method!, headers: headers as never, ...sentOn });
@@ -136,6 +143,9 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
       body: Buffer.from(await response.arrayBuffer()),
     };
     if (answer.status === 200) record(route, answer, body);
+    if (shortPaths && route === "retrieve_future" && answer.headers["content-type"] !== protobufType) {
+      return json(answer.status, JSON.parse(answer.body.toString().replace("/sampler_weights/", "/")));
+    }
     return answer;
   };
 

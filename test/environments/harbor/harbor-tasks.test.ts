@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
+import type { HarborTask } from "../../../environments/harbor/harbor-task.ts";
 import { installFailure } from "../../../environments/harbor/install-failure.ts";
 import { readReward } from "../../../environments/harbor/reward-file.ts";
+import { hasWindowsLines, withUnixLines } from "../../../environments/harbor/script-lines.ts";
 import { readTaskConfig } from "../../../environments/harbor/task-config.ts";
 import { harborEnvironment } from "../../../environments/index.ts";
 import { fileChanges } from "../../../sandbox/docker/workspace/file-changes.ts";
@@ -32,7 +34,7 @@ describe("a reward file", () => {
     ["infinity", plain("1e999")],
     ["infinity as JSON", json('{"reward": 1e999}')],
     ["no JSON", json('{"reward": NaN}')],
-    ["a text in JSON", json('{"reward": "1"}')],
+    ["a text in JSON that is no number", json('{"reward": "one"}')],
     ["a list of names", json('{"a": 1, "b": 1}')],
     ["nothing named", json("{}")],
     ["null", json("null")],
@@ -243,4 +245,48 @@ test("changed files are the fewest paths outside of the protected folders", () =
   });
   expect(fileChanges(listed, { protectedFolders, within: ["/app/new/deep"] }).copied).toEqual(["/app/new/deep"]);
   expect(fileChanges(listed, { protectedFolders, within: [] })).toEqual({ copied: [], deleted: [] });
+});
+
+describe("scripts with the line ends of Windows", () => {
+  const windows = (text: string) => Buffer.from(text.replaceAll("\n", "\r\n"));
+  const bytes = Buffer.from([0xff, 0x0d, 0x0a]);
+
+  test.each([
+    ["Windows", windows("#!/bin/bash\necho 1\n"), true],
+    ["Windows, in its first line", Buffer.from("#!/bin/bash\r\necho 1\n"), true],
+    ["Windows, without a last line end", windows("a\nb"), true],
+    ["Linux", Buffer.from("#!/bin/bash\necho 1\n"), false],
+    ["Linux, with CRLF in a later line", Buffer.from("#!/bin/bash\nprintf 'a\r\n'\n"), false],
+    ["one line", Buffer.from("echo 1"), false],
+    ["one line that ends in CR", Buffer.from("echo 1\r"), false],
+    ["an empty first line", Buffer.from("\necho 1\r\n"), false],
+    ["an empty first line of Windows", Buffer.from("\r\necho 1\r\n"), true],
+    ["nothing", Buffer.from(""), false],
+  ])("%s", (_, script, isWindows) => {
+    expect(hasWindowsLines(script)).toBe(isWindows);
+    const files = [
+      ["test.sh", script],
+      ["a/b.py", bytes],
+      ["data.txt", bytes],
+    ] as const;
+    const changed = isWindows
+      ? [
+          ["test.sh", Buffer.from(script.toString().replaceAll("\r\n", "\n"))],
+          ["a/b.py", Buffer.from([0xff, 0x0a])],
+          files[2],
+        ]
+      : files;
+    expect(withUnixLines(files, "test.sh")).toEqual(changed);
+  });
+
+  test("are named in a warning, and a solution runs with those of Linux", async () => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const path = writeTask({ "tests/test.sh": "#!/bin/bash\r\n", "solution/solve.sh": "echo 42\r\necho 43\r\n" });
+    const { task } = await (await harborEnvironment({ path }).tasks("test")).get(0);
+    expect((task as HarborTask).solution).toEqual({ "solve.sh": "echo 42\necho 43\n" });
+    expect(warned.mock.calls.map(([message]) => message)).toEqual([
+      expect.stringMatching(/test\.sh has the line ends of Windows\..*On Linux, Harbor cannot run it\.$/),
+    ]);
+    warned.mockRestore();
+  });
 });

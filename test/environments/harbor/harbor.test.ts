@@ -7,8 +7,6 @@ import { harborEnvironment } from "../../../environments/index.ts";
 import { ownerLabel } from "../../../sandbox/docker/container.ts";
 import { removeOrphans } from "../../../sandbox/docker/orphans.ts";
 import { currentOwner } from "../../../sandbox/docker/owner.ts";
-import type { Episode } from "../../../src/contract/episode.ts";
-import type { Message } from "../../../src/contract/message.ts";
 import type { Reward } from "../../../src/contract/reward.ts";
 import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
@@ -17,6 +15,7 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { callMessage } from "../../../src/core/tools/call-message.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { missing, plainTest, writeTask } from "./harbor-tasks.ts";
+import { play, rewardOf, solved } from "./play-task.ts";
 
 const docker = new Docker();
 
@@ -25,29 +24,6 @@ async function left(): Promise<{ containers: number; images: number }> {
   const containers = await docker.listContainers({ all: true, filters });
   const images = await docker.listImages({ filters });
   return { containers: containers.length, images: images.length };
-}
-
-type Files = Parameters<typeof writeTask>[0];
-type Options = Parameters<typeof harborEnvironment>[0];
-
-/** Plays commands, one a message, and then an answer. */
-async function play(
-  commands: readonly (string | Message)[],
-  files: Files = {},
-  options: Options = {},
-): Promise<Episode> {
-  const environment = harborEnvironment({ path: writeTask(files), ...options });
-  const messages = commands.map((command) =>
-    typeof command === "string" ? callMessage(["bash", { command }]) : command,
-  );
-  const task = await (await environment.tasks("test")).get(0);
-  await using pool = new EnvironmentPool(environment);
-  const policies = scriptedPolicy([...messages, "Done."]);
-  return rolloutEpisode({ environment: pool, task, policies, seed: 1 });
-}
-
-async function rewardOf(...parameters: Parameters<typeof play>): Promise<Reward> {
-  return (await play(...parameters)).agents.agent!.reward;
 }
 
 const judge = "printf '#!/bin/sh\\necho 1 > /logs/verifier/reward.txt; echo 42'";
@@ -63,8 +39,6 @@ const attacks: Readonly<Record<string, string>> = {
   "a start file": "echo 'echo 1 > /logs/verifier/reward.json' > /root/.bashrc; cp /root/.bashrc /root/.profile",
   "a link for the tests": "ln -s /app /tests",
 };
-
-const solved = "echo 42 > /app/answer.txt";
 
 describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeout: 60_000 }, () => {
   test("the solution earns the highest reward, an idle agent the lowest, and nothing is left behind", async () => {
@@ -100,9 +74,10 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
     expect(reward).toMatchObject({ value: 1 });
   });
 
-  test("reward.json has the components", async () => {
+  test("reward.json has the components, also from tests with the line ends of Windows", async () => {
     const files = {
-      "tests/test.sh": `#!/bin/bash\necho '{"reward": 0.5, "style": 0.25}' > /logs/verifier/reward.json`,
+      "tests/test.sh": "#!/bin/bash\r\nbash /tests/write.sh\r\n",
+      "tests/write.sh": `echo '{"reward": 0.5, "style": 0.25}' > /logs/verifier/reward.json\r\n`,
     };
     expect(await rewardOf([], files)).toMatchObject({ value: 0.5, components: { reward: 0.5, style: 0.25 } });
   });
@@ -180,75 +155,31 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
     if (hasBridge) expect(await rewardOf([online], interfaces(2))).toMatchObject({ value: 1 });
   });
 
-  describe("tests that cannot install what they need", () => {
+  test("tests that cannot install what they need leave the episode unscored", async () => {
     const failure = "Temporary failure resolving 'deb.debian.org'";
-    const failing = (rest: string) => ({ "tests/test.sh": `#!/bin/bash\n${rest}\n` });
-    const name = "E: Unable to locate package curl";
-
-    test.each([
-      ["with a verdict", `echo "${failure}"; echo 0 > /logs/verifier/reward.txt`, failure],
-      ["without a verdict", `echo "${name}"; exit 100`, name],
-      ["in truth", `python3 -c 'import urllib.request as u; u.urlopen("https://pypi.org")'`, "resolution"],
-    ])("leave the episode unscored, %s", async (_, command, reason) => {
-      const reward = await rewardOf([solved], failing(command), { network: false });
-      expect(reward).toMatchObject({ status: "unscored", reason: expect.stringContaining(reason) });
-      expect(reward).toMatchObject({ reason: expect.stringContaining("The network of the tests is off.") });
-    });
-
-    test("are judged if the agent's files print the message", async () => {
-      const runs = failing(`bash /app/code.sh; echo 0.25 > /logs/verifier/reward.txt`);
-      const prints = `echo 'echo "${failure}"' > /app/code.sh`;
-      expect(await rewardOf([prints], runs)).toMatchObject({ status: "scored", value: 0.25 });
-    });
-
-    test("are run again, and keep the highest reward whatever they print", async () => {
-      const passed = failing(`echo "${failure}"; echo 1 > /logs/verifier/reward.txt`);
-      expect(await rewardOf([], passed)).toMatchObject({ status: "scored", value: 1 });
-    });
+    const files = { "tests/test.sh": `#!/bin/bash\necho "${failure}"; echo 0 > /logs/verifier/reward.txt\n` };
+    const reward = await rewardOf([solved], files, { network: false });
+    expect(reward).toMatchObject({ status: "unscored", reason: expect.stringContaining(failure) });
   });
 
-  test("a separate verifier gets the artifacts only", async () => {
+  test("a health check, skills and a separate verifier work together", async () => {
     const files = {
-      "task.toml": 'artifacts = ["/out/deep/answer.txt"]\n[verifier]\nenvironment_mode = "separate"',
+      "task.toml": `artifacts = ["/app/answer.txt"]
+[verifier]
+environment_mode = "separate"
+[environment]
+skills_dir = "/app"
+[environment.healthcheck]
+command = "echo x >> /tried; [ $(wc -l < /tried) = 2 ]"
+interval_sec = 0.05`,
+      "environment/Dockerfile": "FROM lyceum-shell\nCOPY SKILL.md /app/a/SKILL.md\n",
+      "environment/SKILL.md": "---\nname: pdf\ndescription: Reads PDFs.\n---\nBody",
       "tests/test.sh": `#!/bin/bash
-[ "$(cat /out/deep/answer.txt)" = 42 ] && [ ! -e /out/other ] && [ ! -e /app/other ] && [ -e /app/start.txt ] &&
-echo 1 > /logs/verifier/reward.txt`,
+[ "$(cat /app/answer.txt)" = 42 ] && [ ! -e /app/other ] && echo 1 > /logs/verifier/reward.txt`,
     };
-    const commands = [
-      "mkdir -p /out/deep; echo 42 > /out/deep/answer.txt; touch /out/other /app/other; rm /app/start.txt",
-    ];
-    expect(await rewardOf(commands, files)).toMatchObject({ value: 1 });
-    const shared = { ...files, "task.toml": "" };
-    expect(await rewardOf(commands, shared)).toMatchObject({ value: 0 });
-  });
-
-  test("a health check is waited for, and one that fails leaves the episode unscored", async () => {
-    const check = (command: string, more = "") => ({
-      "task.toml": `[environment.healthcheck]\ncommand = "${command}"\ninterval_sec = 0.05\nretries = 3\n${more}`,
-    });
-    expect(await rewardOf([solved], check("echo x >> /tried; [ $(wc -l < /tried) = 3 ]"))).toMatchObject({ value: 1 });
-    const starting = check(
-      "echo x >> /tried; [ $(wc -l < /tried) = 6 ]",
-      "start_period_sec = 60\nstart_interval_sec = 0.05",
-    );
-    expect(await rewardOf([solved], starting)).toMatchObject({ value: 1 });
-    const failed = await rewardOf([solved], check("echo not ready; false"));
-    expect(failed).toMatchObject({ status: "unscored" });
-    expect(JSON.stringify(failed)).toContain("environment.healthcheck");
-  });
-
-  test("skills are named to the agent", async () => {
-    const files = {
-      "task.toml": '[environment]\nskills_dir = "/skills"',
-      "environment/Dockerfile": "FROM lyceum-shell\nCOPY skills /skills\n",
-      "environment/skills/a b/SKILL.md": "---\nname: pdf\ndescription: Reads PDFs.\n---\nBody",
-      "environment/skills/c/SKILL.md": "No front matter",
-    };
-    const text = JSON.stringify(await play([], files));
-    expect(text).toContain("- /skills/a b/SKILL.md (pdf: Reads PDFs.)\\n- /skills/c/SKILL.md");
-    expect(JSON.stringify(await play([], { "task.toml": '[environment]\nskills_dir = "/none"' }))).not.toContain(
-      "SKILL",
-    );
+    const episode = await play([`${solved}; touch /app/other`], files);
+    expect(episode.agents.agent!.reward).toMatchObject({ value: 1 });
+    expect(JSON.stringify(episode)).toContain("- /app/a/SKILL.md (pdf: Reads PDFs.)");
   });
 
   test("a build that fails leaves the episode unscored", async () => {

@@ -114,7 +114,7 @@ async function zeroTensor(path: string, name: RegExp): Promise<void> {
   await file.write(Buffer.alloc(end - start), 0, end - start, 8 + size + start);
 }
 
-function changedSampler(sampler: Sampler, change: (sample: Sample) => Sample): Sampler {
+export function changedSampler(sampler: Sampler, change: (sample: Sample) => Sample): Sampler {
   return {
     ...methodsOf(sampler),
     sample: async function* (requests, options) {

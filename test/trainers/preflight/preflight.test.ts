@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
-import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { createTinkerBackend, type Encoding } from "../../../trainers/backends/tinker/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
@@ -14,7 +14,7 @@ import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";
 import { letterEnvironment } from "../letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
-import { missingLayer, type PlantedFault, plantedFaults } from "./planted-faults.ts";
+import { changedSampler, missingLayer, type PlantedFault, plantedFaults } from "./planted-faults.ts";
 
 interface Case {
   readonly backend: TrainingBackend;
@@ -112,6 +112,92 @@ describe.each([
     });
     const failures = (await findings(cases[name]!, fault)).filter(({ status }) => status === "failed");
     expect(failures.map(({ name, cause }) => [name, fault.cause.test(cause!)])).toEqual([["sync", true]]);
+  });
+});
+
+describe("the preflight on a server, which saves before the first step", () => {
+  const source = () => ({ type: "pretrained", path: trained("onnx") }) as const;
+  const opened = async (options: Partial<Parameters<typeof startTinkerServer>[0]> = {}) => {
+    const server = await startTinkerServer({ backend: onnx, source: source(), ...options });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const backend = await createTinkerBackend({ url: server.url, gradients: "sum", times: { delayMs: 1 } });
+    onTestFinished(() => backend.close());
+    const saved = async () =>
+      ((await (await fetch(`${server.url}/api/v1/checkpoints`)).json()) as { checkpoints: unknown[] }).checkpoints;
+    const checksOn = async (used: TrainingBackend = backend) =>
+      findings(() => ({ backend: used, config: config({ path: source().path, adapter }) }));
+    const savesOf = () => server.requests.filter(({ route }) => route === "save_weights").length;
+    return { server, backend, saved, checksOn, savesOf };
+  };
+  /** Has the words of a JAX server whose folder of checkpoints is relative. */
+  const problem = "Checkpoint path should be absolute. Got weights/a";
+  const fails = { save: () => Promise.reject(new Error(problem)) };
+  /** A model that is sure of each token, so that there is no trial update. */
+  const sure = (backend: TrainingBackend): TrainingBackend =>
+    changedBackend(
+      (model) => ({
+        forward: async (...call) =>
+          (await model.forward(...call)).map(({ logprobs }) => ({ logprobs: logprobs!.map(() => 0) })),
+        snapshot: async () =>
+          changedSampler(await model.snapshot(), (sample) => ({ ...sample, logprobs: sample.ids.map(() => 0) })),
+      }),
+      backend,
+    );
+
+  it.each([
+    false,
+    true,
+  ])("says what is not saved and what to do if it cannot save (sure of each token: %s)", async (isSure) => {
+    const { backend, saved, checksOn, savesOf } = await opened({ change: () => fails });
+    const failures = (await checksOn(isSure ? sure(backend) : backend)).filter(({ status }) => status === "failed");
+    expect(failures).toEqual([
+      {
+        ...{ name: "save", status: "failed" },
+        detail: expect.stringContaining(`cannot save the weights, and nothing was saved: `),
+        cause: expect.stringMatching(/start the run again: .* absolute --checkpoints-base/),
+      },
+    ]);
+    expect(failures[0]!.detail).toContain(problem);
+    expect(savesOf()).toBe(1);
+    await expect.poll(saved).toEqual([]);
+  });
+
+  it.each([false, true])("deletes what it has saved (sure of each token: %s)", async (isSure) => {
+    const { backend, saved, checksOn, savesOf } = await opened();
+    const checks = await checksOn(isSure ? sure(backend) : backend);
+    expect(checks.filter(({ status }) => status === "failed")).toEqual([]);
+    expect(savesOf()).toBe(isSure ? 1 : 2);
+    await expect.poll(saved).toEqual([]);
+  });
+
+  it("deletes the first state if the second one cannot be saved", async () => {
+    let saves = 0;
+    const change = (model: Model) => ({
+      save: (folder: string) => (++saves === 1 ? model.save(folder) : Promise.reject(new Error(problem))),
+    });
+    const { saved, checksOn } = await opened({ change });
+    await expect(checksOn()).rejects.toMatchObject({ message: expect.stringContaining(problem) });
+    expect(saves).toBe(2);
+    await expect.poll(saved).toEqual([]);
+  });
+
+  it.each([404, 405, 501])("names what a server keeps that refuses to delete it, with status %i", async (status) => {
+    const { server, saved, checksOn } = await opened();
+    server.fault = {
+      before: (_route, request, response) => {
+        if (request.method !== "DELETE") return false;
+        return !!response.writeHead(status).end("{}");
+      },
+    };
+    const checks = await checksOn();
+    expect(checks.filter(({ status }) => status !== "passed")).toEqual([]);
+    const kept = (await saved()).map((each) => (each as { readonly tinker_path: string }).tinker_path);
+    const states = kept.filter((path) => path.includes("/weights/"));
+    expect(states).toHaveLength(2);
+    expect(checks.at(-1)).toEqual({
+      ...{ name: "save", status: "passed" },
+      detail: `the server cannot delete what was saved for these checks: ${states.join(", ")}`,
+    });
   });
 });
 

@@ -38,12 +38,15 @@ export interface CallOptions {
 /** Failures before anything of a request is sent. */
 const notSent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
 
+/** The server has no such operation. It will have none later. */
+const notImplemented = 501;
+
 /** Statuses that say that the server did not take the request: timeout while reading, too early, too many. */
 const notTaken: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Sends requests to a server of the Tinker API and waits for their results. It retries 408, 425, 429, 5xx and broken
- * connections. A request that is not repeatable is sent again only if the server certainly did not take it.
+ * Sends requests to a server of the Tinker API and waits for their results. It retries 408, 425, 429, 5xx
+ * other than 501, and broken connections. A request that is not repeatable is sent again only if the server certainly did not take it.
  */
 export class TinkerConnection {
   readonly #base: string;
@@ -245,7 +248,7 @@ export class TinkerConnection {
         const { status } = answer;
         const success = status >= 200 && status < 300;
         if (success && (any || tryParseJson(answer.body.toString("utf8")) !== undefined)) return answer;
-        if (!success && status < 500 && !notTaken.has(status)) {
+        if (!success && (status < 500 || status === notImplemented) && !notTaken.has(status)) {
           if (any) return answer;
           throw refused({ route, status, detail: detailOf(answer) });
         }

@@ -155,7 +155,7 @@ export class TinkerModel implements Model {
       check: () => {
         if (path !== undefined && !this.samplesEarlierWeights && version !== this.#version) throw earlierWeights();
       },
-      onClose: () => void (path === undefined ? undefined : deleteSaved(session, path)),
+      onClose: () => void (path === undefined ? undefined : deleteSaved(session, path, "sampler_weights")),
     });
   }
 
@@ -168,7 +168,7 @@ export class TinkerModel implements Model {
 
   async discard(folder: string): Promise<string | undefined> {
     const { path } = await readState(folder);
-    return (await deleteSaved(this.#options.session, path)) ? undefined : path;
+    return (await deleteSaved(this.#options.session, path, "weights")) ? undefined : path;
   }
 
   async load(folder: string, { optimizer = true }: { readonly optimizer?: boolean } = {}): Promise<void> {
@@ -198,7 +198,7 @@ export class TinkerModel implements Model {
     }
     const path = await this.#trained().saveForSampler(stateName("export", this.#version));
     await exportArchive(session.connection, { path, folder, source: spec.source });
-    await deleteSaved(session, path);
+    await deleteSaved(session, path, "sampler_weights");
   }
 
   async close(): Promise<void> {
@@ -356,10 +356,13 @@ function stateName(kind: string, version: number): string {
   return `${kind}-${version}-${randomUUID().slice(0, 8)}`;
 }
 
-/** Deletes saved weights. Returns false if the server cannot. */
-async function deleteSaved(session: TinkerSession, path: string): Promise<boolean> {
+/** Deletes saved weights. Returns false if the server cannot. The path of sampler weights has no kind on SkyRL. */
+async function deleteSaved(
+  session: TinkerSession,
+  path: string,
+  kind: "weights" | "sampler_weights",
+): Promise<boolean> {
   const [model, name] = [path.split("/")[2], path.split("/").at(-1)];
-  const kind = path.includes("/sampler_weights/") ? "sampler_weights" : "weights";
   return session.connection.delete(`training_runs/${model}/checkpoints/${kind}/${name}`);
 }
 
