@@ -30,6 +30,14 @@ async function run(...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
+/** An evaluation in which no episode has a score ends with 1. */
+async function runWithoutScore(...words: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runInProcess(words, { folder });
+  expect(code, stderr).toBe(1);
+  expect(stderr).toContain("has a score");
+  return stdout;
+}
+
 /** Returns the error and the exit code of a command line. */
 async function failure(...words: readonly string[]): Promise<{ readonly code: number | null; readonly text: string }> {
   const { code, stderr } = await runInProcess(words, { folder });
@@ -91,7 +99,8 @@ describe("a model with one set of weights", () => {
     const few = ["--limit", "1", ...greedy];
     const judge = await policyFile(`{ model: ${model}, sampling: { maxTokens: 4 } }`);
     const debate = ["eval", "debate", "--set", "rounds=1", ...few, "--output", newName()];
-    const judged = await run(...debate, "--model", "demonstration", "--opponent", model, "--judge", judge);
+    const words = [...debate, "--model", "demonstration", "--opponent", model, "--judge", judge];
+    const judged = await runWithoutScore(...words);
     expect(judged).toContain(`debate, demonstration and ${model}: 1 tasks, 2 episodes`);
     // This model's answer is not a verdict.
     expect(judged).toContain("2 unscored");
@@ -107,7 +116,7 @@ describe("a model with one set of weights", () => {
       "--output",
       newName(),
     ];
-    expect(await run(...own, "--model", "demonstration")).toContain("1 unscored");
+    expect(await runWithoutScore(...own, "--model", "demonstration")).toContain("1 unscored");
   });
 
   test("an adapter is an expert", async () => {

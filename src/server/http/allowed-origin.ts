@@ -13,7 +13,7 @@ export function isLoopback(host: string): boolean {
  */
 export function foreignRequest({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
   const host = headers.host ?? "";
-  if (!loopbackNames.includes(host.replace(/:\d+$/, ""))) return "host";
+  if (!loopbackNames.includes(host.replace(/:\d+$/, "").toLowerCase())) return "host";
   const { origin } = headers;
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return "origin";
   return undefined;
