@@ -105,25 +105,26 @@ function openStart(text: string): Block {
 
 /** Returns the text before the first end tag without an opening tag before it. */
 function loneEnd(text: string): Block | undefined {
-  for (const [start, end] of tagPairs) {
+  const blocks = tagPairs.flatMap(([start, end]): Block[] => {
     for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, at + end.length)) {
       const before = text.slice(0, at);
-      if (before.includes(start)) break;
-      if (!isLiteral(before, text.slice(at + end.length))) return { at: 0, from: 0, to: at, end: at + end.length };
+      if (before.includes(start)) return [];
+      if (!isLiteral(before, text.slice(at + end.length))) return [{ at: 0, from: 0, to: at, end: at + end.length }];
     }
-  }
-  return undefined;
+    return [];
+  });
+  return blocks.toSorted((a, b) => a.to - b.to)[0];
 }
 
 /** Returns the first block that begins on a later line. */
 function laterBlock(text: string): Block | undefined {
-  for (const [start, end] of tagPairs) {
+  const blocks = tagPairs.flatMap(([start, end]): Block[] => {
     for (let at = text.indexOf(`\n${start}`); at >= 0; at = text.indexOf(`\n${start}`, at + 1)) {
-      if (isLiteral(text.slice(0, at), "")) continue;
-      return blockTo(text, end, { at: at + 1, from: at + 1 + start.length });
+      if (!isLiteral(text.slice(0, at), "")) return [blockTo(text, end, { at: at + 1, from: at + 1 + start.length })];
     }
-  }
-  return undefined;
+    return [];
+  });
+  return blocks.toSorted((a, b) => a.at - b.at)[0];
 }
 
 /** True if a tag between two texts is quoted, or is part of a code block or of a tool call. */
