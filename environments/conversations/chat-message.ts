@@ -26,7 +26,7 @@ const reasoningPart = z.object({ type: z.literal("reasoning"), text: z.string() 
 const contentPart = z.discriminatedUnion("type", [textPart, imagePart, imageUrlPart, thinkingPart, reasoningPart]);
 
 const toolCall = z.object({
-  id: z.string().optional(),
+  id: z.string().nullish(),
   function: z.object({
     name: z.string().min(1),
     arguments: z.union([z.string(), z.record(z.string(), z.json())], "arguments must be a mapping or its JSON text"),
@@ -68,7 +68,8 @@ export function chatTurnSchema(reportUnknown: UnknownKeyReport): z.ZodType<ChatT
     const refuse = (message: string, ...path: (string | number)[]): void => {
       context.addIssue({ code: "custom", message, path });
     };
-    for (const [key, value] of Object.entries(row)) if (value != null && !(key in messageKeys)) reportUnknown(key);
+    for (const [key, value] of Object.entries(row))
+      if (value != null && !Object.hasOwn(messageKeys, key)) reportUnknown(key);
     if (content == null && role !== "assistant") refuse(`the message of the ${role} is empty`);
     const toolCalls = (calls ?? []).map((call, place): ToolCall => {
       const { name: tool, arguments: given } = call.function;

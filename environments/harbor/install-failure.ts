@@ -1,6 +1,6 @@
 /**
- * Messages of package managers and downloaders that cannot reach what they install. A refused connection is none of
- * them: it is what tests print if the agent's own server does not run.
+ * Messages of package managers and downloaders that cannot reach what they install. A refused connection is not
+ * listed, because tests print it if the agent's own server does not run.
  */
 const messages = [
   /temporary failure (?:resolving|in name resolution)/i,

@@ -8,10 +8,10 @@ export const maxRewardBytes = 65_536;
 export type RewardFile = Buffer | "too-large" | undefined;
 
 /**
- * Returns the reward that the verifier's files state. `reward.json` comes first: a number, or numbers by name (also as texts), of which
- * `reward` (or the only one) is the reward and all are components. `reward.txt` has one number. A missing, unreadable
- * or too large file and a number that is not finite earn the lowest reward: what the agent left made the tests end
- * without a verdict. Rewards are cut to the range.
+ * Returns the reward that the verifier's files state. `reward.json` comes first: a number, or numbers by name (also as
+ * texts), of which `reward` (or the only one) is the reward and all are components. `reward.txt` has one number. A
+ * missing, unreadable or too large file and a number that is not finite earn the lowest reward: what the agent left
+ * made the tests end without a verdict. Rewards are cut to the range.
  */
 export function readReward(
   files: { readonly json: RewardFile; readonly text: RewardFile },

@@ -18,8 +18,8 @@ function unixLines(script: Buffer): Buffer {
 }
 
 /**
- * Returns the files of a folder of scripts with the line ends of Linux, if the script `main` has those of Windows. Files
- * of other types stay as they are, and so does everything if Linux can run `main`.
+ * Returns the files of a folder of scripts with the line ends of Linux, if the script `main` has those of Windows.
+ * Files of other types stay as they are, and so does everything if Linux can run `main`.
  */
 export function withUnixLines(
   files: readonly (readonly [path: string, bytes: Buffer])[],

@@ -114,8 +114,8 @@ interface HarborPhase {
 }
 
 /**
- * Reads a `task.toml`. As in Harbor, the network is on unless the task turns it off. Throws `data.malformed` for what is
- * wrong, and for what is not supported: several steps, GPUs, MCP servers, an allowlist of hosts, variables of this
+ * Reads a `task.toml`. As in Harbor, the network is on unless the task turns it off. Throws `data.malformed` for what
+ * is wrong, and for what is not supported: several steps, GPUs, MCP servers, an allowlist of hosts, variables of this
  * machine (`${NAME}`). Warns of keys that it does not know.
  */
 export function readTaskConfig(text: string, file: string): HarborConfig {

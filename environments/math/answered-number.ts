@@ -15,9 +15,9 @@ const none = (reason: string): AnsweredNumber => ({ isPlain: false, reason });
 const several = none("It states more than one answer.");
 
 /**
- * Reads the number that an answer states. After a mark it is the first number of the statement, otherwise the last one of
- * the text. Reasons, denied numbers and words around it do not count. A statement such as `9 * 2 = 18` states its last
- * side. Alternatives and lists state no number.
+ * Reads the number that an answer states. After a mark it is the first number of the statement, otherwise the last one
+ * of the text. Reasons, denied numbers and words around it do not count. A statement such as `9 * 2 = 18` states its
+ * last side. Alternatives and lists state no number.
  */
 export function answeredNumber(stated: StatedAnswer): AnsweredNumber {
   return stated.mark === "none" ? lastNumber(stated.text) : statedNumber(stated);

@@ -1,9 +1,9 @@
 /** Words that begin a reason, in languages with spaces between words. */
 const reasonWords =
-  "because|since|given that|considering(?: that)?|due to|as(?= (?:we|there|the|each|\\$?[\\d\\\\(]))|which (?:follows|comes|results)|porque|ya que|puesto que|pues|parce que|puisque|(?<=,\\s*)car|weil|denn|perché|poiché|pois|omdat|(?<=,\\s*)want|ponieważ|gdyż|так как|потому что|поскольку|ведь|тому що|оскільки|çünkü|لأن|क्योंकि|bởi vì|vì|karena|sebab|eftersom|därför att|protože|neboť|επειδή|γιατί|διότι|כי|چون|زیرا|কারণ|왜냐하면";
+  "because|since|given that|considering(?: that)?|due to|as(?= (?:we|there|the|each|\\$?[\\d\\\\(]))|which (?:follows|comes|results)|porque|ya que|puesto que|pues|parce que|puisque|(?<=,\\s{0,3})car|weil|denn|perché|poiché|pois|omdat|(?<=,\\s*)want|ponieważ|gdyż|так как|потому что|поскольку|ведь|тому що|оскільки|çünkü|لأن|क्योंकि|bởi vì|vì|karena|sebab|eftersom|därför att|protože|neboť|επειδή|γιατί|διότι|כי|چون|زیرا|কারণ|왜냐하면";
 const reasonSigns = "因为|因為|由于|由於|なぜなら|เพราะ";
 const reason = new RegExp(
-  `[\\s,;(–—-]*(?:(?<![\\p{L}\\p{M}])(?:${reasonWords})(?![\\p{L}\\p{M}])|${reasonSigns})`,
+  `(?<![\\s,;(–—-])[\\s,;(–—-]*(?:(?<![\\p{L}\\p{M}])(?:${reasonWords})(?![\\p{L}\\p{M}])|${reasonSigns})`,
   "iu",
 );
 const leadingReason = new RegExp(
@@ -43,7 +43,9 @@ const alternative = new RegExp(
   "iu",
 );
 
-/** Returns true if the text between two numbers makes them items of a list, or alternatives directly next to each other. */
+/**
+ * Returns true if the text between two numbers makes them items of a list, or alternatives directly next to each other.
+ */
 export function joinsNumbers(between: string): boolean {
   return joined.test(between);
 }

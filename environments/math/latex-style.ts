@@ -16,7 +16,7 @@ const longest = 1000;
 
 const ohm = String.raw`(?:\\Omega(?![A-Za-z])|[\u2126\u03A9])`;
 const micro = String.raw`(?:\\mu(?![A-Za-z])|[\u00B5\u03BC])`;
-const afterNumber = String.raw`(?<=\d(?:[\s~]|\\[,;:! ])*)`;
+const afterNumber = String.raw`(?<=\d(?:[\s~]|\\[,;:! ]){0,4})`;
 const valueEnd = String.raw`(?=\s*\}?\s*(?:[$.,;)}]|\\[)\]]|$))`;
 const ohms = new RegExp(
   String.raw`${afterNumber}(?:(?:\\(?:text|mathrm|rm)\s*\{\s*([kMGm])\s*\}|([kMGm]))?\s*${ohm}|\\(?:text|mathrm)\s*\{\s*([kMGm]?)\s*${ohm}\s*\})${valueEnd}`,

@@ -8,8 +8,8 @@ const lowered = new RegExp(`[${subscripts}]+`, "g");
 const smallFraction = new RegExp(`([${superscripts}]+)[\u2044/]([${subscripts}]+)`, "g");
 
 /**
- * Replaces characters by those that mean the same in ASCII or LaTeX: digits and punctuation of other scripts, full-width
- * and bold digits, fractions such as `⅔`, and raised and lowered digits. Removes invisible marks.
+ * Replaces characters by those that mean the same in ASCII or LaTeX: digits and punctuation of other scripts,
+ * full-width and bold digits, fractions such as `⅔`, and raised and lowered digits. Removes invisible marks.
  */
 export function plainCharacters(text: string): string {
   return text

@@ -11,7 +11,9 @@ const emphasis = [
 const quotes = /(?<![\w"])"([^"\n]{1,200})"(?!\w)|[\u201C\u201D\u201E\u00AB\u00BB\u2039\u203A\u300C-\u300F]/g;
 const singleQuotes = /(?<![\w'\u2019)\]}])(?:'|[\u2018\u201A])(-?[$€£¥]?[\d.,/]+%?)(?:'|[\u2018\u2019])(?!\w)/g;
 
-/** Removes Markdown emphasis, inline HTML, quotation marks and fences. The text between them stays; struck text goes. */
+/**
+ * Removes Markdown emphasis, inline HTML, quotation marks and fences. The text between them stays; struck text goes.
+ */
 export function withoutMarkup(text: string): string {
   const [strong, underlined, highlighted] = emphasis as [RegExp, RegExp, RegExp];
   return text
@@ -35,14 +37,16 @@ const isOpen = /[-=+*/,(]\s*$|\$\$\s*$|\\\[\s*$/;
 
 /**
  * Removes list marks. A list of short items becomes one line, `18, 19`, because it states all of them. After a label
- * such as "Answer:", a list of calculations becomes its last one. A mark at the start of the text is a minus or a number unless another follows.
+ * such as "Answer:", a list of calculations becomes its last one. A mark at the start of the text is a minus or a
+ * number unless another follows.
  */
 export function withoutListMarks(text: string): string {
   const lines = text.split("\n");
   const result: string[] = [];
+  /** The last line that is not blank. */
+  let before: string | undefined;
   for (let i = 0; i < lines.length; i++) {
     const items: string[] = [];
-    const before = result.findLast((line) => line.trim() !== "");
     const end = before !== undefined && isOpen.test(before) ? i : lines.length;
     for (let at = i; at < end; at++) {
       const line = lines[at]!;
@@ -51,9 +55,10 @@ export function withoutListMarks(text: string): string {
       items.push(line.replace(listMark, ""));
       i = at;
     }
-    if (items.length === 0) result.push(lines[i]!);
-    else if (items.length === 1 && before === undefined) result.push(lines[i]!);
-    else result.push(...mergedItems(items, before));
+    const isText = items.length === 0 || (items.length === 1 && before === undefined);
+    const written = isText ? [lines[i]!] : mergedItems(items, before);
+    result.push(...written);
+    before = written.findLast((line) => line.trim() !== "") ?? before;
   }
   return result.join("\n");
 }

@@ -17,14 +17,14 @@ export function plainMath(text: string): string {
       " $1 ",
     )
     .replace(/\\[dt]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))/g, fraction)
-    .replace(/\s*\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])/g, "°")
+    .replace(/(?<!\s)\s*\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])/g, "°")
     .replace(/\\(?:left|right|(?:[bB]igg?[lr]?))(?![A-Za-z])|\\[()[\]]/g, " ")
     .replace(unitPower, " ")
     .replace(/\\times\b/g, "×")
     .replace(/\\(?:cdot|ast)\b/g, "·")
     .replace(/\\div\b/g, "÷")
     .replace(/\\(?=[%$])/g, "")
-    .replace(/(-?)[ \t]*[$€£¥₹₽₩₺₫](?=-?[\d.])/g, " $1")
+    .replace(/(?:(-)[ \t]*|(?<![ \t])[ \t]*)[$€£¥₹₽₩₺₫](?=-?[\d.])/g, " $1")
     .replace(/[$€£¥₹₽₩₺₫]/g, " ")
     .replace(/(?<![\w}\])^_]\s*)\{\s*(-?[\d.,]+)\s*\}/g, " $1 ")
     .replace(/(?<!\d)\*\*|\*\*(?!\d)|__|`/g, " ");

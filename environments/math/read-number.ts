@@ -34,12 +34,14 @@ const beforeOperand = [
   /[×÷·^_√][ \t]*\{?[ \t]*$/,
   /\\(?:sqrt|pm|mp|log|ln)[ \t]*\{?[ \t]*$|±[ \t]*$/,
   /\w$|\d,$|\)[ \t]*\([ \t]*$/,
+  /\b(?:half of|twice|double|triple|root of|(?:less|more|fewer) than|\d (?:plus|minus|times|divided by)) $/i,
 ];
 /** The text to its right: an operator with its second operand, a variable, a root, or a second part as in 10:30. */
 const afterOperand = [
   /[ \t]*[×÷·^]|_\{?\d/y,
   /[ \t]*[-+*/][ \t]*[\d(\\]/y,
   /\*[a-z]|[ \t]*\+[ \t]*[a-z]/iy,
+  / (?:squared|cubed|(?:plus|minus|times|divided by) \d)/iy,
   /[ \t]*x[ \t]*\d|[xyzin](?![a-z])/iy,
   /[:.,]\d|[ \t]*\)?\([ \t]*\d/y,
   /[ \t]*(?:\\(?:sqrt|frac|binom|log|ln|exp|(?:arc)?(?:sin|cos|tan)|cot|sec|csc|alpha|beta|gamma|delta|theta|lambda|mu|pi|phi|rho|sigma|tau|omega|pm|mp)(?![A-Za-z])|[π√±]|(?:log|ln|sqrt|pi)(?![a-z]))/iy,

@@ -18,9 +18,9 @@ export interface PreferenceTask {
 }
 
 /**
- * Returns the schema of a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be named
- * `messages`, and may be the common beginning of both answers instead of or in addition to its own field. Unknown keys
- * of the row are ignored, those of messages are reported.
+ * Returns the schema of a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be
+ * named `messages`, and may be the common beginning of both answers instead of or in addition to its own field. Unknown
+ * keys of the row are ignored, those of messages are reported.
  */
 export function preferenceRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<PreferenceTask> {
   const side = chatSideSchema(reportUnknown);

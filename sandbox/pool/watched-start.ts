@@ -9,8 +9,8 @@ export interface StartProgress {
   /** Reports a completed step. */
   step(): void;
   /**
-   * Sets how to read the processor time that the started processes have used so far, in milliseconds. Undefined if it is
-   * unknown. Processor time that grows is progress.
+   * Sets how to read the processor time that the started processes have used so far, in milliseconds. Undefined if it
+   * is unknown. Processor time that grows is progress.
    */
   watch(cpuMs: () => number | undefined | Promise<number | undefined>): void;
 }

@@ -6,7 +6,10 @@ import { reasoningOf } from "../core/tokens/assistant-text.ts";
 
 /** A conversation of one agent with its reward: one line of a training file. */
 export interface ChatRow {
-  /** The messages in the form of chat templates: role, content, reasoning, and tool calls with their arguments as JSON text. */
+  /**
+   * The messages in the form of chat templates: role, content, reasoning, and tool calls with their arguments as JSON
+   * text.
+   */
   readonly messages: readonly Json[];
   /** The total reward of the agent in the episode. */
   readonly reward: number;

@@ -155,8 +155,8 @@ export interface EnvironmentFactory<Task = unknown> {
 export type Demonstration = readonly Readonly<Record<AgentId, string | Message>>[];
 
 /**
- * A task as a folder in Harbor's format (https://harborframework.com): an instruction, an image, tests and, optionally, a
- * solution. It is a copy of a folder, or has files of its own. `name` is the path of the folder within an export.
+ * A task as a folder in Harbor's format (https://harborframework.com): an instruction, an image, tests and, optionally,
+ * a solution. It is a copy of a folder, or has files of its own. `name` is the path of the folder within an export.
  *
  * @example
  * import type { TaskFolder } from "lyceum/environments";
@@ -202,14 +202,14 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
     options?: { readonly seed: number; readonly sampleIndex?: number },
   ): Demonstration | undefined;
   /**
-   * True if the demonstrations of a group are a better and a worse answer, as in a file of preferences, and other answers
-   * earn nothing. An algorithm that ranks the policy's own answers refuses such an environment.
+   * True if the demonstrations of a group are a better and a worse answer, as in a file of preferences, and other
+   * answers earn nothing. An algorithm that ranks the policy's own answers refuses such an environment.
    */
   readonly demonstratesPairs?: boolean;
   /**
-   * Returns a task as a folder for other programs, whose tests give the environment's rewards. `image` is the base image
-   * of the container, if the environment has none. Absent if the rewards need this environment. Throws `config.invalid`
-   * for a task or options that cannot be exported.
+   * Returns a task as a folder for other programs, whose tests give the environment's rewards. `image` is the base
+   * image of the container, if the environment has none. Absent if the rewards need this environment. Throws
+   * `config.invalid` for a task or options that cannot be exported.
    */
   taskFolder?(task: Task, options: { readonly image?: string }): Promise<TaskFolder>;
   /** Present if models judge the answers: which model, and whether it is opened. `withJudge` opens one. */

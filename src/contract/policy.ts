@@ -129,8 +129,8 @@ export interface ActResult {
    */
   readonly calls?: readonly ModelCall[];
   /**
-   * Present if what the model answered in `calls` made the policy's program fail. The episode fails, and the agent earns
-   * the lowest reward. A failure with another cause must reject instead.
+   * Present if what the model answered in `calls` made the policy's program fail. The episode fails, and the agent
+   * earns the lowest reward. A failure with another cause must reject instead.
    */
   readonly failure?: ErrorData;
   /** The sampled tokens as reported by a server. Absent if `tokens` has the exact ids. */

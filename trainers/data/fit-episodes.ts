@@ -16,8 +16,9 @@ export interface FittedEpisodes {
 /**
  * Makes all sequences of the episodes of a task fit their model. `truncate` cuts the beginning of a sequence and keeps
  * its end. An episode is dropped if nothing of a question is left before an answer, or if the cut makes it equal to
- * another episode of the task, so that there is no preference between them. `drop` removes the whole episode. `error` throws `data.too-long` with the task's name. The model never reads the last
- * token of a sequence, so `maxLength` + 1 tokens fit.
+ * another episode of the task, so that there is no preference between them. `drop` removes the whole episode. `error`
+ * throws `data.too-long` with the task's name. The model never reads the last token of a sequence, so `maxLength` + 1
+ * tokens fit.
  */
 export function fitEpisodes(
   episodes: readonly TrainingEpisode[],

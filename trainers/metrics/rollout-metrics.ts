@@ -31,10 +31,10 @@ interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "environment
  * - `groups/duplicates`: of the episodes in groups of several, the share whose actions equal those of another in the
  *   group.
  * - `groups/solved`: the share of groups in which no higher reward was possible: every agent of every scored episode
- *   has the top of `rewardRange`. Needs a `rewardRange` with a finite top. In a mixture (with `environmentOf`), the range is
- *   that of the group's own environment. A path that a joint shape did not continue must have, at its last turn, as
- *   much reward as the best path of its group at that turn. If the shape continued no path, their mean exceeded the
- *   threshold that ends a branch.
+ * has the top of `rewardRange`. Needs a `rewardRange` with a finite top. In a mixture (with `environmentOf`), the range
+ * is that of the group's own environment. A path that a joint shape did not continue must have, at its last turn, as
+ * much reward as the best path of its group at that turn. If the shape continued no path, their mean exceeded the
+ * threshold that ends a branch.
  *
  * If joint actions branch, the episodes are the paths from the root. `reward/mean` is over all paths. A path that was
  * not continued counts with its reward until then.

@@ -18,8 +18,8 @@ const maxUpdates = 12;
 
 /**
  * Checks that a model's sampler and trainer are one policy: their log-probabilities agree, an update changes both in
- * the same way, and loading a checkpoint undoes it. The model has its weights and its optimizer state of before when the
- * function returns, also if it throws.
+ * the same way, and loading a checkpoint undoes it. The model has its weights and its optimizer state of before when
+ * the function returns, also if it throws.
  */
 export async function checkModel(options: {
   readonly model: Model;
@@ -147,8 +147,8 @@ async function saveProblem(model: Model, folder: string): Promise<string | undef
 }
 
 /**
- * Lowers the probability of the samples, in a step or more, until log-probabilities have changed by `target` on average.
- * Returns the change. A higher probability would change little if the model is sure of its completions.
+ * Lowers the probability of the samples, in a step or more, until log-probabilities have changed by `target` on
+ * average. Returns the change. A higher probability would change little if the model is sure of its completions.
  */
 async function update(options: {
   readonly model: Model;

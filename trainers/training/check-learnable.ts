@@ -5,8 +5,8 @@ import type { TrainingConfig } from "../config/training-config.ts";
 import type { RewardProcessorConfig } from "../rewards/reward-processor-config.ts";
 
 /**
- * Throws `config.invalid`, with the key, for a config that can never train anything: all rewards are equal, or the model
- * can sample one token only. If only the episodes show that nothing is learnt, the run warns at its end.
+ * Throws `config.invalid`, with the key, for a config that can never train anything: all rewards are equal, or the
+ * model can sample one token only. If only the episodes show that nothing is learnt, the run warns at its end.
  */
 export function checkLearnable(
   algorithm: Pick<Algorithm, "rollout" | "learnsFrom">,

@@ -91,7 +91,7 @@ function fitted(
   });
 }
 
-/** Returns the number of tokens with which all prompts end, whatever the question is. */
+/** Returns the number of tokens at the end of a prompt that are the same for every question. */
 function lengthOfPromptEnd(renderer: Renderer): number {
   const [first, second] = ["a", "b"].map((text) => renderer.start({ messages: [textMessage("user", text)] }));
   let length = 0;

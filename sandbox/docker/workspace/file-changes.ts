@@ -12,8 +12,9 @@ export interface FileChanges {
 }
 
 /**
- * Returns the changes outside of the protected folders, and with `within` only those at or below these paths. A folder whose entries changed is not copied itself. No path
- * lies below another one, so that a copied link cannot lead a later copy elsewhere.
+ * Returns the changes outside of the protected folders, and with `within` only those at or below these paths. A folder
+ * whose entries changed is not copied itself. No path lies below another one, so that a copied link cannot lead a later
+ * copy elsewhere.
  */
 export function fileChanges(
   listed: readonly ListedChange[],

@@ -54,7 +54,10 @@ export interface GuestReply {
 
 /** The functions of a guest. They take primitives and return text, and no code can make them throw. */
 export interface Guest {
-  /** Called first, with {@link GuestOptions} and a function that returns the text of a library for Node's modules. Then calls another function, if given, to save a call from outside. */
+  /**
+   * Called first, with {@link GuestOptions} and a function that returns the text of a library for Node's modules. Then
+   * calls another function, if given, to save a call from outside.
+   */
   start(send: Send, library: (name: string) => string, options: string, name?: keyof Guest, ...args: unknown[]): string;
   /** Runs a script, keeps its functions and classes with these names, and calls them for the cases, if any. */
   loadScript(source: string, names: string, cases?: string): string;

@@ -1,9 +1,13 @@
 import { createAssert } from "./assert.ts";
+import { createConsoleTable } from "./console-table.ts";
 import { createErrors } from "./errors.ts";
 import { createGuest, type GuestMakers } from "./guest.ts";
 import { createInspect } from "./inspect.ts";
 import { createModules } from "./modules.ts";
+import { createNodeCrypto } from "./node-crypto.ts";
+import { createNodeInput } from "./node-input.ts";
 import { createNodeModules } from "./node-modules.ts";
+import { createNodeTypes } from "./node-types.ts";
 import { createOutput } from "./output.ts";
 import { createPlainCodec } from "./plain-codec.ts";
 import { createStandIns, type JudgeMakers } from "./stand-ins.ts";
@@ -37,7 +41,8 @@ export const guestProgram: string = programOf(makers, `(${createGuest})(makers)`
 
 /** An expression, sent to an isolate on demand: `createNodeModules`, with the makers that the guest does not have. */
 export const nodeProgram: string = `((options) => { "use strict"; return (${createNodeModules})({
-  ...options, createAssert: ${createAssert}, createInspect: ${createInspect} }); })`;
+  ...options, createAssert: ${createAssert}, createInspect: ${createInspect}, createConsoleTable: ${createConsoleTable},
+  createNodeCrypto: ${createNodeCrypto}, createNodeInput: ${createNodeInput}, createNodeTypes: ${createNodeTypes} }); })`;
 
 /** A script that creates a function of `ask` and options. It gives a judge access to the code. */
 export const judgeProgram: string = programOf(judgeMakers, `(ask, text) => (${createStandIns})(ask, text, makers)`);

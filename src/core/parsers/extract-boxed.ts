@@ -1,4 +1,6 @@
-/** Returns the content of the last complete `\boxed{}` (or `\fbox{}`) in a text, or undefined. Also reads `\boxed 5`. */
+/**
+ * Returns the content of the last complete `\boxed{}` (or `\fbox{}`) in a text, or undefined. Also reads `\boxed 5`.
+ */
 export function extractBoxed(reply: string): string | undefined {
   const text = withBracedBoxes(reply);
   const starts = Array.from(text.matchAll(/\\(?:boxed|fbox)\s*\{/g), (match) => match.index + match[0].length);

@@ -23,10 +23,10 @@ export interface JsonlTasksetOptions<Row> {
 
 /**
  * Returns the rows of one or several JSONL files in order: one JSON value per line. Blank lines are skipped. Each file
- * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.gz` file has
- * no random access and is kept decompressed in memory. Integers above 2^53 become texts of their digits; a row with tool
- * calls that has one is refused. Errors name `file:line`: `data.not-found`, or `data.malformed`
- * for a row that is not valid JSON or UTF-8, or that does not match the schema.
+ * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.gz` file has no
+ * random access and is kept decompressed in memory. Integers above 2^53 become texts of their digits; a row with tool
+ * calls that has one is refused. Errors name `file:line`: `data.not-found`, or `data.malformed` for a row that is not
+ * valid JSON or UTF-8, or that does not match the schema.
  */
 export async function jsonlTaskset<Row = unknown>(
   paths: string | readonly string[],

@@ -1,11 +1,14 @@
 import type { Json } from "../../contract/json.ts";
 
-/** What the reader does with an integer that a JavaScript number cannot hold: refuse it, or return its digits as a text. */
+/**
+ * What the reader does with an integer that a JavaScript number cannot hold: refuse it, or return its digits as a text.
+ */
 export type LargeIntegers = "refuse" | "text";
 
 /**
  * Parses a JSON text without changing an integer: `JSON.parse` rounds those above 2^53. With `refuse`, an integer that
- * would change is a `SyntaxError` that names it. With `text`, it becomes the text of its digits, as in Parquet files. Every reader of data rows and of a model's tool calls uses it.
+ * would change is a `SyntaxError` that names it. With `text`, it becomes the text of its digits, as in Parquet files.
+ * Every reader of data rows and of a model's tool calls uses it.
  */
 export function parseExactJson(text: string, largeIntegers: LargeIntegers = "refuse"): unknown {
   // Only a number of 16 digits or more can be such an integer. A reviver is slow.
@@ -29,7 +32,9 @@ export function tryParseExactJson(text: string, largeIntegers: LargeIntegers = "
   }
 }
 
-/** Returns true if `JSON.parse` changes the order of the keys of an object: it puts keys such as "10" first, ascending. */
+/**
+ * Returns true if `JSON.parse` changes the order of the keys of an object: it puts keys such as "10" first, ascending.
+ */
 export function reordersKeys(text: string): boolean {
   if (!/"(?:0|[1-9]\d{0,9})"\s*:/.test(text)) return false;
   const objects: { last: number; other: boolean }[] = [];

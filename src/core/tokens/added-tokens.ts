@@ -15,8 +15,9 @@ interface WantedToken {
  * Returns the content of a `tokenizer.json` with the tokens that only the other files of its folder have, as
  * `transformers` adds them: first those of `added_tokens_decoder` (or else of `added_tokens.json`) by id, then the
  * special tokens by role, then further special tokens. A token of the vocabulary keeps its id, and any other gets the
- * next free id. If both files describe a token, `added_tokens_decoder` decides what it matches. Throws `model.malformed` if a file declares another id for it, and `model.unsupported` for a token that
- * only matches whole words.
+ * next free id. If both files describe a token, `added_tokens_decoder` decides what it matches. Throws
+ * `model.malformed` if a file declares another id for it, and `model.unsupported` for a token that only matches whole
+ * words.
  */
 export function withConfigTokens(options: {
   readonly file: string;

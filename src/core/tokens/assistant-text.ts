@@ -9,9 +9,9 @@ import { readXmlCall, xmlCallPattern } from "./xml-tool-calls.ts";
 /**
  * The text form of tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of them
  * within the text. `xml`: the same tags around `<function=name>` with `<parameter=key>` elements, or around a name with
- * `<arg_key>` and `<arg_value>` elements. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, optionally after
- * `<|python_tag|>`. `bytes`: calls at the end, each as `<|tool|>`, its name and its arguments (if any) as JSON. `none`:
- * the template has no form that can be parsed.
+ * `<arg_key>` and `<arg_value>` elements. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, optionally
+ * after `<|python_tag|>`. `bytes`: calls at the end, each as `<|tool|>`, its name and its arguments (if any) as JSON.
+ * `none`: the template has no form that can be parsed.
  */
 export type ToolCallFormat = "hermes" | "xml" | "llama" | "bytes" | "none";
 
@@ -92,7 +92,9 @@ function readToolCalls(text: string, format: ToolCallFormat, tools: readonly Too
   return { text, toolCalls: [], parseErrors: [] };
 }
 
-/** Reads the calls of a text. The pattern's groups are the inner text of a call and its end tag, which may be missing. */
+/**
+ * Reads the calls of a text. The pattern's groups are the inner text of a call and its end tag, which may be missing.
+ */
 function readTaggedCalls(
   text: string,
   pattern: RegExp,

@@ -26,9 +26,9 @@ const modelTypes: ReadonlySet<unknown> = new Set(["BPE", "WordPiece", "Unigram"]
 
 /**
  * Loads the tokenizer of a Hugging Face folder from `tokenizer.json` and, if present, `tokenizer_config.json`,
- * `special_tokens_map.json` and `added_tokens.json`. Tokens that only these files have are added, as in `transformers`. Ids outside the vocabulary (an embedding may be padded) decode to an empty text. Throws
- * `model.missing` without `tokenizer.json`, `model.unsupported` for an unknown kind of tokenizer, and `model.malformed`
- * if a file is malformed.
+ * `special_tokens_map.json` and `added_tokens.json`. Tokens that only these files have are added, as in `transformers`.
+ * Ids outside the vocabulary (an embedding may be padded) decode to an empty text. Throws `model.missing` without
+ * `tokenizer.json`, `model.unsupported` for an unknown kind of tokenizer, and `model.malformed` if a file is malformed.
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const definition = await readModelJson(folder, "tokenizer.json");

@@ -33,8 +33,8 @@ export interface Renderer {
    */
   complete(message: Message): number[];
   /**
-   * Parses sampled ids into an action. `finish` and `stopString` come from the sampler. `tools` are those of the prompt:
-   * some templates write the values of calls without their types.
+   * Parses sampled ids into an action. `finish` and `stopString` come from the sampler. `tools` are those of the
+   * prompt: some templates write the values of calls without their types.
    */
   parse(options: {
     readonly ids: readonly number[];

@@ -3,8 +3,8 @@ import { messageProblem } from "../../contract/message-problem.ts";
 import type { ActResult } from "../../contract/policy.ts";
 
 /**
- * The tags around reasoning that models write themselves: most models, Magistral, Seed-OSS, Kimi, Command A. Tags that a
- * prompt asks for, such as `<reasoning>`, are text of the answer.
+ * The tags around reasoning that models write themselves: most models, Magistral, Seed-OSS, Kimi, Command A. Tags that
+ * a prompt asks for, such as `<reasoning>`, are text of the answer.
  */
 const tagPairs = [
   ["<think>", "</think>"],
@@ -68,8 +68,8 @@ export function withSeparateReasoning(message: Message): Message {
 }
 
 /**
- * Returns a policy's answer with its reasoning in a part of its own. Every answer passes through here, because only some
- * servers and programs separate reasoning. Returns an invalid answer unchanged.
+ * Returns a policy's answer with its reasoning in a part of its own. Every answer passes through here, because only
+ * some servers and programs separate reasoning. Returns an invalid answer unchanged.
  */
 export function withoutInlineReasoning(result: ActResult): ActResult {
   const { action } = result ?? {};

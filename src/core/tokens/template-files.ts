@@ -3,7 +3,9 @@ import path from "node:path";
 import { isJsonObject } from "../../contract/json.ts";
 import { hasCode, malformedFile, readModelJson, readModelText } from "./model-file.ts";
 
-/** The chat templates of a model folder by name. `default` is always there. `tool_use` renders conversations with tools. */
+/**
+ * The chat templates of a model folder by name. `default` is always there. `tool_use` renders conversations with tools.
+ */
 export interface NamedTemplates extends Readonly<Record<string, string>> {
   readonly default: string;
 }
@@ -32,8 +34,8 @@ export async function additionalTemplates(folder: string): Promise<string[]> {
 
 /**
  * Reads the chat templates of a folder as `transformers` does: from `chat_template.jinja` and
- * `additional_chat_templates/*.jinja`, or else from `tokenizer_config.json` or `chat_template.json`. Returns undefined if
- * there are none. Throws `model.malformed` if none is named `default`.
+ * `additional_chat_templates/*.jinja`, or else from `tokenizer_config.json` or `chat_template.json`. Returns undefined
+ * if there are none. Throws `model.malformed` if none is named `default`.
  */
 export async function readTemplates(folder: string): Promise<NamedTemplates | undefined> {
   const entries: [name: string, template: unknown][] = [];

@@ -1,6 +1,6 @@
 /**
- * Corrections of tokens that the parser of `@huggingface/jinja` refuses: floats with an exponent (`1e-7`), a comma at the
- * end of a tuple (`(1,)`), the empty tuple, and tests with an argument (`is divisibleby(3)`, `is in names`).
+ * Corrections of tokens that the parser of `@huggingface/jinja` refuses: floats with an exponent (`1e-7`), a comma at
+ * the end of a tuple (`(1,)`), the empty tuple, and tests with an argument (`is divisibleby(3)`, `is in names`).
  */
 
 /** A token of a template's source. */

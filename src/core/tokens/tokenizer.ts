@@ -19,7 +19,10 @@ export interface Tokenizer {
   readonly specialTokens?: readonly string[];
   /** Other tokens that are recognized as a whole, such as `<think>` or a run of blanks. */
   readonly addedTokens?: readonly string[];
-  /** The ids that the tokenizer puts in front of a text, such as that of `<s>`. `encode` does not add them. Default: none. */
+  /**
+   * The ids that the tokenizer puts in front of a text, such as that of `<s>`. `encode` does not add them. Default:
+   * none.
+   */
   readonly startIds?: readonly number[];
   readonly bosToken?: string;
   readonly eosToken?: string;

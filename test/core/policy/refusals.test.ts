@@ -131,6 +131,9 @@ const overlong: readonly (readonly [string, number, unknown])[] = [
   ["MiniMax", 400, message("invalid params, context window exceeds limit (2013)")],
   ["TGI", 422, { error: "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000" }],
   ["watsonx", 400, message("the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model")],
+  ["TGI, with the answer", 422, { error: "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 and 200" }],
+  ["vLLM, nothing left", 400, message("max_tokens must be at least 1, got -904.")],
+  ["Bedrock", 400, { message: "Malformed input request: expected maxLength: 100000, actual: 200000" }],
   ["a proxy", 413, "<html><h1>413 Request Entity Too Large</h1></html>"],
   ["Groq", 413, message("Request too large for model `l` on tokens per minute (TPM): Limit 6000, Requested 7000")],
   [
@@ -265,6 +268,13 @@ describe("what the account causes ends a run", () => {
     ["Moonshot", 403, message("Your account is suspended, please check your plan: it violates our usage policies")],
     ["xAI, key", 400, { error: "Incorrect API key provided: xa***." }],
     ["Gemini, key", 400, google(400, "API key not valid. Please pass a valid API key.")],
+    ["OpenAI, billing", 429, { error: { message: "Your account is not active", code: "billing_not_active" } }],
+    ["Anthropic, limit", 400, message("You have reached your specified API usage limits.")],
+    ["xAI, new team", 403, { error: "Your newly created team doesn't have any credits or licenses yet." }],
+    ["Volcengine", 403, message("The account has an overdue balance.")],
+    ["AWS", 400, { message: "The security token included in the request is invalid" }],
+    ["Google, place", 400, google(400, "User location is not supported for the API use.")],
+    ["Google, project", 403, google(403, "Generative Language API has not been used in project 1 before")],
     ["OpenAI, model", 403, message("Project `p` does not have access to model `gpt-5`")],
     ["OpenAI, country", 403, message("Country, region, or territory not supported")],
     ["Hugging Face", 403, { error: "This authentication method does not have sufficient permissions" }],
@@ -318,4 +328,9 @@ test.each([
   [404, message("The model `m` does not exist"), "policy.rejected", false],
 ])("%s %j stays what it was", (status, body, code, transient) => {
   expect(of(status, body)).toMatchObject({ error: { code }, transient });
+});
+
+test("a field's name is not what a filter says", () => {
+  expect(of(400, message("Unknown field: moderation_flagged")).error.data).toMatchObject({ reason: "status" });
+  expect(of(400, message("The input was flagged")).error.data).toMatchObject({ reason: "content-filter" });
 });

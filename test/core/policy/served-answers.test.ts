@@ -72,9 +72,10 @@ describe("bookkeeping never costs an answer", () => {
       "tool_calls",
       "eos_token",
       "FINISH_REASON_STOP",
+      "endTurn",
       "Stop",
     ].map((reason) => [reason, "stop", undefined] as const),
-    ...["length", "model_length", "MAX_TOKENS", "max-tokens", "model_context_window_exceeded"].map(
+    ...["length", "model_length", "MAX_TOKENS", "max-tokens", "maxTokens", "model_context_window_exceeded"].map(
       (reason) => [reason, "length", undefined] as const,
     ),
     ["paused", "stop", "paused"] as const,

@@ -94,6 +94,12 @@ describe("notations of a number", () => {
     ["Infinity", "0"],
     ["0x10", "16"],
     ["ten", "10"],
+    ["The answer is half of 46.", "46"],
+    ["The answer is the square root of 46.", "46"],
+    ["The answer is 46 squared.", "46"],
+    ["The answer is 46 times 2.", "46"],
+    ["The answer is 46 times 2.", "2"],
+    ["The answer is more than 46.", "46"],
   ])("%j is not %s", wrong);
 });
 
@@ -319,6 +325,16 @@ describe("hostile texts take little time", () => {
     ["thin spaces", "1\\,".repeat(50_000)],
     ["chat markers", "<|im_end|>".repeat(20_000)],
     ["open remarks", " (since ".repeat(20_000)],
+    ["line ends", "\n".repeat(200_000)],
+    ["dashes", "—".repeat(200_000)],
+    ["escaped blanks", "\\ ".repeat(100_000)],
+    ["hard blanks", `5${"~".repeat(200_000)}\\x`],
+    ["bold switches", "\\bf ".repeat(50_000)],
+    ["alternatives", "5 or ".repeat(40_000)],
+    ["denials", "not ".repeat(50_000)],
+    ["list items", "- 1\n".repeat(50_000)],
+    ["open infix fractions", "{a \\over ".repeat(20_000)],
+    ["vulgar fractions", "⅔".repeat(100_000)],
   ])("%s", (_name, text) => {
     for (const gold of ["7", "x < 3", "Monday"]) {
       const verdict = verifyAnswer(text, gold);

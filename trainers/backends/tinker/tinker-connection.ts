@@ -45,8 +45,9 @@ const notImplemented = 501;
 const notTaken: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Sends requests to a server of the Tinker API and waits for their results. It retries 408, 425, 429, 5xx
- * other than 501, and broken connections. A request that is not repeatable is sent again only if the server certainly did not take it.
+ * Sends requests to a server of the Tinker API and waits for their results. It retries 408, 425, 429, 5xx other than
+ * 501, and broken connections. A request that is not repeatable is sent again only if the server certainly did not take
+ * it.
  */
 export class TinkerConnection {
   readonly #base: string;
@@ -110,9 +111,10 @@ export class TinkerConnection {
 
   /**
    * Waits for the result of a request. The server answers when it has the result, or after a while that it has none
-   * yet. Some servers, such as SkyRL, hold a request for longer than its timeout. A request that times out then counts as
-   * such an answer, while the server answers the signs of life of the session. Throws `backend.failed` with the server's
-   * words if the request failed, and `backend.unavailable` if the server no longer knows it or no longer answers.
+   * yet. Some servers, such as SkyRL, hold a request for longer than its timeout. A request that times out then counts
+   * as such an answer, while the server answers the signs of life of the session. Throws `backend.failed` with the
+   * server's words if the request failed, and `backend.unavailable` if the server no longer knows it or no longer
+   * answers.
    */
   async result<T>(
     promise: { readonly request_id: string },

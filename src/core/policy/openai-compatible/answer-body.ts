@@ -13,7 +13,7 @@ export function lenient<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().catch(undefined);
 }
 
-/** The schema of an answer's token counts. A count that is none is absent. */
+/** The schema of an answer's token counts. A count that is not a whole number is read as absent. */
 export const usageSchema = lenient(
   z.object({
     prompt_tokens: lenient(countSchema),

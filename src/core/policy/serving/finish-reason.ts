@@ -13,16 +13,16 @@ export interface FinishedBy {
 const kinds: readonly (readonly [kind: "length" | "stop" | "calls" | "filter" | "failed", words: RegExp])[] = [
   [
     "length",
-    /^(length|max_tokens|max_length|max_output_tokens|max_new_tokens|max_completion_tokens|model_length|token_limit|(model_)?context_(window|length)_exceeded)$/,
+    /^(length|max_tokens|max_length|max_output_tokens|max_new_tokens|max_completion_tokens|max_tokens_(exceeded|reached)|model_length|token_limit|(model_)?context_(window|length)_exceeded)$/,
   ],
   [
     "stop",
-    /^(stop|eos|eos_token|eos_found|stop_sequence|stop_string|stop_token|end_turn|end|complete|completed|done|finish|finished)$/,
+    /^(stop|eos|eos_token|eos_found|stop_sequence|stop_str(ing)?|stop_token|end_turn|end|complete|completed|done|finish|finished)$/,
   ],
   ["calls", /^(tool_calls?|tool_use|function_calls?)$/],
   [
     "filter",
-    /^(content_filter.*|refusal|safety|sensitive|recitation|blocklist|prohibited_content|spii|guardrail_intervened)$/,
+    /^(content_filter.*|refusal|safety|sensitive|recitation|blocklist|prohibited_content|image_safety|language|spii|guardrail_intervened)$/,
   ],
   ["failed", /^(error.*|abort|aborted|cancelled|canceled|failed|network_error|insufficient_system_resource)$/],
 ];
@@ -39,6 +39,7 @@ export function finishedBy(
   const { calls, usage, maxTokens } = answer;
   const word = (reason ?? "")
     .trim()
+    .replace(/(?<=[a-z])(?=[A-Z])/g, "_")
     .toLowerCase()
     .replace(/[- ]/g, "_")
     .replace(/^finish_reason_/, "");

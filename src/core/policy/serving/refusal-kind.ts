@@ -27,7 +27,8 @@ const credit = [
   /billing[ _](hard[ _])?limit/,
   /account (is|has been|was|is currently) (suspended|deactivated|disabled|overdue|in arrears)/,
   /organization (has been|is) (disabled|suspended)/,
-  /account_deactivated|arrearage|key limit exceeded/,
+  /account_deactivated|arrearage|overdue balance|organization_restricted|key limit exceeded/,
+  /billing_not_active|reached your specified api usage limits|have any credits/,
 ];
 
 /** Words about credit that some servers also use for the limit of a minute. Then they say how long to wait. */
@@ -37,8 +38,8 @@ const quota = /insufficient_quota|exceeded (your|the) current quota|exceeded_cur
 const dayQuota = /perday|per-day|limit: 0\b/;
 
 const content = [
-  /flagged|moderation|inappropriate|harmful|unsafe/,
-  /content[ _]?(filter|policy|management policy|moderation|violat)/,
+  /\b(flagged|moderation|inappropriate|harmful|unsafe)\b/,
+  /\bcontent[ _]?(filter|policy|management policy|moderation|violat)/,
   /usage (policy|policies|guidelines)/,
   /safety[_ ](check|system|filter|polic|guideline|setting|violation)/,
   /violat\w* (our|the|its|a) |content exists risk|data_?inspection|prohibited_content|prohibited content/,
@@ -48,6 +49,7 @@ const content = [
 const key = [
   /api[ _-]?key[^.]{0,20} (is )?(not valid|invalid|expired)/,
   /(incorrect|invalid|expired|missing|wrong) (api|x-api)[ _-]?key|api_key_invalid/,
+  /security token[^.]* is invalid|user location is not supported|api has not been used in project/,
 ];
 
 /** Words of a status 403 about what the key may be used for. */
@@ -77,7 +79,8 @@ const tooLong = [
   /exceed_context_size|available context size|context length of only|reached context length/,
   // SGLang, TGI, DashScope, Moonshot, Zhipu.
   /context length is only|must have less than \d+ tokens/,
-  /inputs? tokens \+ max_new_tokens`?[^.]*must be <=/,
+  /`?inputs?`? tokens \+ `?max_new_tokens`?[^.]*must be <=/,
+  /max_tokens must be at least 1, got -|expected maxlength: \d+, actual: \d+/,
   /range of input length|exceeded model token limit|prompt exceeds max/,
 ];
 

@@ -12,7 +12,9 @@ const agent: AgentId = "agent";
 
 /** The actions of a server, as its JSON Schema describes them. */
 export interface PlainActions {
-  /** The field for the answer's text: the only required field. Absent if there are none or several, or if it is no text. */
+  /**
+   * The field for the answer's text: the only required field. Absent if there are none or several, or if it is no text.
+   */
   readonly textField?: string;
   readonly schema: JsonObject;
   /** True if the server takes tool calls of MCP as actions. */

@@ -48,8 +48,8 @@ const prefix = "base_model.model.";
 /**
  * Reads a PEFT LoRA adapter folder. Converts rank-stabilised scaling (alpha / sqrt(rank)) to plain scaling by changing
  * alpha. Throws `model.missing`, `model.malformed`, or `model.unsupported` for options other than low-rank updates of
- * the linear layers of blocks: DoRA, biases, saved modules, ranks that differ by layer, adapters on the embedding or the
- * output head, and every key of the config that is not known to be harmless.
+ * the linear layers of blocks: DoRA, biases, saved modules, ranks that differ by layer, adapters on the embedding or
+ * the output head, and every key of the config that is not known to be harmless.
  */
 export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   const json = await readModelJson(folder, configFile);
