@@ -25,6 +25,11 @@ const buildLabel = "lyceum.sandbox.build";
 
 const quietMs = 1_000;
 
+/** How often a build is begun if a layer of its cache is removed while it runs. */
+const attempts = 5;
+/** What the engine says if the removal of another image has taken a layer that the build uses. */
+const lostLayer = /failed to get digest|no such image: sha256|unknown parent image|layer does not exist/i;
+
 /**
  * Builds an image and returns its tag. Rejects with `sandbox.unavailable`, with the end of the build's output, if the
  * build fails or takes too long. The engine stops the build when the connection ends.
@@ -44,9 +49,15 @@ export async function buildImage(docker: Docker, build: ImageBuild): Promise<str
     abortSignal: stopped,
   };
   try {
-    const progress = (await docker.buildImage(tarArchive(folderEntries(context)), options)) as Readable;
-    await finished(progress, stopped);
-    return image;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const progress = (await docker.buildImage(tarArchive(folderEntries(context)), options)) as Readable;
+        await finished(progress, stopped);
+        return image;
+      } catch (error) {
+        if (attempt === attempts || stopped.aborted || !lostLayer.test((error as Error).message)) throw error;
+      }
+    }
   } catch (cause) {
     if (stopped.aborted) await removeRest(docker, id);
     signal?.throwIfAborted();

@@ -134,7 +134,7 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
     ]);
     expect(endless).toMatchObject({ value: 0, failure: { message: "The tests took longer than 1 s." } });
     expect(large).toMatchObject({ value: 0, failure: { message: "The changed files are too large." } });
-    expect(late).toMatchObject({ status: "scored", value: 0 });
+    expect(late, JSON.stringify(late)).toMatchObject({ status: "scored", value: 0 });
   });
 
   test("memory, processes and the network are limited", async () => {
