@@ -220,7 +220,7 @@ test("bodies of 1 GB, and small ones that become as large, are refused early", a
     const headers = { "content-type": protobufType, "content-encoding": "zstd" };
     const body = new Uint8Array(bomb);
     for (let i = 0; i < 10; i++) {
-      expect((await clientOf(served).send("api/v1/forward_backward", { body, headers })).status).toBe(400);
+      expect((await clientOf(served).send("api/v1/forward_backward", { body, headers })).status).toBe(413);
     }
   };
   const { largest } = await largestDuring(served.rssMb, attack());
