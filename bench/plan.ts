@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { readDecoderConfig } from "../trainers/backends/onnx/architecture/decoder-config.ts";
 import { policySpec } from "../trainers/config/model-config.ts";
-import { createAlgorithm } from "../trainers/config/resolve-config.ts";
+import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { checkConfig } from "../trainers/config/training-config.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
 import { exactly, type Interval } from "../trainers/plan/interval.ts";

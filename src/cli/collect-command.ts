@@ -1,4 +1,4 @@
-import { throwIfAllFailed } from "../../trainers/training/failed-batch.ts";
+import { throwIfAllFailed } from "../../trainers/rollouts/failed-batch.ts";
 import type { Episode, Group } from "../contract/episode.ts";
 import { toErrorData } from "../contract/errors/index.ts";
 import type { TaskEntry, Taskset } from "../contract/taskset.ts";

@@ -1,6 +1,6 @@
 import type { DecoderConfig } from "../../trainers/backends/onnx/architecture/decoder-config.ts";
 import { chooseDevice } from "../../trainers/backends/onnx/device.ts";
-import { createAlgorithm } from "../../trainers/config/resolve-config.ts";
+import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
 import { planCluster } from "../../trainers/plan/cluster-plan.ts";
 import { devices } from "../../trainers/plan/devices.ts";
 import { planEngine } from "../../trainers/plan/engine-plan.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { checkFrozenAgents } from "../../trainers/training/frozen-agents.ts";
+import { checkFrozenAgents } from "../../trainers/run/frozen-agents.ts";
 import { planStages } from "../../trainers/training/stages.ts";
 import { train } from "../../trainers/training/train.ts";
 import { LyceumError } from "../contract/errors/index.ts";

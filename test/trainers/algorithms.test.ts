@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { noBaseline } from "../../trainers/advantages/index.ts";
 import { type Algorithm, algorithms, defineAlgorithm } from "../../trainers/algorithms/index.ts";
-import { createAlgorithm } from "../../trainers/config/resolve-config.ts";
+import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
 import { checkConfig } from "../../trainers/config/training-config.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { needsReference } from "../../trainers/losses/loss.ts";

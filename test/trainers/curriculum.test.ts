@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
-import { createCurriculum } from "../../trainers/training/curriculum.ts";
+import { createCurriculum } from "../../trainers/tasks/curriculum.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 

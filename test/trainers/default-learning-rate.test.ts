@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ModelConfigInput } from "../../trainers/config/model-config.ts";
-import { resolveConfig } from "../../trainers/config/resolve-config.ts";
+import { resolveConfig } from "../../trainers/training/resolve-config.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
 const lora = { type: "lora" } as const;

@@ -6,7 +6,7 @@ import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { TrainingProgress } from "../../src/reports/training/index.ts";
 import { plainLine } from "../../src/reports/training/plain-line.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { probeTraining } from "../../trainers/probe/probe-training.ts";
+import { probeTraining } from "../../trainers/training/probe-training.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { type LetterTask, letterEnvironment } from "./letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";

@@ -8,7 +8,7 @@ import { createRandom } from "../../src/core/random/random.ts";
 import { plainLine } from "../../src/reports/training/plain-line.ts";
 import { trainingEventSchema } from "../../src/reports/training/training-event-schema.ts";
 import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/metrics/rollout-metrics.ts";
-import { asDemonstration, sampleEvent } from "../../trainers/training/sample-event.ts";
+import { asDemonstration, sampleEvent } from "../../trainers/rollouts/sample-event.ts";
 import { playedEpisode } from "./played-episode.ts";
 
 function episode(options: {

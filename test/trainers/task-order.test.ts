@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
-import { createTaskOrder } from "../../trainers/training/task-order.ts";
+import { createTaskOrder } from "../../trainers/tasks/task-order.ts";
 
 const numbers = (length: number) =>
   memoryTaskset(

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
-import { changedTaskWarning, duplicateWarning } from "../../trainers/training/task-warnings.ts";
+import { changedTaskWarning, duplicateWarning } from "../../trainers/tasks/task-warnings.ts";
 
 const duplicates = (tasks: readonly unknown[]) => duplicateWarning(memoryTaskset("own", tasks), { signal: undefined });
 

@@ -12,7 +12,7 @@ import { trainedGroup } from "../credit/trained-agents.ts";
 import { partRewards } from "../metrics/part-metrics.ts";
 import { rolloutMetrics } from "../metrics/rollout-metrics.ts";
 import { agentMetrics } from "../rewards/agent-rewards.ts";
-import { throwIfAllFailed } from "../training/failed-batch.ts";
+import { throwIfAllFailed } from "../rollouts/failed-batch.ts";
 
 /**
  * Evaluates the policies of a training by {@link evaluate}, which stores the evaluation in `folder`. Returns its

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/contract/json.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { rolloutLimits } from "../config/training-config.ts";
 import { openPlayers } from "../models/open-policy.ts";
-import type { TrainingRun } from "../training/training-run.ts";
+import type { TrainingRun } from "../training/open-run.ts";
 import { evaluatePolicies } from "./evaluate-policies.ts";
 import { evaluationFolder } from "./evaluation-folders.ts";
 

@@ -3,7 +3,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { invalidConfig } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
-import { frozenAgentPolicy } from "../training/frozen-agents.ts";
+import { frozenAgentPolicy } from "../run/frozen-agents.ts";
 
 /**
  * Returns the policy that the model plays against in evaluations, with the settings in `sampling`. Returns undefined if

@@ -1,7 +1,7 @@
 import type { PlayedGroup } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { agentMetrics } from "../rewards/agent-rewards.ts";
-import type { TrainingRun } from "../training/training-run.ts";
+import type { TrainingRun } from "../training/open-run.ts";
 import { partRewards } from "./part-metrics.ts";
 import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
 

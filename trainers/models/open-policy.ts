@@ -6,8 +6,8 @@ import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.
 import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { Model } from "../backend/training-backend.ts";
-import type { Learner } from "../training/learners.ts";
-import type { TrainingRun } from "../training/training-run.ts";
+import type { Learner } from "../run/learners.ts";
+import type { TrainingRun } from "../training/open-run.ts";
 
 /** A policy that must be disposed of after use. */
 export interface OpenPolicy extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
 import { formatNumber, formatPercent } from "../../src/core/text/format.ts";
-import type { TrainingRun } from "../training/training-run.ts";
+import type { TrainingRun } from "../training/open-run.ts";
 
 /** The share of groups with a signal from which the signal is frequent enough. */
 const enoughGroups = 0.5;

@@ -11,10 +11,10 @@ import { agentsOf, hasSignal, rewardsOf } from "../credit/trajectory.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { openPlayers } from "../models/open-policy.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
-import { throwIfAllFailed } from "../training/failed-batch.ts";
-import { playedUnit, playTasks } from "../training/play-tasks.ts";
-import { firstLearner, sampleOf } from "../training/sample-event.ts";
-import type { TrainingRun } from "../training/training-run.ts";
+import { throwIfAllFailed } from "../rollouts/failed-batch.ts";
+import { playedUnit, playTasks } from "../rollouts/play-tasks.ts";
+import { firstLearner, sampleOf } from "../rollouts/sample-event.ts";
+import type { TrainingRun } from "../training/open-run.ts";
 import { probeAdvice } from "./probe-advice.ts";
 
 /** The result of a probe. */

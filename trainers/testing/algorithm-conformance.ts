@@ -9,7 +9,7 @@ import type { Algorithm, AlgorithmDefinition } from "../algorithms/index.ts";
 import type { TrainingBackend } from "../backend/training-backend.ts";
 import type { TrainingConfigInput } from "../config/training-config.ts";
 import { train } from "../training/train.ts";
-import type { TrainOptions } from "../training/training-run.ts";
+import type { TrainOptions } from "../training/open-run.ts";
 
 /** An algorithm under test, and a small training in which it learns. */
 export interface AlgorithmSubject {

@@ -7,9 +7,9 @@ import { earlierRun } from "../checkpoint/resumed-checkpoint.ts";
 import { completeConfig } from "../config/complete-config.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { checkConfig, type TrainingConfig } from "../config/training-config.ts";
-import { learnerFolder } from "./learners.ts";
+import { learnerFolder } from "../run/learners.ts";
 import { train } from "./train.ts";
-import type { TrainOptions } from "./training-run.ts";
+import type { TrainOptions } from "./open-run.ts";
 
 /**
  * One stage of a training with several, such as SFT before PPO: the options of {@link train} that differ between

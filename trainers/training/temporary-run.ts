@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { completeConfig } from "../config/complete-config.ts";
 import { checkConfig } from "../config/training-config.ts";
-import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
+import { openRun, type TrainingRun, type TrainOptions } from "./open-run.ts";
 
 /** Opens a run in a temporary folder, does some work with it, closes it and deletes the folder. */
 export async function withTemporaryRun<Result>(

@@ -1,11 +1,11 @@
 import { deriveSeed } from "../../src/core/random/random.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
-import { creditContext } from "../credit/credit-context.ts";
+import { creditContext } from "./credit-context.ts";
 import type { CriticSample, StepExperience } from "../credit/index.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import type { Learner } from "../training/learners.ts";
-import type { TrainingRun } from "../training/training-run.ts";
+import type { Learner } from "../run/learners.ts";
+import type { TrainingRun } from "../training/open-run.ts";
 import { updateCritic } from "./update-critic.ts";
 import { updatePolicy } from "./update-policy.ts";
 

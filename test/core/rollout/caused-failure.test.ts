@@ -11,7 +11,7 @@ import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
 import { isCorrect, isUnscored } from "../../../src/evaluation/correctness.ts";
 import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
-import { throwIfAllFailed } from "../../../trainers/training/failed-batch.ts";
+import { throwIfAllFailed } from "../../../trainers/rollouts/failed-batch.ts";
 
 const rewardRange = [-2, 3] as const;
 const tasks = [{ question: "?" }];

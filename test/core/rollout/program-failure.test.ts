@@ -9,7 +9,7 @@ import { EpisodeWarnings } from "../../../src/core/rollout/episode-warnings.ts";
 import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
-import { frozenAgentPolicy } from "../../../trainers/training/frozen-agents.ts";
+import { frozenAgentPolicy } from "../../../trainers/run/frozen-agents.ts";
 import { callingPolicy } from "./calling-policy.ts";
 import { characterRenderer } from "./character-renderer.ts";
 import { seededSampler } from "./seeded-sampler.ts";

@@ -1,4 +1,4 @@
-import { createAlgorithm } from "../../../trainers/config/resolve-config.ts";
+import { createAlgorithm } from "../../../trainers/training/resolve-config.ts";
 import {
   checkConfig,
   type TrainingConfig,

@@ -8,7 +8,7 @@ import type { Model, TrainingBackend } from "../../../trainers/backend/training-
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { createTinkerBackend, type Encoding } from "../../../trainers/backends/tinker/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
-import { preflightTraining } from "../../../trainers/preflight/preflight-training.ts";
+import { preflightTraining } from "../../../trainers/training/preflight-training.ts";
 import { startTinkerServer } from "../../backends/tinker/tinker-server.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";

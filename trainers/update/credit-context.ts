@@ -5,9 +5,9 @@ import { datumFromIds } from "../backend/datum.ts";
 import type { Model, PassOptions } from "../backend/training-backend.ts";
 import { modelOutputs } from "../data/model-outputs.ts";
 import { valueDatum } from "../data/value-datum.ts";
-import type { Learner } from "../training/learners.ts";
-import type { TrainingRun } from "../training/training-run.ts";
-import type { CreditContext, Critic, CriticInput } from "./index.ts";
+import type { Learner } from "../run/learners.ts";
+import type { TrainingRun } from "../training/open-run.ts";
+import type { CreditContext, Critic, CriticInput } from "../credit/index.ts";
 
 /** Creates the credit context of a run. The meter counts the sequences that the models read. */
 export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditContext {

@@ -1,8 +1,8 @@
 import { createRegistry } from "../../src/core/registry.ts";
 import { type Algorithm, type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
-import { defaultLearningRate } from "../update/default-learning-rate.ts";
-import { completeConfig } from "./complete-config.ts";
-import { checkConfig, type TrainingConfig, type TrainingConfigInput } from "./training-config.ts";
+import { defaultLearningRate } from "./default-learning-rate.ts";
+import { completeConfig } from "../config/complete-config.ts";
+import { checkConfig, type TrainingConfig, type TrainingConfigInput } from "../config/training-config.ts";
 
 /** A complete config with its learning rate: the value that a run trains with and records. */
 export type ResolvedConfig = TrainingConfig & { readonly training: { readonly learningRate: number } };

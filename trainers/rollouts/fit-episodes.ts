@@ -1,7 +1,7 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { Episode, TokenSequence } from "../../src/contract/episode.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { type TrainingEpisode, withSequences } from "./training-group.ts";
+import { type TrainingEpisode, withSequences } from "../data/training-group.ts";
 
 /** What happens to an episode that is too long for the model of one of its agents. */
 export type OverlongPolicy = "error" | "truncate" | "drop";

@@ -11,7 +11,7 @@ import { rolloutLimits } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { trainingGroup } from "../data/training-group.ts";
 import { branching } from "./branching.ts";
-import type { TrainingRun } from "./training-run.ts";
+import type { TrainingRun } from "../training/open-run.ts";
 
 /** The options of {@link playTasks}. */
 export interface PlayTasksOptions {
