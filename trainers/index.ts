@@ -58,8 +58,7 @@ export type {
   TrainingBackend,
 } from "./backend/training-backend.ts";
 export type { ModelConfig, ModelConfigInput } from "./config/model-config.ts";
-export { type ResolvedConfig, resolveConfig } from "./training/resolve-config.ts";
-export type { TrainingConfig, TrainingConfigInput } from "./config/training-config.ts";
+export type { ResolvedConfig, TrainingConfig, TrainingConfigInput } from "./config/training-config.ts";
 export {
   actorCritic,
   type Credit,
@@ -87,10 +86,13 @@ export type { LossAggregation } from "./losses/loss-aggregation.ts";
 export type { SequenceLoss } from "./losses/sequence-loss.ts";
 export { rolloutMetrics } from "./metrics/rollout-metrics.ts";
 export { type OpenPolicy, openModelPolicy } from "./models/open-policy.ts";
-export { preflightTraining } from "./training/preflight-training.ts";
-export { probeTraining } from "./training/probe-training.ts";
 export type { RewardProcessor, RewardProcessorDefinition } from "./rewards/reward-processor.ts";
 export { rewardProcessors } from "./rewards/reward-processor-config.ts";
+export type { TrainOptions } from "./run/training-run.ts";
+export { createTaskOrder, type TaskOrder } from "./tasks/task-order.ts";
+export { preflightTraining } from "./training/preflight-training.ts";
+export { probeTraining } from "./training/probe-training.ts";
+export { resolveConfig } from "./training/resolve-config.ts";
 export {
   type PlannedStage,
   planStages,
@@ -99,8 +101,6 @@ export {
   type StagesOptions,
   trainStages,
 } from "./training/stages.ts";
-export { createTaskOrder, type TaskOrder } from "./tasks/task-order.ts";
 export { train } from "./training/train.ts";
-export type { TrainOptions } from "./training/open-run.ts";
 export { type LearningRateSchedule, learningRateAt } from "./update/learning-rate-schedule.ts";
 export { type UpdateOptions, updatePolicy } from "./update/update-policy.ts";

@@ -1,7 +1,7 @@
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { TrainingConfig } from "../../trainers/config/training-config.ts";
-import type { TrainOptions } from "../../trainers/training/open-run.ts";
+import type { TrainOptions } from "../../trainers/run/training-run.ts";
 import type { AgentId } from "../contract/action.ts";
 import type { AgentProgram } from "../contract/agent-program.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";

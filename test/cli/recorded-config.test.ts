@@ -10,8 +10,7 @@ import { recordedKeys } from "../../src/cli/recorded-keys.ts";
 import { trainingPart } from "../../src/cli/run-config.ts";
 import type { Json } from "../../src/contract/json.ts";
 import { configText, recordedConfig } from "../../src/reports/training/config-file.ts";
-import { type ResolvedConfig, resolveConfig } from "../../trainers/training/resolve-config.ts";
-import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import type { ResolvedConfig, TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { repository } from "../examples/run-program.ts";
 import { lyceum, tinyConfig, tinyRunFolder } from "./run-lyceum.ts";
 

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { train } from "../../trainers/training/train.ts";
-import type { TrainOptions } from "../../trainers/training/open-run.ts";
+import type { TrainOptions } from "../../trainers/run/training-run.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 

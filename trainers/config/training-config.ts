@@ -10,7 +10,7 @@ import { rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
 import { completeConfig, isComplete } from "./complete-config.ts";
 import { curriculumSchema } from "./curriculum-config.ts";
 import type { Immutable } from "./immutable.ts";
-import { modelConfigSchema } from "./model-config.ts";
+import { type ModelConfig, modelConfigSchema } from "./model-config.ts";
 
 const count = (): z.ZodNumber => z.int().positive();
 
@@ -274,6 +274,15 @@ export type TrainingConfig = Immutable<z.output<ShapeOf>>;
 
 /** A config as a program or a file writes it: a {@link TrainingConfig} in which keys with a default are optional. */
 export type TrainingConfigInput = Immutable<z.input<ShapeOf>>;
+
+/** A complete config with its learning rate: the value that a run trains with and records. */
+export type ResolvedConfig = TrainingConfig & { readonly training: { readonly learningRate: number } };
+
+/** The part of a training config that names the model each agent starts from. */
+export interface StartingModels {
+  readonly model: ModelConfig;
+  readonly agents: Pick<TrainingConfig["agents"], "weights" | "models">;
+}
 
 /** Returns the strict schema of a {@link TrainingConfig}. */
 export function trainingConfigSchema(

@@ -1,7 +1,9 @@
+import type { AgentId } from "../../src/contract/action.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Algorithm } from "../algorithms/index.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { agentMetrics } from "../rewards/agent-rewards.ts";
-import type { TrainingRun } from "../training/open-run.ts";
 import { partRewards } from "./part-metrics.ts";
 import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
 
@@ -10,7 +12,16 @@ import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
  * each.
  */
 export function playedMetrics(
-  { algorithm, environment, frozen }: Pick<TrainingRun, "algorithm" | "environment" | "frozen">,
+  {
+    algorithm,
+    environment,
+    frozen,
+  }: {
+    readonly algorithm: Pick<Algorithm, "credit" | "rollout">;
+    readonly environment: EnvironmentDefinition;
+    /** The agents that are not trained are the keys. */
+    readonly frozen: Readonly<Record<AgentId, unknown>>;
+  },
   all: readonly PlayedGroup[],
 ): Record<string, number> {
   const names = new Set(Object.keys(frozen));

@@ -7,7 +7,7 @@ import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { Model } from "../backend/training-backend.ts";
 import type { Learner } from "../run/learners.ts";
-import type { TrainingRun } from "../training/open-run.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 
 /** A policy that must be disposed of after use. */
 export interface OpenPolicy extends AsyncDisposable {
@@ -28,11 +28,14 @@ interface CountTokens {
   readonly onTokens?: (count: number) => void;
 }
 
+/** The part of a run that acts. */
+type ActingRun = Pick<TrainingRun, "algorithm" | "environment" | "learners" | "frozen" | "programs">;
+
 /**
  * Opens the policies that play a training batch: the current models, or the environment's expert in their place. Frozen
  * agents are played by their own policies in both cases.
  */
-export async function openActors(run: TrainingRun, options: CountTokens = {}): Promise<OpenPolicies> {
+export async function openActors(run: ActingRun, options: CountTokens = {}): Promise<OpenPolicies> {
   const { algorithm, environment, learners, frozen, programs } = run;
   if (algorithm.rollout.actor === "policy") return openPlayers(run, options);
   await using resources = new AsyncDisposableStack();

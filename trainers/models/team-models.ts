@@ -1,15 +1,9 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import { invalidConfig, unknownNameError } from "../../src/contract/errors/index.ts";
 import type { ModelConfig } from "../config/model-config.ts";
-import type { TrainingConfig } from "../config/training-config.ts";
+import type { StartingModels } from "../config/training-config.ts";
 import { locateModel, type ModelLocation } from "./model-location.ts";
 import { oneModelError } from "./team-agents.ts";
-
-/** The part of a training config that names the model each agent starts from. */
-export interface StartingModels {
-  readonly model: ModelConfig;
-  readonly agents: Pick<TrainingConfig["agents"], "weights" | "models">;
-}
 
 /**
  * Resolves the models that the agents start from. If `model.path` is a team's folder, each agent gets its own model in

@@ -11,7 +11,7 @@ import { sampleData } from "../data/sample-data.ts";
 import { trainingGroup } from "../data/training-group.ts";
 import { openPlayers } from "../models/open-policy.ts";
 import type { Learner } from "../run/learners.ts";
-import type { TrainingRun } from "../training/open-run.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 import { checkModel } from "./model-checks.ts";
 import { skipped } from "./preflight-check.ts";
 import { type RecordedSample, recordSamples } from "./recorded-sampler.ts";
@@ -23,13 +23,19 @@ const maxTokens = 64;
 /** The number of completions whose log-probabilities are compared, the longest sequences last. */
 const maxSamples = 8;
 
+/** The part of a run that is checked. */
+type CheckedRun = Pick<
+  TrainingRun,
+  "activity" | "config" | "frozen" | "learners" | "output" | "pool" | "programs" | "progress" | "signal" | "tasks"
+>;
+
 /**
  * Checks that the parts of a run agree before its first step: what is sampled is what is trained on, and the sampler
  * follows the trainer. Plays two short episodes of the first task, and makes and undoes a trial update of each trained
  * model. The run is not affected: no tasks or random numbers are consumed, and the models are restored from a
  * checkpoint. Checks are skipped if the episodes have no completions, for example because the environment fails.
  */
-export async function preflightRun(run: TrainingRun, capabilities: Capabilities): Promise<PreflightEvent> {
+export async function preflightRun(run: CheckedRun, capabilities: Capabilities): Promise<PreflightEvent> {
   try {
     return await playAndCheck(run, capabilities);
   } finally {
@@ -37,7 +43,7 @@ export async function preflightRun(run: TrainingRun, capabilities: Capabilities)
   }
 }
 
-async function playAndCheck(run: TrainingRun, capabilities: Capabilities): Promise<PreflightEvent> {
+async function playAndCheck(run: CheckedRun, capabilities: Capabilities): Promise<PreflightEvent> {
   const started = performance.now();
   using _meter = run.activity.begin({ activity: "preflight", step: run.progress.step, unit: "episodes" });
   const recorded = new Map<Learner, RecordedSample[]>(run.learners.policies.map((learner) => [learner, []]));
@@ -52,7 +58,7 @@ async function playAndCheck(run: TrainingRun, capabilities: Capabilities): Promi
 
 /** Plays the episodes. Returns the data that each learner would train on. */
 async function playedData(
-  run: TrainingRun,
+  run: CheckedRun,
   recorded: ReadonlyMap<Learner, RecordedSample[]>,
 ): Promise<Map<Learner, Datum[]>> {
   const { config, learners, frozen, programs, signal } = run;
@@ -83,7 +89,7 @@ async function playedData(
 }
 
 async function checkLearner(
-  run: TrainingRun,
+  run: CheckedRun,
   options: {
     readonly learner: Learner;
     readonly samples: readonly RecordedSample[];
@@ -108,7 +114,7 @@ async function checkLearner(
 }
 
 /** The folder of the checkpoints that undo the trial updates. */
-function folderOf({ output }: TrainingRun): string {
+function folderOf({ output }: Pick<TrainingRun, "output">): string {
   return join(output, "preflight");
 }
 

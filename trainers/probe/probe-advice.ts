@@ -1,6 +1,8 @@
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
 import { formatNumber, formatPercent } from "../../src/core/text/format.ts";
-import type { TrainingRun } from "../training/open-run.ts";
+import type { Algorithm } from "../algorithms/index.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
 
 /** The share of groups with a signal from which the signal is frequent enough. */
 const enoughGroups = 0.5;
@@ -20,7 +22,7 @@ const mostlyLowest = 0.75;
  * have one.
  */
 export function probeAdvice(
-  run: Pick<TrainingRun, "config" | "environment" | "algorithm">,
+  run: { readonly config: TrainingConfig; readonly algorithm: Algorithm } & Demonstrated,
   found: Pick<ProbeEvent, "groups" | "withSignal" | "comparison" | "metrics"> & {
     /** The rewards of all trained agents in all scored episodes. */
     readonly rewards: readonly number[];
@@ -64,6 +66,11 @@ export function probeAdvice(
   return advice;
 }
 
+/** The environment, whose demonstrations a model can learn from first. */
+interface Demonstrated {
+  readonly environment: EnvironmentDefinition;
+}
+
 function hasEnough({
   groups,
   withSignal,
@@ -84,7 +91,7 @@ interface Lowest {
 const sftFirst =
   "SFT first: put a stage with algorithm sft before this one. It learns from the environment's demonstrations.";
 
-function scratchAdvice({ environment }: Pick<TrainingRun, "environment">, lowest: Lowest): string {
+function scratchAdvice({ environment }: Demonstrated, lowest: Lowest): string {
   const why = `${earned(lowest)}, and a model from scratch rarely finds the reward by chance.`;
   if (environment.demonstrate !== undefined) return `${sftFirst} ${why}`;
   return (
@@ -94,7 +101,7 @@ function scratchAdvice({ environment }: Pick<TrainingRun, "environment">, lowest
 }
 
 /** Returns advice for a trained model that almost always has the lowest reward. */
-function beginnerAdvice({ environment }: Pick<TrainingRun, "environment">, lowest: Lowest): string[] {
+function beginnerAdvice({ environment }: Demonstrated, lowest: Lowest): string[] {
   return [
     ...(environment.demonstrate === undefined ? [] : [sftFirst]),
     `an easier level of the environment, by its options or tasks.curriculum. ${earned(lowest)}.`,

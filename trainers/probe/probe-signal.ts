@@ -12,10 +12,13 @@ import { playedMetrics } from "../metrics/played-metrics.ts";
 import { openPlayers } from "../models/open-policy.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
 import { throwIfAllFailed } from "../rollouts/failed-batch.ts";
-import { playedUnit, playTasks } from "../rollouts/play-tasks.ts";
+import { type PlayingRun, playedUnit, playTasks } from "../rollouts/play-tasks.ts";
 import { firstLearner, sampleOf } from "../rollouts/sample-event.ts";
-import type { TrainingRun } from "../training/open-run.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 import { probeAdvice } from "./probe-advice.ts";
+
+/** The part of a run that a probe plays with. */
+type ProbedRun = PlayingRun & Pick<TrainingRun, "activity" | "learners" | "programs" | "rewardProcessors" | "tasks">;
 
 /** The result of a probe. */
 export interface Probed {
@@ -32,7 +35,7 @@ const leastEpisodes = 4;
  * run is not affected: no tasks or random numbers are consumed, and nothing is written to the trace. If every episode
  * fails, throws the error of the first.
  */
-export async function probeSignal(run: TrainingRun, { groups: count }: TrainingConfig["probe"]): Promise<Probed> {
+export async function probeSignal(run: ProbedRun, { groups: count }: TrainingConfig["probe"]): Promise<Probed> {
   const { config, algorithm, signal } = run;
   const started = performance.now();
   using meter = run.activity.begin({ activity: "probing", step: 0, unit: playedUnit(run) });
@@ -77,7 +80,7 @@ export async function probeSignal(run: TrainingRun, { groups: count }: TrainingC
  * a comparison of different answers does not show. Other environments, and trees of joint actions, are not repeated.
  */
 async function playedAgain(
-  run: TrainingRun,
+  run: PlayingRun,
   { tasks, seed, episodes }: { tasks: readonly TaskEntry[]; seed: number; episodes: readonly Episode[] },
 ): Promise<readonly Episode[]> {
   const first = episodes.find(({ sampleIndex, status }) => sampleIndex === 0 && status !== "failed");
@@ -95,7 +98,10 @@ async function playedAgain(
 }
 
 /** Returns the number of groups that have a signal in the processed rewards. */
-function groupsWithSignal({ algorithm, rewardProcessors }: TrainingRun, played: readonly PlayedGroup[]): number {
+function groupsWithSignal(
+  { algorithm, rewardProcessors }: Pick<TrainingRun, "algorithm" | "rewardProcessors">,
+  played: readonly PlayedGroup[],
+): number {
   const { credit } = algorithm;
   const learnt = played.map((group) => processRewards(group, rewardProcessors));
   if (credit.comparison !== "batch") {

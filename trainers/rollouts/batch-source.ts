@@ -1,7 +1,7 @@
 import { openActors } from "../models/open-policy.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 import { type Batch, collectBatch } from "./collect-batch.ts";
 import { playedUnit } from "./play-tasks.ts";
-import type { TrainingRun } from "../training/open-run.ts";
 
 /** The batch of a step, with the values that a checkpoint after the step records. */
 export interface PlayedBatch extends Batch {

@@ -9,11 +9,11 @@ import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { PlayedGroup, StepExperience } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { hasSignal } from "../credit/trajectory.ts";
-import { fitEpisodes } from "./fit-episodes.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 import { throwIfAllFailed } from "./failed-batch.ts";
+import { fitEpisodes } from "./fit-episodes.ts";
 import { playTasks } from "./play-tasks.ts";
-import type { TrainingRun } from "../training/open-run.ts";
 
 /** The tasks of one step: all that were played, and the part that is trained on. */
 export interface Batch {

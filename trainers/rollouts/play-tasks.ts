@@ -10,8 +10,8 @@ import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import { rolloutLimits } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { trainingGroup } from "../data/training-group.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 import { branching } from "./branching.ts";
-import type { TrainingRun } from "../training/open-run.ts";
 
 /** The options of {@link playTasks}. */
 export interface PlayTasksOptions {
@@ -25,13 +25,19 @@ export interface PlayTasksOptions {
   readonly meter?: ActivityMeter;
 }
 
+/** The part of a run that decides between independent episodes and trees of joint actions. */
+type BranchingRun = Pick<TrainingRun, "algorithm" | "environment" | "frozen">;
+
+/** The part of a run that plays tasks. */
+export type PlayingRun = BranchingRun & Pick<TrainingRun, "config" | "pool" | "signal">;
+
 /** Returns the unit that is counted while a run plays. */
-export function playedUnit(run: TrainingRun): "episodes" | "tasks" {
+export function playedUnit(run: BranchingRun): "episodes" | "tasks" {
   return jointShape(run) === undefined ? "episodes" : "tasks";
 }
 
 /** Plays tasks as the run's algorithm requires: in independent episodes, or in trees of joint actions. */
-export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Promise<PlayedGroup[]> {
+export async function playTasks(run: PlayingRun, options: PlayTasksOptions): Promise<PlayedGroup[]> {
   const { config, algorithm, pool, signal } = run;
   const { actor, terminationThreshold } = algorithm.rollout;
   const { groupSize = algorithm.rollout.groupSize, trace, meter } = options;
@@ -72,6 +78,6 @@ export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Pr
   return groups.map((group, i) => ({ group, greedy: greedy[i]! }));
 }
 
-function jointShape({ algorithm, environment, frozen }: TrainingRun): JointShape | undefined {
+function jointShape({ algorithm, environment, frozen }: BranchingRun): JointShape | undefined {
   return branching(algorithm, { spec: environment.spec, frozen: Object.keys(frozen) });
 }

@@ -3,8 +3,8 @@ import { unknownNameError } from "../../src/contract/errors/index.ts";
 import type { Model, ModelSpec, TrainingBackend } from "../backend/training-backend.ts";
 import { modelFolder } from "../checkpoint/checkpoint-manifest.ts";
 import { policySpec, referenceSpec } from "../config/model-config.ts";
+import type { StartingModels } from "../config/training-config.ts";
 import type { Credit } from "../credit/index.ts";
-import type { StartingModels } from "../models/team-models.ts";
 
 /** The weights that one or more agents play with and that are trained. */
 export interface Learner {

@@ -8,8 +8,8 @@ import type { ConformanceCase } from "../../src/core/conformance-case.ts";
 import type { Algorithm, AlgorithmDefinition } from "../algorithms/index.ts";
 import type { TrainingBackend } from "../backend/training-backend.ts";
 import type { TrainingConfigInput } from "../config/training-config.ts";
+import type { TrainOptions } from "../run/training-run.ts";
 import { train } from "../training/train.ts";
-import type { TrainOptions } from "../training/open-run.ts";
 
 /** An algorithm under test, and a small training in which it learns. */
 export interface AlgorithmSubject {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Capabilities } from "../backend/training-backend.ts";
 import { bestCheckpointPath, readBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
-import { learnerFolder } from "../run/learners.ts";
-import type { TrainingRun } from "./open-run.ts";
 import { exportFormat, exportModel } from "../models/export-model.ts";
+import { learnerFolder } from "../run/learners.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 
 /** The models that a run exported at its end. */
 export interface Exported {

@@ -1,7 +1,7 @@
 import type { PreflightEvent } from "../../src/contract/training-event.ts";
-import { withTemporaryRun } from "./temporary-run.ts";
-import type { TrainOptions } from "./open-run.ts";
 import { preflightRun } from "../preflight/preflight-run.ts";
+import type { TrainOptions } from "../run/training-run.ts";
+import { withTemporaryRun } from "./temporary-run.ts";
 
 /**
  * Makes the checks that a training makes before its first step, without training. Use it for a new model, engine or

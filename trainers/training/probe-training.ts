@@ -1,8 +1,8 @@
 import { invalidConfig, type LyceumError } from "../../src/contract/errors/index.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
-import { withTemporaryRun } from "./temporary-run.ts";
-import type { TrainOptions } from "./open-run.ts";
 import { probeSignal } from "../probe/probe-signal.ts";
+import type { TrainOptions } from "../run/training-run.ts";
+import { withTemporaryRun } from "./temporary-run.ts";
 
 /**
  * Does what a training does before its first step: opens the models, plays a few tasks and reports whether their

@@ -1,22 +1,14 @@
 import { createRegistry } from "../../src/core/registry.ts";
 import { type Algorithm, type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
-import { defaultLearningRate } from "./default-learning-rate.ts";
 import { completeConfig } from "../config/complete-config.ts";
-import { checkConfig, type TrainingConfig, type TrainingConfigInput } from "../config/training-config.ts";
-
-/** A complete config with its learning rate: the value that a run trains with and records. */
-export type ResolvedConfig = TrainingConfig & { readonly training: { readonly learningRate: number } };
-
-/** A resolved config, and facts about the model that its defaults depend on. */
-export interface Resolution {
-  readonly config: ResolvedConfig;
-  /**
-   * Describes the default learning rate, such as `LoRA, from rewards`. Undefined if the config sets a learning rate.
-   */
-  readonly defaultRateOf: string | undefined;
-  /** True if the model started with random weights, in this run or in a run that it continues. */
-  readonly fromScratch: boolean;
-}
+import {
+  checkConfig,
+  type ResolvedConfig,
+  type TrainingConfig,
+  type TrainingConfigInput,
+} from "../config/training-config.ts";
+import type { Resolution } from "../run/training-run.ts";
+import { defaultLearningRate } from "./default-learning-rate.ts";
 
 /**
  * Checks a config once and fills in every default. Use it to see or to record the values that {@link train} uses.

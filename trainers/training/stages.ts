@@ -8,8 +8,8 @@ import { completeConfig } from "../config/complete-config.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { checkConfig, type TrainingConfig } from "../config/training-config.ts";
 import { learnerFolder } from "../run/learners.ts";
+import type { TrainOptions } from "../run/training-run.ts";
 import { train } from "./train.ts";
-import type { TrainOptions } from "./open-run.ts";
 
 /**
  * One stage of a training with several, such as SFT before PPO: the options of {@link train} that differ between

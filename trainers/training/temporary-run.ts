@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { completeConfig } from "../config/complete-config.ts";
 import { checkConfig } from "../config/training-config.ts";
-import { openRun, type TrainingRun, type TrainOptions } from "./open-run.ts";
+import type { TrainingRun, TrainOptions } from "../run/training-run.ts";
+import { openRun } from "./open-run.ts";
 
 /** Opens a run in a temporary folder, does some work with it, closes it and deletes the folder. */
 export async function withTemporaryRun<Result>(

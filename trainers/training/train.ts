@@ -21,19 +21,20 @@ import { writeCheckpoint } from "../checkpoint/write-checkpoint.ts";
 import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { scoredRewards, unscoredWarning } from "../metrics/rollout-metrics.ts";
-import { type Exported, exportTrained } from "./export-trained.ts";
 import { throwIfFailed } from "../preflight/preflight-error.ts";
 import { preflightRun } from "../preflight/preflight-run.ts";
 import { type Probed, probeSignal } from "../probe/probe-signal.ts";
-import { learningRateAt } from "../update/learning-rate-schedule.ts";
-import { updateLearners } from "../update/update-learners.ts";
 import { type BatchSource, openBatches } from "../rollouts/batch-source.ts";
 import type { Batch } from "../rollouts/collect-batch.ts";
-import { trainedModels } from "../run/learners.ts";
 import { asDemonstration, sampleEvent } from "../rollouts/sample-event.ts";
-import { type StepTimer, startStepTimer } from "./step-timer.ts";
+import { trainedModels } from "../run/learners.ts";
+import type { TrainingRun, TrainOptions } from "../run/training-run.ts";
 import { changedTaskWarning } from "../tasks/task-warnings.ts";
-import { openRun, type TrainingRun, type TrainOptions } from "./open-run.ts";
+import { learningRateAt } from "../update/learning-rate-schedule.ts";
+import { updateLearners } from "../update/update-learners.ts";
+import { type Exported, exportTrained } from "./export-trained.ts";
+import { openRun } from "./open-run.ts";
+import { type StepTimer, startStepTimer } from "./step-timer.ts";
 
 /**
  * Trains a model in an environment and yields events. Throws before the first event if the run cannot work.

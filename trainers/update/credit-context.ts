@@ -3,14 +3,17 @@ import { invalidConfig } from "../../src/contract/errors/index.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import { datumFromIds } from "../backend/datum.ts";
 import type { Model, PassOptions } from "../backend/training-backend.ts";
+import type { CreditContext, Critic, CriticInput } from "../credit/index.ts";
 import { modelOutputs } from "../data/model-outputs.ts";
 import { valueDatum } from "../data/value-datum.ts";
 import type { Learner } from "../run/learners.ts";
-import type { TrainingRun } from "../training/open-run.ts";
-import type { CreditContext, Critic, CriticInput } from "../credit/index.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 
 /** Creates the credit context of a run. The meter counts the sequences that the models read. */
-export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditContext {
+export function creditContext(
+  run: Pick<TrainingRun, "learners" | "algorithm" | "config" | "signal">,
+  meter?: ActivityMeter,
+): CreditContext {
   const { learners, algorithm, config, signal } = run;
   const bounds = { maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch, signal, meter };
   const learnerOf = (agent: AgentId): Learner => learners.policies.find(({ agents }) => agents.includes(agent))!;

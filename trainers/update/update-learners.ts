@@ -1,13 +1,16 @@
 import { deriveSeed } from "../../src/core/random/random.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
-import { creditContext } from "./credit-context.ts";
 import type { CriticSample, StepExperience } from "../credit/index.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import type { Learner } from "../run/learners.ts";
-import type { TrainingRun } from "../training/open-run.ts";
+import type { TrainingRun } from "../run/training-run.ts";
+import { creditContext } from "./credit-context.ts";
 import { updateCritic } from "./update-critic.ts";
 import { updatePolicy } from "./update-policy.ts";
+
+/** The part of a run that an update needs. */
+type UpdatedRun = Pick<TrainingRun, "activity" | "algorithm" | "config" | "learners" | "signal">;
 
 /**
  * Assigns credit to the episodes of a step and takes the optimizer steps of all learners and critics. Returns the
@@ -15,7 +18,7 @@ import { updatePolicy } from "./update-policy.ts";
  * `agents/<learner>/`.
  */
 export async function updateLearners(
-  run: TrainingRun,
+  run: UpdatedRun,
   options: { readonly experience: StepExperience; readonly step: number; readonly optimizer: AdamParams },
 ): Promise<Record<string, number>> {
   const { algorithm, learners } = run;
@@ -50,7 +53,7 @@ function isCutOff({ sequences }: TrainingSample): boolean {
 const staleCap = 2;
 
 function updateOptions(
-  run: TrainingRun,
+  run: UpdatedRun,
   options: { readonly step: number; readonly optimizer: AdamParams; readonly learner: Learner; readonly index: number },
 ) {
   const { algorithm, config, signal } = run;
@@ -73,7 +76,7 @@ function updateOptions(
 }
 
 async function updateCritics(
-  run: TrainingRun,
+  run: UpdatedRun,
   options: {
     readonly critics: readonly CriticSample[];
     readonly step: number;
