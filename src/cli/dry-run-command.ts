@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
 import type { TrainingConfig } from "../../trainers/config/training-config.ts";
 import { throwIfFailed } from "../../trainers/preflight/preflight-error.ts";
 import { preflightTraining } from "../../trainers/training/preflight-training.ts";
 import { probeTraining } from "../../trainers/training/probe-training.ts";
+import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
 import { planStages } from "../../trainers/training/stages.ts";
 import { visibleText } from "../core/text/visible-text.ts";
 import { showActivity } from "../reports/training/activity-view.ts";

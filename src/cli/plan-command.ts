@@ -1,6 +1,5 @@
-import type { DecoderConfig } from "../../trainers/backends/onnx/architecture/decoder-config.ts";
 import { chooseDevice } from "../../trainers/backends/onnx/device.ts";
-import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
+import type { DecoderConfig } from "../../trainers/model-folders/architecture/decoder-config.ts";
 import { planCluster } from "../../trainers/plan/cluster-plan.ts";
 import { devices } from "../../trainers/plan/devices.ts";
 import { planEngine } from "../../trainers/plan/engine-plan.ts";
@@ -10,6 +9,7 @@ import { measureMachine } from "../../trainers/plan/measured-machine.ts";
 import { modelSize } from "../../trainers/plan/model-size.ts";
 import type { Plan } from "../../trainers/plan/plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../../trainers/plan/workload.ts";
+import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
 import { trainingSteps } from "../../trainers/training/training-steps.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { invalidConfig } from "../contract/errors/index.ts";

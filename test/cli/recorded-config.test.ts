@@ -11,6 +11,7 @@ import { trainingPart } from "../../src/cli/run-config.ts";
 import type { Json } from "../../src/contract/json.ts";
 import { configText, recordedConfig } from "../../src/reports/training/config-file.ts";
 import type { ResolvedConfig, TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { resolveConfig } from "../../trainers/training/resolve-config.ts";
 import { repository } from "../examples/run-program.ts";
 import { lyceum, tinyConfig, tinyRunFolder } from "./run-lyceum.ts";
 

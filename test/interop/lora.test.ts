@@ -5,7 +5,7 @@ import { dropoutFeeds, dropoutSeeds } from "../../trainers/backends/onnx/engine/
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { readGradients, readLogits, setParameters } from "../../trainers/backends/onnx/inspect.ts";
 import { ParameterBlock } from "../../trainers/backends/onnx/models/parameter-block.ts";
-import { readPeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
+import { readPeftAdapter } from "../../trainers/model-folders/weights/peft-adapter.ts";
 import { adapterTargets, tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { expectGradients, largestDifference, logitTolerance } from "./compare.ts";
 import {

@@ -5,7 +5,7 @@ import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
 import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { readGradients, readLogits, setParameters } from "../../trainers/backends/onnx/inspect.ts";
-import { readPeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
+import { readPeftAdapter } from "../../trainers/model-folders/weights/peft-adapter.ts";
 import { expectGradients, largestDifference, logitTolerance } from "./compare.ts";
 import { expectGreedy } from "./greedy.ts";
 import {

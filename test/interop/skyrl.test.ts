@@ -9,7 +9,7 @@ import { adamWStep, createAdamState } from "../../trainers/backends/onnx/engine/
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { readGradients, setParameters } from "../../trainers/backends/onnx/inspect.ts";
 import { ParameterBlock } from "../../trainers/backends/onnx/models/parameter-block.ts";
-import { readPeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
+import { readPeftAdapter } from "../../trainers/model-folders/weights/peft-adapter.ts";
 import { createTinkerBackend } from "../../trainers/backends/tinker/index.ts";
 import { scaleDatum, trainedTokens } from "../../trainers/data/sample-data.ts";
 import { exampleData } from "../../trainers/testing/model-subject.ts";

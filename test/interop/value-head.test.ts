@@ -5,7 +5,7 @@ import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { type InspectedArray, readGradients, setParameters } from "../../trainers/backends/onnx/inspect.ts";
-import { readPeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
+import { readPeftAdapter } from "../../trainers/model-folders/weights/peft-adapter.ts";
 import { adapterTargets, type TinyCheckpoint, tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { expectGradients, gradientTolerance } from "./compare.ts";
 import { gradientReference, makeAdapters, temporaryFolder } from "./reference.ts";

@@ -4,7 +4,7 @@ import {
   decodeFloats,
   encodeFloats,
   type WritableDtype,
-} from "../../trainers/backends/onnx/weights/float-conversion.ts";
+} from "../../trainers/model-folders/weights/float-conversion.ts";
 
 /** Returns the bits of a float32 as a number. */
 function bits(value: number): number {

@@ -10,9 +10,9 @@ import {
   type ModelFolderOptions,
   readTokenizerFiles,
   writeHuggingFaceFolder,
-} from "../../trainers/backends/onnx/model-folder.ts";
-import { openWeights } from "../../trainers/backends/onnx/weights/safetensors.ts";
-import { writeSafetensors } from "../../trainers/backends/onnx/weights/safetensors-writer.ts";
+} from "../../trainers/model-folders/model-folder.ts";
+import { openWeights } from "../../trainers/model-folders/weights/safetensors.ts";
+import { writeSafetensors } from "../../trainers/model-folders/weights/safetensors-writer.ts";
 import { startFakeHub } from "../core/hub/fake-hub.ts";
 import { temporaryFolder } from "./weights-folder.ts";
 

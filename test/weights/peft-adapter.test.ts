@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { readPeftAdapter, writePeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
-import { openWeights } from "../../trainers/backends/onnx/weights/safetensors.ts";
-import { type TensorToWrite, writeSafetensors } from "../../trainers/backends/onnx/weights/safetensors-writer.ts";
+import { readPeftAdapter, writePeftAdapter } from "../../trainers/model-folders/weights/peft-adapter.ts";
+import { openWeights } from "../../trainers/model-folders/weights/safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../../trainers/model-folders/weights/safetensors-writer.ts";
 import { temporaryFolder } from "./weights-folder.ts";
 
 const layer = "model.layers.0.self_attn.q_proj";

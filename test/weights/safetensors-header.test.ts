@@ -5,7 +5,7 @@ import {
   parseSafetensorsHeader,
   readHeaderLength,
   type TensorLocation,
-} from "../../trainers/backends/onnx/weights/safetensors-header.ts";
+} from "../../trainers/model-folders/weights/safetensors-header.ts";
 import { safetensorsBytes } from "./weights-folder.ts";
 
 /** Parses a whole file as the reader does. */

@@ -2,8 +2,8 @@ import { readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/pro
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openWeights } from "../../trainers/backends/onnx/weights/safetensors.ts";
-import { type TensorToWrite, writeSafetensors } from "../../trainers/backends/onnx/weights/safetensors-writer.ts";
+import { openWeights } from "../../trainers/model-folders/weights/safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../../trainers/model-folders/weights/safetensors-writer.ts";
 import { temporaryFolder, writeRawFile } from "./weights-folder.ts";
 
 const dtype = fc.constantFrom("F32", "F16", "BF16");

@@ -5,10 +5,10 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import { writeFailure } from "../../src/contract/errors/write-failed.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import type { Capabilities, ExportDtype, ExportFormat, Model } from "../backend/training-backend.ts";
-import { writeModelChecksums } from "../backends/onnx/weights/model-checksums.ts";
 import { replaceFolder } from "../checkpoint/replace-folder.ts";
 import { isTypedError } from "../checkpoint/write-checkpoint.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
+import { writeModelChecksums } from "../model-folders/weights/model-checksums.ts";
 
 /** Returns the format in which a learner's model is exported, or undefined if it is not. */
 export function exportFormat(

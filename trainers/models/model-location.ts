@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
-import { modelChecksumsFile } from "../backends/onnx/weights/model-checksums.ts";
 import { manifestFile, modelFolder } from "../checkpoint/checkpoint-manifest.ts";
 import { listCheckpoints, partialSuffix } from "../checkpoint/find-checkpoints.ts";
 import { replacedSuffix } from "../checkpoint/replace-folder.ts";
+import { modelChecksumsFile } from "../model-folders/weights/model-checksums.ts";
 
 /** What the path or name of a model refers to. */
 export type ModelLocation =

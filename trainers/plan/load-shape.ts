@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
 import { readModelJson } from "../../src/core/tokens/model-file.ts";
-import { type DecoderConfig, readDecoderConfig } from "../backends/onnx/architecture/decoder-config.ts";
-import { findBase } from "../backends/onnx/find-base.ts";
-import { findModel } from "../backends/onnx/model-folder.ts";
 import { type ModelConfig, policySpec } from "../config/model-config.ts";
+import { type DecoderConfig, readDecoderConfig } from "../model-folders/architecture/decoder-config.ts";
+import { findBase } from "../model-folders/find-base.ts";
+import { findModel } from "../model-folders/model-folder.ts";
 import { locateModel } from "../models/model-location.ts";
 
 const hint =

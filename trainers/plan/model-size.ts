@@ -1,7 +1,7 @@
-import type { DecoderConfig } from "../backends/onnx/architecture/decoder-config.ts";
-import { groupsOf } from "../backends/onnx/architecture/linear-groups.ts";
-import { decoderParameters, type ParameterSpec } from "../backends/onnx/architecture/parameters.ts";
 import { loraParameters } from "../backends/onnx/models/lora.ts";
+import type { DecoderConfig } from "../model-folders/architecture/decoder-config.ts";
+import { groupsOf } from "../model-folders/architecture/linear-groups.ts";
+import { decoderParameters, type ParameterSpec } from "../model-folders/architecture/parameters.ts";
 
 /** The counts of a decoder that memory and time depend on. */
 export interface ModelSize {

@@ -4,10 +4,10 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { Model, ModelSpec, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
-import { findBase } from "../../../trainers/backends/onnx/find-base.ts";
+import { findBase } from "../../../trainers/model-folders/find-base.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
-import { findModel } from "../../../trainers/backends/onnx/model-folder.ts";
-import { readPeftAdapter, writePeftAdapter } from "../../../trainers/backends/onnx/weights/peft-adapter.ts";
+import { findModel } from "../../../trainers/model-folders/model-folder.ts";
+import { readPeftAdapter, writePeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
 import { tinyConfig } from "./tiny-config.ts";
 

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { Model, ModelSpec, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
-import { writeSafetensors } from "../../../trainers/backends/onnx/weights/safetensors-writer.ts";
+import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
 import { safetensorsBytes } from "../../weights/weights-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 

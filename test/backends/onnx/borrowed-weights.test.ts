@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { EngineModel } from "../../../trainers/backends/onnx/engine/engine-model.ts";
 import type { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
 import { initializeParameters, ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";

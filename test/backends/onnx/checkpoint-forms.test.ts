@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
-import { unreadKeys } from "../../../trainers/backends/onnx/architecture/unread-keys.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { unreadKeys } from "../../../trainers/model-folders/architecture/unread-keys.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
-import { openWeights } from "../../../trainers/backends/onnx/weights/safetensors.ts";
-import { type TensorToWrite, writeSafetensors } from "../../../trainers/backends/onnx/weights/safetensors-writer.ts";
+import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const embedding = "model.embed_tokens.weight";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Completion } from "../../../src/core/policy/completion.ts";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { DecodeBatch } from "../../../trainers/backends/onnx/engine/decode-batch.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 

@@ -6,8 +6,8 @@ import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { Model, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
-import { encodeFloats } from "../../../trainers/backends/onnx/weights/float-conversion.ts";
-import { openWeights } from "../../../trainers/backends/onnx/weights/safetensors.ts";
+import { encodeFloats } from "../../../trainers/model-folders/weights/float-conversion.ts";
+import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const ids = [60, 61, 62, 63, 64];

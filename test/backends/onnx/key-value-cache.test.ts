@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { KeyValueCache } from "../../../trainers/backends/onnx/engine/key-value-cache.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 

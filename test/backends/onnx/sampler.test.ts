@@ -3,8 +3,8 @@ import type { Sample, SampleRequest, SamplingSettings } from "../../../src/contr
 import { createRandom } from "../../../src/core/random/random.ts";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { AdapterBuffers } from "../../../trainers/backends/onnx/engine/adapter-buffer.ts";
 import { createEngine } from "../../../trainers/backends/onnx/engine/engine.ts";
 import type { CallContext, EngineCalls } from "../../../trainers/backends/onnx/engine/engine-calls.ts";

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LoraSpec, Model, ModelSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
-import { readPeftAdapter } from "../../../trainers/backends/onnx/weights/peft-adapter.ts";
-import { openWeights } from "../../../trainers/backends/onnx/weights/safetensors.ts";
+import { readPeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
+import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;

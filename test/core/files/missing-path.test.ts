@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLocalName, nearPath } from "../../../src/core/files/missing-path.ts";
 import { onnxModelFolder } from "../../../src/core/policy/transformers-js/onnx-model-folder.ts";
 import { loadTaskset } from "../../../src/core/taskset/load-taskset.ts";
-import { findModel } from "../../../trainers/backends/onnx/model-folder.ts";
+import { findModel } from "../../../trainers/model-folders/model-folder.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { KeyValueCache } from "../../../trainers/backends/onnx/engine/key-value-cache.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import type { ClusterOptions } from "../../../trainers/plan/cluster-options.ts";
 import { planCluster } from "../../../trainers/plan/cluster-plan.ts";
 import { devices } from "../../../trainers/plan/devices.ts";

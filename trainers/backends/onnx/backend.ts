@@ -1,7 +1,7 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, LossResult, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "./check-input.ts";
-import { checkSpec } from "./check-spec.ts";
 import { chooseDevice } from "./device.ts";
 import { EngineClient } from "./engine/engine-client.ts";
 import { checkRuntime } from "./engine/import-runtime.ts";

@@ -8,6 +8,7 @@ import type {
 } from "../../../src/contract/sampler.ts";
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
+import { checkAdamParams } from "../../backend/check-spec.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type {
@@ -24,7 +25,6 @@ import type {
   StepMetrics,
 } from "../../backend/training-backend.ts";
 import { checkData, checkOutputs, checkRequests, checkScore, checkTerms } from "./check-input.ts";
-import { checkAdamParams } from "./check-spec.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 

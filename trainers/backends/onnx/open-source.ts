@@ -11,10 +11,10 @@ import { type NamedTemplates, readTemplates } from "../../../src/core/tokens/tem
 import { withTemplateVariables } from "../../../src/core/tokens/template-variables.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import type { ModelSource, TemplateVariables } from "../../backend/training-backend.ts";
+import { findBase } from "../../model-folders/find-base.ts";
+import { findModel, type ModelFolderOptions } from "../../model-folders/model-folder.ts";
 import type { LocalSource } from "./engine/base-store.ts";
 import type { TokenizerSource } from "./engine/tokenizer-source.ts";
-import { findBase } from "./find-base.ts";
-import { findModel, type ModelFolderOptions } from "./model-folder.ts";
 
 /** A source with its files on this machine, its tokenizer and its renderer. */
 export interface OpenedSource {

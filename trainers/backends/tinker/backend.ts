@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
-import { checkSpec } from "../onnx/check-spec.ts";
 import { findGradientRule } from "./find-gradient-rule.ts";
 import type { GradientRule } from "./gradient-rule.ts";
 import { openTokens } from "./open-tokens.ts";

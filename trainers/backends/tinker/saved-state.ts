@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { writeNewFolder } from "../onnx/weights/new-folder.ts";
+import { writeNewFolder } from "../../model-folders/weights/new-folder.ts";
 
 /** The file of a checkpoint that names the state on the server. */
 const stateFile = "tinker.json";

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Sampler } from "../../../src/contract/sampler.ts";
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
+import { checkAdamParams } from "../../backend/check-spec.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type {
@@ -17,7 +18,6 @@ import type {
 } from "../../backend/training-backend.ts";
 import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
 import { checkData, checkTerms } from "../onnx/check-input.ts";
-import { checkAdamParams } from "../onnx/check-spec.ts";
 import { exportArchive } from "./export-archive.ts";
 import type { GradientRule } from "./gradient-rule.ts";
 import { lossResult } from "./loss-result.ts";

@@ -1,5 +1,5 @@
 import type { AdamParams } from "../../../backend/training-backend.ts";
-import type { ParameterSpec } from "../architecture/parameters.ts";
+import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import type { GradientPart } from "./gradient-sum.ts";
 

@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { diagonalSpecs, fillDiagonals } from "../models/diagonal-halves.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
 import type { Feed } from "./session.ts";

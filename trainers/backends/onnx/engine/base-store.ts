@@ -3,15 +3,19 @@ import type { JsonObject } from "../../../../src/contract/json.ts";
 import { warn } from "../../../../src/core/text/warn.ts";
 import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import type { ModelSource } from "../../../backend/training-backend.ts";
-import { type DecoderConfig, readDecoderConfig } from "../architecture/decoder-config.ts";
-import { decoderParameters, embeddingName, type ParameterSpec } from "../architecture/parameters.ts";
-import { unreadKeys } from "../architecture/unread-keys.ts";
+import { type DecoderConfig, readDecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import {
+  decoderParameters,
+  embeddingName,
+  type ParameterSpec,
+} from "../../../model-folders/architecture/parameters.ts";
+import { unreadKeys } from "../../../model-folders/architecture/unread-keys.ts";
+import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
+import { readWeights, type WeightsReader } from "../../../model-folders/weights/safetensors.ts";
+import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
-import type { WritableDtype } from "../weights/float-conversion.ts";
-import { readWeights, type WeightsReader } from "../weights/safetensors.ts";
-import { transposeMatrix } from "../weights/transpose.ts";
 import { baseHash } from "./base-hash.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import { readStoredAdapter, type StoredAdapter } from "./stored-adapter.ts";

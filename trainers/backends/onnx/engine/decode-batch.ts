@@ -1,5 +1,5 @@
 import type { Completion } from "../../../../src/core/policy/completion.ts";
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { chooseWidth, rowCost } from "./decode-grid.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { Feed } from "./session.ts";

@@ -1,12 +1,12 @@
 import { LyceumError, unknownNameError } from "../../../../src/contract/errors/index.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
+import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
 import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
-import type { WritableDtype } from "../weights/float-conversion.ts";
-import { transposeMatrix } from "../weights/transpose.ts";
 import { AdapterBuffers } from "./adapter-buffer.ts";
 import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";

@@ -1,4 +1,4 @@
-import { headName } from "../architecture/parameters.ts";
+import { headName } from "../../../model-folders/architecture/parameters.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";

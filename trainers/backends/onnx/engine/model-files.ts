@@ -3,9 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { isJsonObject, type JsonObject } from "../../../../src/contract/json.ts";
-import { writeNewFolder } from "../weights/new-folder.ts";
-import { openWeights } from "../weights/safetensors.ts";
-import { writeSafetensors } from "../weights/safetensors-writer.ts";
+import { writeNewFolder } from "../../../model-folders/weights/new-folder.ts";
+import { openWeights } from "../../../model-folders/weights/safetensors.ts";
+import { writeSafetensors } from "../../../model-folders/weights/safetensors-writer.ts";
 import type { EngineModel, OptimizerState } from "./engine-model.ts";
 import { type ModelWeights, structureKey } from "./weights.ts";
 

@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { ropeTables } from "../models/rope-tables.ts";
 import type { Feed } from "./session.ts";
 

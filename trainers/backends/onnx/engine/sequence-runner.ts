@@ -3,7 +3,7 @@ import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import { microBatches } from "../../../backend/micro-batches.ts";
 import type { ForwardOutput, ForwardResult, PassOptions } from "../../../backend/training-backend.ts";
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { termCoefficients, termStructure } from "../loss-graphs/bound-term.ts";
 import { layersWithFewWeights } from "../models/lora.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";

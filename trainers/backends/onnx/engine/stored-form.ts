@@ -1,5 +1,5 @@
-import type { ParameterSpec } from "../architecture/parameters.ts";
-import { transposeMatrix } from "../weights/transpose.ts";
+import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
+import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
 
 /** Returns the shape of a parameter in checkpoints. */
 export function storedShape({ shape, transposed = false }: ParameterSpec): readonly number[] {

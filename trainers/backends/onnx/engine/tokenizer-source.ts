@@ -6,7 +6,7 @@ import {
   templateFiles,
 } from "../../../../src/core/tokens/template-files.ts";
 import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
-import { readTokenizerFiles } from "../model-folder.ts";
+import { readTokenizerFiles } from "../../../model-folders/model-folder.ts";
 
 /** The source of a model's tokenizer. Undefined for the byte tokenizer. */
 export type TokenizerSource =

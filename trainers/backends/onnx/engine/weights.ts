@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import type { BoundParameter, GraphPlan } from "../models/graph-parameters.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { hasValueHead } from "../models/value-head.ts";

@@ -1,4 +1,4 @@
-import { finalNormName, moduleName } from "../architecture/parameters.ts";
+import { finalNormName, moduleName } from "../../../model-folders/architecture/parameters.ts";
 import type { Graph } from "../graph/graph.ts";
 import { type RotaryTables, rmsNorm, rotateHeads } from "../graph/neural.ts";
 import { concatenate, reshape, split } from "../graph/shape.ts";

@@ -1,6 +1,6 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import type { LinearGroup } from "../architecture/linear-groups.ts";
-import { moduleName } from "../architecture/parameters.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import type { LinearGroup } from "../../../model-folders/architecture/linear-groups.ts";
+import { moduleName } from "../../../model-folders/architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { batchedProduct, matrixProduct } from "../graph/linear.ts";
 import { expandDimension, split, transpose } from "../graph/shape.ts";

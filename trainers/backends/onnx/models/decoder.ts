@@ -1,6 +1,6 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import type { LinearGroup } from "../architecture/linear-groups.ts";
-import { finalNormName, moduleName } from "../architecture/parameters.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import type { LinearGroup } from "../../../model-folders/architecture/linear-groups.ts";
+import { finalNormName, moduleName } from "../../../model-folders/architecture/parameters.ts";
 import { unpackBits } from "../graph/bits.ts";
 import { add, select } from "../graph/elementwise.ts";
 import { rmsNorm, rotate } from "../graph/neural.ts";

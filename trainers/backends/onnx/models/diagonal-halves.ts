@@ -1,6 +1,6 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import { type BlockLayer, groupsOf } from "../architecture/linear-groups.ts";
-import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import { type BlockLayer, groupsOf } from "../../../model-folders/architecture/linear-groups.ts";
+import { moduleName, type ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 import { loraA, loraB } from "./lora.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 

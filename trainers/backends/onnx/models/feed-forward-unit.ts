@@ -1,4 +1,4 @@
-import type { Activation } from "../architecture/activation.ts";
+import type { Activation } from "../../../model-folders/architecture/activation.ts";
 import { multiply } from "../graph/elementwise.ts";
 import { gelu } from "../graph/gelu.ts";
 import { silu, swiglu } from "../graph/neural.ts";

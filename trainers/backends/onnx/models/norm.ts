@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { layerNorm } from "../graph/layer-norm.ts";
 import { rmsNorm } from "../graph/neural.ts";
 import type { Tensor } from "../graph/tensor.ts";

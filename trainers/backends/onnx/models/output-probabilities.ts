@@ -1,5 +1,5 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import { headName } from "../architecture/parameters.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import { headName } from "../../../model-folders/architecture/parameters.ts";
 import { multiply } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
 import { softmax } from "../graph/neural.ts";

@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { createRandom, deriveSeed } from "../../../../src/core/random/random.ts";
-import type { ParameterSpec } from "../architecture/parameters.ts";
+import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 
 /** The place of a parameter in a block. */
 interface Place {

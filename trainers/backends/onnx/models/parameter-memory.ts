@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { gigabytes, machineMemory } from "../../../../src/core/machine-memory.ts";
-import type { ParameterSpec } from "../architecture/parameters.ts";
+import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 
 /** The number of arrays per trained parameter: the weights, the gradient and two moments. */
 const trainedArrays = 4;

@@ -1,5 +1,5 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import { embeddingName, positionEmbeddingName } from "../architecture/parameters.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import { embeddingName, positionEmbeddingName } from "../../../model-folders/architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import type { Graph } from "../graph/graph.ts";

@@ -1,4 +1,4 @@
-import type { RopeScaling, RopeSettings } from "../architecture/rope-settings.ts";
+import type { RopeScaling, RopeSettings } from "../../../model-folders/architecture/rope-settings.ts";
 
 /** Returns the cosines and sines of all positions below `positions`: (positions, headSize / 2) each. */
 export function ropeTables(

@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { add, log, multiply, subtract } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
 import { batchedProduct } from "../graph/linear.ts";

@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { RaggedLayout } from "../graph/ragged.ts";
 import type { Tensor } from "../graph/tensor.ts";

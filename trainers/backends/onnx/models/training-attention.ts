@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { add, multiply, subtract } from "../graph/elementwise.ts";
 import { batchedProduct, sum } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";

@@ -1,6 +1,6 @@
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../../backend/training-backend.ts";
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";

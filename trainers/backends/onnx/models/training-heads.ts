@@ -1,7 +1,7 @@
 import { supportWords } from "../../../../src/contract/token-support.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../../backend/training-backend.ts";
-import { headName } from "../architecture/parameters.ts";
+import { headName } from "../../../model-folders/architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { concatenate } from "../graph/shape.ts";

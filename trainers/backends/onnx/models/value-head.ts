@@ -1,5 +1,5 @@
-import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import type { ParameterSpec } from "../architecture/parameters.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 import type { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";
 import { squeeze } from "../graph/shape.ts";

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { type Activation, readActivation } from "./activation.ts";
 import type { Architecture } from "./architecture.ts";
 import { architectures, type DecoderFamily } from "./architectures.ts";

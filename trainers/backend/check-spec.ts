@@ -1,5 +1,5 @@
-import { invalidConfig } from "../../../src/contract/errors/index.ts";
-import type { AdamParams, LoraSpec, ModelSpec } from "../../backend/training-backend.ts";
+import { invalidConfig } from "../../src/contract/errors/index.ts";
+import type { AdamParams, LoraSpec, ModelSpec } from "./training-backend.ts";
 
 /** Checks a model spec. Throws `backend.unsupported` or `config.invalid` if no model can be opened with it. */
 export function checkSpec({ source, trainable, valueHead }: ModelSpec): void {

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
+import { readModelJson } from "../../../src/core/tokens/model-file.ts";
 
 /**
  * The file next to a PEFT adapter with details of its base model that `adapter_config.json` cannot contain. peft

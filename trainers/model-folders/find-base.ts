@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { readModelJson } from "../../../src/core/tokens/model-file.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { readModelJson } from "../../src/core/tokens/model-file.ts";
 import { findModel, isHubId, type LocalModel, type ModelFolderOptions } from "./model-folder.ts";
 import { readAdapterBase } from "./weights/adapter-base-file.ts";
 

@@ -1,6 +1,6 @@
 import { stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
+import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
 import {
   changedSize,
   damageOf,
@@ -8,8 +8,8 @@ import {
   type FileChecksums,
   fileChecksums,
   fileChecksumsSchema,
-} from "../../../../src/core/files/file-checksums.ts";
-import { malformedFile, readModelJson } from "../../../../src/core/tokens/model-file.ts";
+} from "../../../src/core/files/file-checksums.ts";
+import { malformedFile, readModelJson } from "../../../src/core/tokens/model-file.ts";
 
 /** The file with the checksums of an exported model folder. Other programs ignore it. */
 export const modelChecksumsFile = "lyceum_checksums.json";

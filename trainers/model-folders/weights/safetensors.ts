@@ -1,7 +1,7 @@
 import path from "node:path";
-import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
-import { isJsonObject } from "../../../../src/contract/json.ts";
-import { malformedFile, readModelJson } from "../../../../src/core/tokens/model-file.ts";
+import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
+import { isJsonObject } from "../../../src/contract/json.ts";
+import { malformedFile, readModelJson } from "../../../src/core/tokens/model-file.ts";
 import { decodeFloats, isFloatDtype } from "./float-conversion.ts";
 import {
   dtypeBits,

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
-import type { JsonObject } from "../../../../src/contract/json.ts";
-import { malformedFile, readModelJson } from "../../../../src/core/tokens/model-file.ts";
+import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
+import { malformedFile, readModelJson } from "../../../src/core/tokens/model-file.ts";
 import { writeNewFolder } from "./new-folder.ts";
 import { readWeights, type WeightsReader } from "./safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./safetensors-writer.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
-import { changedBytes, changedSize } from "../../../../src/core/files/file-checksums.ts";
-import { assertFile, hasCode, malformedFile } from "../../../../src/core/tokens/model-file.ts";
+import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
+import { changedBytes, changedSize } from "../../../src/core/files/file-checksums.ts";
+import { assertFile, hasCode, malformedFile } from "../../../src/core/tokens/model-file.ts";
 import { weightsChecksum } from "./model-checksums.ts";
 
 const maximumReadBytes = 2 ** 30;

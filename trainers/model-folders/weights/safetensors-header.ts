@@ -1,5 +1,5 @@
-import { isJsonObject } from "../../../../src/contract/json.ts";
-import { malformedFile } from "../../../../src/core/tokens/model-file.ts";
+import { isJsonObject } from "../../../src/contract/json.ts";
+import { malformedFile } from "../../../src/core/tokens/model-file.ts";
 
 /** The number of bits per element of every safetensors type. */
 export const dtypeBits = {

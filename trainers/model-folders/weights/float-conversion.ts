@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
+import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
 import type { Dtype } from "./safetensors-header.ts";
 
 /** The types that can be read as floats. */

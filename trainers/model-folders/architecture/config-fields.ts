@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Architecture, Bias } from "./architecture.ts";
 
 /** Reads values of a `config.json` by Llama's key names. Errors show the model's own key names. */

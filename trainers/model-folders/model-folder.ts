@@ -1,11 +1,11 @@
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
-import type { Json } from "../../../src/contract/json.ts";
-import { isLocalName, nearPath } from "../../../src/core/files/missing-path.ts";
-import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/core/hub/hub.ts";
-import { readModelText } from "../../../src/core/tokens/model-file.ts";
-import { additionalTemplates, isAdditionalTemplate } from "../../../src/core/tokens/template-files.ts";
+import { LyceumError } from "../../src/contract/errors/lyceum-error.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { isLocalName, nearPath } from "../../src/core/files/missing-path.ts";
+import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../src/core/hub/hub.ts";
+import { readModelText } from "../../src/core/tokens/model-file.ts";
+import { additionalTemplates, isAdditionalTemplate } from "../../src/core/tokens/template-files.ts";
 import { adapterBaseFile } from "./weights/adapter-base-file.ts";
 import { checkModelFolder } from "./weights/model-checksums.ts";
 import { writeNewFolder } from "./weights/new-folder.ts";

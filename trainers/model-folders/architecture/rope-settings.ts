@@ -1,5 +1,5 @@
-import { LyceumError } from "../../../../src/contract/errors/index.ts";
-import { isJsonObject } from "../../../../src/contract/json.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { isJsonObject } from "../../../src/contract/json.ts";
 import type { ConfigFields } from "./config-fields.ts";
 
 /** How rotary frequencies are scaled for contexts longer than those of the first training. */

@@ -1,10 +1,10 @@
 import { readdir, rename, rm, rmdir } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
-import { isSystemError, writeFailed } from "../../../../src/contract/errors/write-failed.ts";
-import { makeFolder } from "../../../../src/core/files/make-folder.ts";
-import { syncDirectory, syncFolder } from "../../../../src/core/files/sync-folder.ts";
-import { hasCode } from "../../../../src/core/tokens/model-file.ts";
+import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
+import { isSystemError, writeFailed } from "../../../src/contract/errors/write-failed.ts";
+import { makeFolder } from "../../../src/core/files/make-folder.ts";
+import { syncDirectory, syncFolder } from "../../../src/core/files/sync-folder.ts";
+import { hasCode } from "../../../src/core/tokens/model-file.ts";
 
 /**
  * Creates a folder atomically. `write` fills a `.partial` folder next to it, which is then synced to disk and renamed.
