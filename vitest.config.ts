@@ -75,7 +75,7 @@ const config: ViteUserConfig = {
     // Tests start many programs, and compiling the sources is half of a short one's processor time.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "lyceum-test-compile-cache") },
     coverage: {
-      include: ["src/**/*.ts", "environments/**/*.ts", "trainers/**/*.ts", "sandbox/**/*.ts"],
+      include: ["{src,cli,environments,reports,sandbox,server,trainers}/**/*.ts"],
       reporter: ["text-summary", "html"],
     },
     // Limits are for what hangs, not for what is slow: the machine may be busy with ten other things.

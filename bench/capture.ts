@@ -1,10 +1,10 @@
+import { captureServer } from "../server/capture/index.ts";
 import { type Message, textMessage, textOf } from "../src/contract/message.ts";
 import type { Policy, PreviousTokens } from "../src/contract/policy.ts";
 import type { Sampler } from "../src/contract/sampler.ts";
 import { TokenPrefix } from "../src/contract/token-prefix.ts";
 import { samplerPolicy } from "../src/core/policy/sampler-policy.ts";
 import { createByteRenderer } from "../src/core/tokens/byte-renderer.ts";
-import { captureServer } from "../src/server/capture/index.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
 /** The milliseconds that a call may take longer. */

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { openMetricsWriter } from "../reports/training/metrics-file.ts";
 import type { Episode, MessageNode } from "../src/contract/episode.ts";
 import { textMessage } from "../src/contract/message.ts";
 import { scored } from "../src/contract/reward.ts";
@@ -9,7 +10,6 @@ import { createIndexedTraceWriter } from "../src/core/trace/indexed-trace-writer
 import { openLogWriter } from "../src/evaluation/log/log-writer.ts";
 import type { EvaluationManifest, TaskLine } from "../src/evaluation/log/manifest.ts";
 import { runFolder } from "../src/evaluation/log/run-folder.ts";
-import { openMetricsWriter } from "../src/reports/training/metrics-file.ts";
 
 const tasks = 1_000;
 const turns = 3;

@@ -27,7 +27,7 @@ async function run(): Promise<BenchmarkResult[]> {
   const folder = import.meta.dirname;
   await using lyceum = await started((port) => [
     process.execPath,
-    ...[join(folder, "../src/cli/main.ts"), "serve", "--environments", join(folder, "echo-environment.ts")],
+    ...[join(folder, "../cli/main.ts"), "serve", "--environments", join(folder, "echo-environment.ts")],
     ...["--port", String(port), "--max-sessions", "4096"],
   ]);
   await using openenv = await started((port) => [python, join(folder, "openenv_echo.py"), String(port)]);

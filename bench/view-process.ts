@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
-import { folderSource } from "../src/reports/viewer/folder-source.ts";
-import { serveView } from "../src/reports/viewer/server.ts";
+import { folderSource } from "../reports/viewer/folder-source.ts";
+import { serveView } from "../reports/viewer/server.ts";
 
 /*
  * Serves the given folder and prints its address. Then prints its resident memory, in megabytes, whenever it is asked.

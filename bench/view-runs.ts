@@ -5,9 +5,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { RunList } from "../reports/viewer/view-source.ts";
 import type { EpisodeEntry } from "../src/evaluation/log/episode-entry.ts";
 import { runFolder } from "../src/evaluation/log/run-folder.ts";
-import type { RunList } from "../src/reports/viewer/view-source.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { manifest } from "./large-log.ts";
 

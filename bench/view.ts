@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { EpisodePage, EpisodeView } from "../reports/viewer/view-source.ts";
 import { traceIndexPath } from "../src/core/trace/indexed-trace-writer.ts";
-import type { EpisodePage, EpisodeView } from "../src/reports/viewer/view-source.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { type Written, writeLargeLog, writeLargeTrace } from "./large-log.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
-import type { PageFiles } from "../src/reports/viewer/page-files.ts";
+import type { PageFiles } from "../reports/viewer/page-files.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -51,7 +51,7 @@ async function stateOf(path: string): Promise<string> {
 /** Builds the viewer's page. */
 async function buildPage(): Promise<PageFiles & { readonly sources: readonly string[] }> {
   const { rolldown } = await import("rolldown");
-  const sources = join(import.meta.dirname, "../src/reports/viewer/page");
+  const sources = join(import.meta.dirname, "../reports/viewer/page");
   const bundle = await rolldown({
     input: join(sources, "main.tsx"),
     platform: "browser",
@@ -75,7 +75,7 @@ async function licenses(): Promise<string> {
 }
 
 if (import.meta.main) {
-  const folder = join(import.meta.dirname, "../dist/src/reports/viewer/page");
+  const folder = join(import.meta.dirname, "../dist/reports/viewer/page");
   const { script, style } = await buildPage();
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "page.js"), script);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 
 /** The folders of .proto files, from the repository's root. Each has its TypeScript in `../generated`. */
-export const protocolFolders: readonly string[] = ["src/server/grpc/proto", "trainers/tinker/proto"];
+export const protocolFolders: readonly string[] = ["server/grpc/proto", "trainers/tinker/proto"];
 
 /** Generates the TypeScript of a folder of .proto files into a folder, by default the committed one. */
 export function generateProtocols(protocols: string, folder?: string): void {

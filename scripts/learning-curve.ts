@@ -2,10 +2,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { metricSeries } from "../src/reports/training/metric-series.ts";
-import { metricsFileName, readMetrics } from "../src/reports/training/metrics-file.ts";
-import { runRecord } from "../src/reports/training/run-record.ts";
-import { shareTick, valueRange } from "../src/reports/training/value-range.ts";
+import { metricSeries } from "../reports/training/metric-series.ts";
+import { metricsFileName, readMetrics } from "../reports/training/metrics-file.ts";
+import { runRecord } from "../reports/training/run-record.ts";
+import { shareTick, valueRange } from "../reports/training/value-range.ts";
 
 /** The colours of the viewer's charts. */
 const style = `

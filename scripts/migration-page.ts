@@ -1,9 +1,9 @@
-import { llmCollabKeys } from "../src/cli/migrate/llm-collab-keys.ts";
-import { mrlmEnvironmentKeys } from "../src/cli/migrate/mrlm-environment-keys.ts";
-import { mrlmKeys } from "../src/cli/migrate/mrlm-keys.ts";
-import { oldEnvironmentNames, oldFlags } from "../src/cli/migrate/old-flags.ts";
-import type { OldKey } from "../src/cli/migrate/old-key.ts";
-import { trainerSections } from "../src/cli/migrate/trainer-sections.ts";
+import { llmCollabKeys } from "../cli/migrate/llm-collab-keys.ts";
+import { mrlmEnvironmentKeys } from "../cli/migrate/mrlm-environment-keys.ts";
+import { mrlmKeys } from "../cli/migrate/mrlm-keys.ts";
+import { oldEnvironmentNames, oldFlags } from "../cli/migrate/old-flags.ts";
+import type { OldKey } from "../cli/migrate/old-key.ts";
+import { trainerSections } from "../cli/migrate/trainer-sections.ts";
 import { comlrlNames, mrlmNames, type PythonName } from "./python-names.ts";
 
 /** Returns the lines of docs/migrate.md, from the tables that `lyceum migrate` and the overrides use. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { openCatalog } from "../src/cli/catalog.ts";
-import { runConfigSchema } from "../src/cli/run-config.ts";
+import { openCatalog } from "../cli/catalog.ts";
+import { runConfigSchema } from "../cli/run-config.ts";
 import { type ConfigKey, configReference } from "../src/core/config/index.ts";
 import { migrationPage } from "./migration-page.ts";
 

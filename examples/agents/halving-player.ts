@@ -1,7 +1,7 @@
 // A policy with an option, in a file that a command or a config names. It plays number-guessing: it halves the numbers
 // that are left, and makes a random guess in a share of its turns.
 //
-//   npm run example src/cli/main.ts eval --env number-guessing --limit 10 --model examples/agents/halving-player.ts -M careless=0.5
+//   npm run example cli/main.ts eval --env number-guessing --limit 10 --model examples/agents/halving-player.ts -M careless=0.5
 //
 // If Lyceum is installed as a package: lyceum eval --env number-guessing --limit 10 --model ./halving-player.ts
 import { createRandom, scriptedPolicy, textOf } from "lyceum";

@@ -2,7 +2,7 @@
  * A custom algorithm in a file that a config names: `algorithm: ./my-algorithm.ts`. It learns only from the best
  * answers of each group, as in expert iteration.
  *
- *   npm run example src/cli/main.ts train --config examples/training/my-algorithm.yaml
+ *   npm run example cli/main.ts train --config examples/training/my-algorithm.yaml
  */
 import { type AdvantageEstimator, type AlgorithmDefinition, defineAlgorithm, groupAdvantages } from "lyceum/trainers";
 import { z } from "zod";

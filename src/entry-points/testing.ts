@@ -1,5 +1,5 @@
+export { type TrackerSubject, trackerConformance } from "../testing/tracker-conformance.ts";
 export type { ConformanceCase } from "../core/conformance-case.ts";
-export { type TrackerSubject, trackerConformance } from "../reports/trackers/tracker-conformance.ts";
 export {
   type CheckOptions,
   checkEnvironment,

@@ -1,7 +1,7 @@
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readMetrics } from "../../src/reports/training/index.ts";
+import { readMetrics } from "../../reports/training/index.ts";
 import { safetensorsBytes } from "../weights/weights-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { boardMemory, CallReader, CallRecorder } from "../../src/cli/call-board.ts";
+import { boardMemory, CallReader, CallRecorder } from "../../cli/call-board.ts";
 import type { RunningCall } from "../../src/core/rollout/running-call.ts";
 
 const calls = fc.record<RunningCall>(

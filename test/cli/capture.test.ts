@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { captureCommand } from "../../src/cli/capture-command.ts";
-import type { CaptureArguments } from "../../src/cli/capture-program.ts";
-import { openCatalog } from "../../src/cli/catalog.ts";
+import { captureCommand } from "../../cli/capture-command.ts";
+import type { CaptureArguments } from "../../cli/capture-program.ts";
+import { openCatalog } from "../../cli/catalog.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const defaults = { modelOption: [], device: "cpu", host: "127.0.0.1", maxSessions: 8 } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { engineOptions, openCatalog } from "../../src/cli/catalog.ts";
+import { engineOptions, openCatalog } from "../../cli/catalog.ts";
 import { checkConfig, type TrainingConfigInput } from "../../trainers/config/training-config.ts";
 
 const parse = (model: Partial<TrainingConfigInput["model"]>) =>

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test, vi } from "vitest";
-import { progressLine, showCollecting } from "../../src/cli/collect-view.ts";
+import { progressLine, showCollecting } from "../../cli/collect-view.ts";
 
 const counts = { episodes: 300, written: 0, below: 0, unscored: 0, failed: 2, scored: 200, rewards: 50 };
 

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { EventEmitter } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { errorText } from "../../src/cli/error-text.ts";
-import { exitCodeOf } from "../../src/cli/exit-code.ts";
-import { listenForInterrupt } from "../../src/cli/interrupt.ts";
-import { nodeVersionProblem } from "../../src/cli/node-version.ts";
-import { resumeCommand } from "../../src/cli/resume-command.ts";
+import { errorText } from "../../cli/error-text.ts";
+import { exitCodeOf } from "../../cli/exit-code.ts";
+import { listenForInterrupt } from "../../cli/interrupt.ts";
+import { nodeVersionProblem } from "../../cli/node-version.ts";
+import { resumeCommand } from "../../cli/resume-command.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
 describe("errorText", () => {
@@ -80,8 +80,8 @@ describe("resumeCommand", () => {
     const rest = "train --config 'a b.yaml' --output runs/a --resume";
     expect(start("/usr/bin/lyceum")).toBe(`lyceum ${rest}`);
     expect(start("/x/node_modules/.bin/lyceum", "npx")).toBe(`npx lyceum ${rest}`);
-    expect(start("src/cli/main.ts", "lyceum")).toBe(`npm run lyceum -- ${rest}`);
-    expect(start(`${process.cwd()}/src/cli/main.ts`)).toBe(`node src/cli/main.ts ${rest}`);
+    expect(start("cli/main.ts", "lyceum")).toBe(`npm run lyceum -- ${rest}`);
+    expect(start(`${process.cwd()}/cli/main.ts`)).toBe(`node cli/main.ts ${rest}`);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
-import type { CaptureArguments } from "../../src/cli/capture-program.ts";
-import type { CheckArguments } from "../../src/cli/check-program.ts";
+import type { CaptureArguments } from "../../cli/capture-program.ts";
+import type { CheckArguments } from "../../cli/check-program.ts";
 import {
   type CollectArguments,
   createProgram,
@@ -11,16 +11,16 @@ import {
   type PlayArguments,
   type ReportArguments,
   type TrainArguments,
-} from "../../src/cli/create-program.ts";
-import type { CompareArguments, EvalArguments, RescoreArguments } from "../../src/cli/eval-program.ts";
-import { exitCodeOf } from "../../src/cli/exit-code.ts";
-import type { ExportHarborArguments } from "../../src/cli/export-harbor-program.ts";
-import type { ExportPythonArguments } from "../../src/cli/export-python-program.ts";
-import type { MigrateArguments } from "../../src/cli/migrate-program.ts";
-import type { PlanArguments } from "../../src/cli/plan-program.ts";
-import type { ServeModelArguments } from "../../src/cli/serve-model-program.ts";
-import type { ServeArguments } from "../../src/cli/serve-program.ts";
-import type { ViewArguments } from "../../src/cli/view-program.ts";
+} from "../../cli/create-program.ts";
+import type { CompareArguments, EvalArguments, RescoreArguments } from "../../cli/eval-program.ts";
+import { exitCodeOf } from "../../cli/exit-code.ts";
+import type { ExportHarborArguments } from "../../cli/export-harbor-program.ts";
+import type { ExportPythonArguments } from "../../cli/export-python-program.ts";
+import type { MigrateArguments } from "../../cli/migrate-program.ts";
+import type { PlanArguments } from "../../cli/plan-program.ts";
+import type { ServeModelArguments } from "../../cli/serve-model-program.ts";
+import type { ServeArguments } from "../../cli/serve-program.ts";
+import type { ViewArguments } from "../../cli/view-program.ts";
 
 /** Parses a command line and returns the parsed command, or the error. */
 async function parse(...argv: string[]) {

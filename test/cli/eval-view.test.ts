@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { evalProgressLine, showEvaluation } from "../../src/cli/eval-view.ts";
+import { evalProgressLine, showEvaluation } from "../../cli/eval-view.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { answers, temporaryFolder } from "../evaluation/answer-environment.ts";

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { stringify } from "yaml";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import { trainCommand } from "../../src/cli/train-command.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import { trainCommand } from "../../cli/train-command.ts";
+import { readMetrics } from "../../reports/training/index.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
-import { readMetrics } from "../../src/reports/training/index.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { folderContents } from "./run-lyceum.ts";
 

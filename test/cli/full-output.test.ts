@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tinyRunFolder } from "./run-lyceum.ts";
 
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const main = join(import.meta.dirname, "../../cli/main.ts");
 
 /** Runs a command whose output goes to a full disk. */
 async function withFullOutput(words: readonly string[], folder: string): Promise<{ code: number; stderr: string }> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { heldTime, type ThreadSample } from "../../src/cli/held-time.ts";
+import { heldTime, type ThreadSample } from "../../cli/held-time.ts";
 
 const maxGapMs = 1_000;
 

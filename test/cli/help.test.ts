@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import type { Commands } from "../../src/cli/commands.ts";
-import { createProgram } from "../../src/cli/create-program.ts";
+import type { Commands } from "../../cli/commands.ts";
+import { createProgram } from "../../cli/create-program.ts";
 
 const nothing = async (): Promise<void> => undefined;
 const commands = new Proxy({}, { get: () => nothing }) as Commands;

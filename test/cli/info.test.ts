@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import { collectInfo } from "../../src/cli/info.ts";
-import { configKeysText, infoText, namedInfoText } from "../../src/cli/info-text.ts";
-import { namedInfo } from "../../src/cli/named-info.ts";
-import { displayWidth } from "../../src/reports/training/terminal-text.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import { collectInfo } from "../../cli/info.ts";
+import { configKeysText, infoText, namedInfoText } from "../../cli/info-text.ts";
+import { namedInfo } from "../../cli/named-info.ts";
+import { displayWidth } from "../../reports/training/terminal-text.ts";
 
 const catalog = await openCatalog();
 const info = await collectInfo(catalog);

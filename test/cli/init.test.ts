@@ -3,13 +3,13 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
-import { initPackage } from "../../src/cli/init.ts";
-import { readMetrics } from "../../src/reports/training/index.ts";
+import { initPackage } from "../../cli/init.ts";
+import { readMetrics } from "../../reports/training/index.ts";
 import { folderContents, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const repository = join(import.meta.dirname, "../..");
 const fromSource = join(repository, "scripts/import-from-source.ts");
-const main = join(repository, "src/cli/main.ts");
+const main = join(repository, "cli/main.ts");
 
 let folder: string;
 beforeEach(async () => {

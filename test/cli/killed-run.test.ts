@@ -1,8 +1,8 @@
 import { appendFile, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readMetrics, runRecord, type TrainingEvent } from "../../reports/training/index.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
-import { readMetrics, runRecord, type TrainingEvent } from "../../src/reports/training/index.ts";
 import { newestCheckpoint } from "../../trainers/checkpoint/find-checkpoints.ts";
 import { folderContents, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import { loadStages } from "../../src/cli/load-stages.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import { loadStages } from "../../cli/load-stages.ts";
 
 const config = `
 environment: { id: math, digits: 1 }

@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import { createProgram, type TrainArguments } from "../../src/cli/create-program.ts";
-import { loadStages } from "../../src/cli/load-stages.ts";
-import { resumeCommand } from "../../src/cli/resume-command.ts";
-import type { RunConfig } from "../../src/cli/run-config.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import { createProgram, type TrainArguments } from "../../cli/create-program.ts";
+import { loadStages } from "../../cli/load-stages.ts";
+import { resumeCommand } from "../../cli/resume-command.ts";
+import type { RunConfig } from "../../cli/run-config.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const yaml = `

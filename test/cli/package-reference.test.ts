@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { packageReference, referenceTo } from "../../src/cli/package-reference.ts";
+import { packageReference, referenceTo } from "../../cli/package-reference.ts";
 import { repository } from "../examples/run-program.ts";
 
 let home: string;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { PlannedRun } from "../../src/cli/plan-text.ts";
+import type { PlannedRun } from "../../cli/plan-text.ts";
 import { shapes } from "../trainers/plan/shapes.ts";
 import { runInProcess } from "./run-in-process.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { findPolicy, policyKinds } from "../../src/cli/policy-kinds.ts";
+import { findPolicy, policyKinds } from "../../cli/policy-kinds.ts";
 import { splitAddress } from "../../src/core/policy/split-address.ts";
 
 test.each([

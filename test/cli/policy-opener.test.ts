@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Catalog, openCatalog } from "../../src/cli/catalog.ts";
-import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
-import { trainCommand } from "../../src/cli/train-command.ts";
+import { type Catalog, openCatalog } from "../../cli/catalog.ts";
+import { createPolicyOpener } from "../../cli/policy-opener.ts";
+import { trainCommand } from "../../cli/train-command.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { trainedFolder } from "./trained-folder.ts";
 

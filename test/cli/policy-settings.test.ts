@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { modelSettings } from "../../src/cli/model-arguments.ts";
-import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
-import { answerSettings, readPolicySettings, recordedPolicy } from "../../src/cli/policy-settings.ts";
-import { limitsOf } from "../../src/cli/sampling-options.ts";
+import { modelSettings } from "../../cli/model-arguments.ts";
+import { createPolicyOpener } from "../../cli/policy-opener.ts";
+import { answerSettings, readPolicySettings, recordedPolicy } from "../../cli/policy-settings.ts";
+import { limitsOf } from "../../cli/sampling-options.ts";
 import { toErrorData } from "../../src/contract/errors/index.ts";
 
 async function policyFile(text: string, name = "served.yaml"): Promise<string> {

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
-import type { PolicySettings } from "../../src/cli/policy-settings.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import { createPolicyOpener } from "../../cli/policy-opener.ts";
+import type { PolicySettings } from "../../cli/policy-settings.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import type { ActRequest } from "../../src/contract/policy.ts";
 import { defaultSampling } from "../../src/contract/sampler.ts";

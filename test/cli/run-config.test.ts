@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { runConfigSchema } from "../../src/cli/run-config.ts";
+import { runConfigSchema } from "../../cli/run-config.ts";
 import { configReference, loadConfig } from "../../src/core/config/index.ts";
 import { defineEnvironmentEntry } from "../../src/core/environment/registry.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";

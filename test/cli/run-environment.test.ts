@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import { loadStages } from "../../src/cli/load-stages.ts";
-import { runEnvironment } from "../../src/cli/run-environment.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import { loadStages } from "../../cli/load-stages.ts";
+import { runEnvironment } from "../../cli/run-environment.ts";
 
 const rest = "algorithm: grpo\nmodel: { scratch: {} }\n";
 

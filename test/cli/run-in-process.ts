@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { runCli } from "../../src/cli/run-cli.ts";
+import { runCli } from "../../cli/run-cli.ts";
 import type { LyceumResult } from "./run-lyceum.ts";
 
 /**

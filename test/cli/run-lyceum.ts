@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { onTestFinished } from "vitest";
 
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const main = join(import.meta.dirname, "../../cli/main.ts");
 const killItself = join(import.meta.dirname, "kill-itself.ts");
 
 /** The exit and the output of a command line. */

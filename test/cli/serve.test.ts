@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { remoteEnvironment } from "lyceum/server";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ModelService } from "../../src/server/grpc/generated/lyceum/v1/model_pb.ts";
+import { ModelService } from "../../server/grpc/generated/lyceum/v1/model_pb.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { lyceum, tinyConfig } from "./run-lyceum.ts";
 

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readMetrics, runRecord } from "../../src/reports/training/index.ts";
+import { readMetrics, runRecord } from "../../reports/training/index.ts";
 import { type LyceumResult, lyceum as run, tinyRunFolder } from "./run-lyceum.ts";
 
 const config = "tiny.yaml";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { environments } from "../../environments/index.ts";
 import { benchmarks } from "../../environments/shared/benchmarks/index.ts";
+import { trackers } from "../../reports/trackers/index.ts";
 import { createRegistry } from "../../src/core/registry.ts";
-import { trackers } from "../../src/reports/trackers/index.ts";
 import { advantageEstimators } from "../../trainers/advantages/index.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 

@@ -12,7 +12,7 @@ const suites = ["src/entry-points/testing.ts", "sandbox/testing/index.ts", "trai
 const suiteExamples = (await Promise.all(suites.map((path) => exportExamples(join(repository, path)))))
   .flat()
   .filter(({ name }) => name.endsWith("Conformance"));
-const serverExamples = (await exportExamples(join(repository, "src/entry-points/server.ts"))).filter(
+const serverExamples = (await exportExamples(join(repository, "server/index.ts"))).filter(
   ({ code }) => code !== undefined,
 );
 const examples = [...rootExamples, ...suiteExamples, ...serverExamples];

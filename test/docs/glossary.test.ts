@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { repository } from "../examples/run-program.ts";
 
-const folders = ["src", "environments", "sandbox", "trainers"];
+const folders = ["src", "cli", "environments", "reports", "sandbox", "server", "trainers"];
 
 async function glossaryRows() {
   const text = await readFile(join(repository, "docs/glossary.md"), "utf8");

@@ -1,12 +1,12 @@
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventMetrics } from "../../reports/trackers/event-metrics.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { mixedEnvironment } from "../../src/core/environment/mixed-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
-import { eventMetrics } from "../../src/reports/trackers/event-metrics.ts";
 import { catalogue } from "../trainers/catalogue.ts";
 import { letterEnvironment } from "../trainers/letter-environment.ts";
 import { letterConfig, runTraining } from "../trainers/run-training.ts";

@@ -53,7 +53,7 @@ beforeAll(async () => {
   hub = await createTinyHub();
   await cp(join(folder, "pair.ts"), join(folder, "my-env.ts"));
   await cp(join(folder, "one.ts"), join(folder, "environment.ts"));
-  await cp(join(repository, "src/cli/template/train.yaml.template"), join(folder, "train.yaml"));
+  await cp(join(repository, "cli/template/train.yaml.template"), join(folder, "train.yaml"));
   await symlink(join(repository, "examples"), join(folder, "examples"));
   const agent = (await codeBlocks("docs/agents.md")).find(({ file }) => file === "agent.ts")!;
   await writeFile(join(folder, "agent.ts"), agent.code);

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import type { Commands } from "../../src/cli/commands.ts";
-import { createProgram, type TrainArguments } from "../../src/cli/create-program.ts";
-import { loadStages } from "../../src/cli/load-stages.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import type { Commands } from "../../cli/commands.ts";
+import { createProgram, type TrainArguments } from "../../cli/create-program.ts";
+import { loadStages } from "../../cli/load-stages.ts";
 import { repository } from "../examples/run-program.ts";
 import { runnerOf, shellCommands } from "./shell-commands.ts";
 

@@ -56,7 +56,7 @@ let bin: string;
 beforeAll(async () => {
   hub = await createTinyHub();
   bin = await mkdtemp(join(tmpdir(), "lyceum-bin-"));
-  const [hook, main] = ["scripts/import-from-source.ts", "src/cli/main.ts"].map((path) => join(repository, path));
+  const [hook, main] = ["scripts/import-from-source.ts", "cli/main.ts"].map((path) => join(repository, path));
   const lyceum = `exec "${process.execPath}" --import "${pathToFileURL(hook!).href}" "${main}" "$@"\n`;
   await writeFile(join(bin, "lyceum"), `#!/bin/sh\n${lyceum}`, { mode: 0o755 });
   await writeFile(join(bin, "npx"), `#!/bin/sh\n[ "$1" = lyceum ] || exit 127\nshift\n${lyceum}`, { mode: 0o755 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { compareCommand } from "../../src/cli/compare-command.ts";
+import { compareCommand } from "../../cli/compare-command.ts";
 import { compareRuns } from "../../src/evaluation/compare.ts";
 import { signTest } from "../../src/evaluation/metrics/paired-test.ts";
 import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";

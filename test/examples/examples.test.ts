@@ -179,7 +179,7 @@ it("judged-answers.ts is judged by strict-judge.ts", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const words = ["--env", exampleFile("judged-answers.ts"), "--judge", exampleFile("strict-judge.ts")];
-  const { code, stdout, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
+  const { code, stdout, stderr } = await runProgram(join(repository, "cli/main.ts"), {
     folder,
     arguments: ["eval", ...words, "--model", "demonstration", "--output", "judged"],
   });
@@ -225,7 +225,7 @@ describe("the configs", () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const lyceum = (...set: string[]) =>
-      runProgram(join(repository, "src/cli/main.ts"), {
+      runProgram(join(repository, "cli/main.ts"), {
         folder,
         arguments: [
           "train",
@@ -260,7 +260,7 @@ describe("the configs", () => {
     const path = exampleFile(`${name}.ts`);
     expect((await readFile(path, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(lines);
     const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: "cpu", threads: 1 };
-    const { code, stdout, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
+    const { code, stdout, stderr } = await runProgram(join(repository, "cli/main.ts"), {
       folder,
       arguments: [
         ...["train", "-c", exampleFile(`${name}.yaml`), "-o", ...output(folder), "--override"],

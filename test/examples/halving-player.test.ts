@@ -12,7 +12,7 @@ test("halving-player.ts plays by its path, and with its option by a policy file"
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "careless.yaml"), `model: ${halving}\nname: careless\ncareless: 1\n`);
   const evaluate = async (model: string, output: string): Promise<number> => {
-    const { code, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
+    const { code, stderr } = await runProgram(join(repository, "cli/main.ts"), {
       folder,
       arguments: ["eval", "--env", "number-guessing", "--limit", "10", "--model", model, "--output", output],
     });

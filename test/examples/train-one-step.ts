@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { stringify } from "yaml";
-import { openCatalog } from "../../src/cli/catalog.ts";
-import { trainCommand } from "../../src/cli/train-command.ts";
+import { openCatalog } from "../../cli/catalog.ts";
+import { trainCommand } from "../../cli/train-command.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { TinyHub } from "./tiny-hub.ts";
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { type CaptureSession, captureServer } from "../../server/capture/index.ts";
 import type { Message } from "../../src/contract/message.ts";
-import { type CaptureSession, captureServer } from "../../src/server/capture/index.ts";
 import { callsOf, scriptedBytes } from "../server/capture/scripted-bytes.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";

@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { remoteEnvironment } from "../../server/client/remote-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
-import { remoteEnvironment } from "../../src/server/client/remote-environment.ts";
 import { execute } from "./execute.ts";
 import { freePort } from "./free-port.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 
 const recipes = join(import.meta.dirname, "../../examples/serving");
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const main = join(import.meta.dirname, "../../cli/main.ts");
 const token = "interop-token";
 const startMs = 60_000;
 

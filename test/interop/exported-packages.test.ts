@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { debateEnvironment } from "../../environments/index.ts";
+import { captureServer } from "../../server/capture/index.ts";
 import type { AgentId } from "../../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { textMessage, textOf } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
-import { captureServer } from "../../src/server/capture/index.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";

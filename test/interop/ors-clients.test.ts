@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { mathEnvironment, numberGuessingEnvironment, toolsEnvironment } from "../../environments/index.ts";
+import { serveEnvironments } from "../../server/http/serve-environments.ts";
+import { localRunner } from "../../server/session/local-runner.ts";
+import { createSessionHost } from "../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Message, textMessage, textOf } from "../../src/contract/message.ts";
 import { scored } from "../../src/contract/reward.ts";
 import { environmentFromReward } from "../../src/core/environment/environment-from-reward.ts";
-import { serveEnvironments } from "../../src/server/http/serve-environments.ts";
-import { localRunner } from "../../src/server/session/local-runner.ts";
-import { createSessionHost } from "../../src/server/session/session-host.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";
 

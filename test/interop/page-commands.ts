@@ -38,7 +38,7 @@ export async function runSection(options: {
         expect(["cd my-env", "npm install"]).toContain(text);
         continue;
       }
-      const main = join(repository, "src/cli/main.ts");
+      const main = join(repository, "cli/main.ts");
       const result = await runProgram(main, { arguments: lyceum, folder, environment: variables });
       expect(result.code, `${text}\n${result.stderr}`).toBe(0);
       printed.set(text, result.stdout);

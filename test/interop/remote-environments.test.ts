@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { environments } from "../../environments/index.ts";
+import { remoteEnvironment } from "../../server/client/remote-environment.ts";
+import { serveGrpc } from "../../server/grpc/serve-grpc.ts";
+import { localRunner } from "../../server/session/local-runner.ts";
+import { createSessionHost } from "../../server/session/session-host.ts";
 import { type Message, textMessage } from "../../src/contract/message.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { readEntries } from "../../src/evaluation/log/read-log.ts";
-import { remoteEnvironment } from "../../src/server/client/remote-environment.ts";
-import { serveGrpc } from "../../src/server/grpc/serve-grpc.ts";
-import { localRunner } from "../../src/server/session/local-runner.ts";
-import { createSessionHost } from "../../src/server/session/session-host.ts";
 import { runInProcess } from "../cli/run-in-process.ts";
 import { lyceum, tinyConfig } from "../cli/run-lyceum.ts";
 import { codeBlocks } from "../docs/code-blocks.ts";
@@ -54,7 +54,7 @@ test("a grpcio client generated from the .proto files calls every rpc", async ()
     environment,
     script: "grpc_client",
     request: {
-      protos: join(import.meta.dirname, "../../src/server/grpc/proto"),
+      protos: join(import.meta.dirname, "../../server/grpc/proto"),
       address: `127.0.0.1:${server.port}`,
       token: "interop-token",
     },
@@ -99,7 +99,7 @@ test("the Python program of docs/serving.md asks a trained model that lyceum ser
   await mkdir(packages, { recursive: true });
   const protos = ["messages", "environment", "model"].map((name) => `lyceum/v1/${name}.proto`);
   const folders = [
-    `-I${join(import.meta.dirname, "../../src/server/grpc/proto")}`,
+    `-I${join(import.meta.dirname, "../../server/grpc/proto")}`,
     "--python_out=.",
     "--grpc_python_out=.",
   ];

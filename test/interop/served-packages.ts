@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { type EnvironmentServer, serveEnvironments } from "../../server/http/serve-environments.ts";
+import { pythonPackage } from "../../server/python/python-package.ts";
+import { localRunner } from "../../server/session/local-runner.ts";
+import { createSessionHost, type SessionHost } from "../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { type EnvironmentServer, serveEnvironments } from "../../src/server/http/serve-environments.ts";
-import { pythonPackage } from "../../src/server/python/python-package.ts";
-import { localRunner } from "../../src/server/session/local-runner.ts";
-import { createSessionHost, type SessionHost } from "../../src/server/session/session-host.ts";
 
 /** Environments on a server, and their exported Python packages. */
 export interface ServedPackages extends AsyncDisposable {

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { agentProgram } from "../../server/capture/agent-program.ts";
+import { chatMessage, chatTool } from "../../server/capture/dialects/openai-message.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Json } from "../../src/contract/json.ts";
 import { type Message, textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
-import { agentProgram } from "../../src/server/capture/agent-program.ts";
-import { chatMessage, chatTool } from "../../src/server/capture/dialects/openai-message.ts";
 import { callsOf } from "../server/capture/scripted-bytes.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
@@ -15,7 +15,7 @@ import { type ServedPackages, servePackages } from "./served-packages.ts";
 
 const prompts = ["Fill the sheet.", "Fill it again."];
 const trl: WantedEnvironment = { name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" };
-const lyceum = [process.execPath, join(import.meta.dirname, "../../src/cli/main.ts")];
+const lyceum = [process.execPath, join(import.meta.dirname, "../../cli/main.ts")];
 const agent = [process.execPath, join(import.meta.dirname, "letter-agent.ts")];
 
 /** The more of three letters are an a, the better. */

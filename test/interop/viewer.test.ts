@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { exportFile } from "../../src/reports/viewer/export-file.ts";
-import { folderSource } from "../../src/reports/viewer/folder-source.ts";
-import { type PageFiles, readPageFiles } from "../../src/reports/viewer/page-files.ts";
-import { serveView, type ViewServer } from "../../src/reports/viewer/server.ts";
-import { tracePath } from "../../src/reports/viewer/trace-index.ts";
+import { exportFile } from "../../reports/viewer/export-file.ts";
+import { folderSource } from "../../reports/viewer/folder-source.ts";
+import { type PageFiles, readPageFiles } from "../../reports/viewer/page-files.ts";
+import { serveView, type ViewServer } from "../../reports/viewer/server.ts";
+import { tracePath } from "../../reports/viewer/trace-index.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "../reports/viewer/runs.ts";
 import { writeTracedTraining } from "../reports/viewer/traced-training.ts";
 

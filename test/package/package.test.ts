@@ -101,7 +101,7 @@ describe("the packed file", () => {
       "package.json",
     ]);
     const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
-    expect([...rooms].toSorted()).toEqual(["environments", "sandbox", "src", "trainers"]);
+    expect([...rooms].toSorted()).toEqual(["cli", "environments", "reports", "sandbox", "server", "src", "trainers"]);
     expect(
       packed.filter(
         ({ path }) =>
@@ -376,7 +376,7 @@ describe("without the optional parts", () => {
     await writeFile(join(project, "without.yaml"), tinyConfig);
     const training = execute(
       process.execPath,
-      ["node_modules/lyceum/dist/src/cli/main.js", "train", "--config", "without.yaml"],
+      ["node_modules/lyceum/dist/cli/main.js", "train", "--config", "without.yaml"],
       {
         cwd: project,
         env: environment,

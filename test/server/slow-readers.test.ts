@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { endSlowReaders } from "../../server/http/heartbeat.ts";
 import { listen } from "../../src/core/network/listen.ts";
-import { endSlowReaders } from "../../src/server/http/heartbeat.ts";
 
 /** Sends a request for a path on a connection of its own. */
 async function ask(port: number, path: string): Promise<Socket> {

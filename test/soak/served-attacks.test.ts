@@ -7,7 +7,7 @@ import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { EnvironmentService } from "../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
+import { EnvironmentService } from "../../server/grpc/generated/lyceum/v1/environment_pb.ts";
 import { message, RawClient } from "../server/openenv/raw-client.ts";
 import { healthySession } from "./healthy-session.ts";
 import { largestDuring, servedEnvironment, serveProcess } from "./served-process.ts";

@@ -9,14 +9,14 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { createRandom, type Random } from "../../src/core/random/random.ts";
-import { Health } from "../../src/server/grpc/generated/grpc/health/v1/health_pb.ts";
+import { Health } from "../../server/grpc/generated/grpc/health/v1/health_pb.ts";
 import {
   BatchStepRequestSchema,
   ListTasksRequestSchema,
   ResetRequestSchema,
   StepRequestSchema,
-} from "../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
+} from "../../server/grpc/generated/lyceum/v1/environment_pb.ts";
+import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
 import { exchange, http2Statuses } from "../server/http/odd-requests.ts";

@@ -29,7 +29,7 @@ export interface ServedProcess extends ServerProcess {
   readonly grpcUrl: string;
 }
 
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const main = join(import.meta.dirname, "../../cli/main.ts");
 /** The path of the environment that is served by default. */
 export const servedEnvironment: string = join(import.meta.dirname, "served-environment.ts");
 

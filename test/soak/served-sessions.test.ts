@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, test } from "vitest";
-import { EnvironmentService } from "../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
+import { EnvironmentService } from "../../server/grpc/generated/lyceum/v1/environment_pb.ts";
 import { message, RawClient } from "../server/openenv/raw-client.ts";
 import { type ServedProcess, serveProcess, untilBelow } from "./served-process.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { StreamStepRequestSchema } from "../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
+import { StreamStepRequestSchema } from "../../server/grpc/generated/lyceum/v1/environment_pb.ts";
 import { message, RawClient } from "../server/openenv/raw-client.ts";
 import { type HealthySession, healthySession } from "./healthy-session.ts";
 import { largestDuring, type ServedProcess, serveProcess, untilBelow } from "./served-process.ts";

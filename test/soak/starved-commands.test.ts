@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { tinyRunFolder } from "../cli/run-lyceum.ts";
 
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const main = join(import.meta.dirname, "../../cli/main.ts");
 
 /** Limits the processor time of all processes that are added, in percent of one processor. */
 interface Quota {

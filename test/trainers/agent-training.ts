@@ -1,6 +1,6 @@
 import { agent, demonstrate, environment } from "../../examples/agents/shop-agent.ts";
+import { agentProgram } from "../../server/capture/agent-program.ts";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
-import { agentProgram } from "../../src/server/capture/agent-program.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { noBaseline } from "../../trainers/advantages/index.ts";
 import { type Algorithm, algorithms, defineAlgorithm } from "../../trainers/algorithms/index.ts";
-import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
 import { checkConfig } from "../../trainers/config/training-config.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { needsReference } from "../../trainers/losses/loss.ts";
+import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
 import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
 
 /** Creates the algorithm of a config with these settings. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { defaultHealthSettings, initialHealthState, updateHealth } from "../../reports/health/index.ts";
 import type { TrainingEvent, TrainingWarningEvent } from "../../src/contract/training-event.ts";
-import { defaultHealthSettings, initialHealthState, updateHealth } from "../../src/reports/health/index.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 import { algorithmConformance } from "../../trainers/testing/index.ts";
 import { createBigramBackend } from "./bigram-backend.ts";

@@ -7,8 +7,8 @@ import { defineParallelEnvironment } from "../../src/core/environment/define-par
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { teamState } from "../../trainers/credit/team-state.ts";
-import { fitEpisodes } from "../../trainers/rollouts/fit-episodes.ts";
 import { trainingGroup } from "../../trainers/data/training-group.ts";
+import { fitEpisodes } from "../../trainers/rollouts/fit-episodes.ts";
 import { playedEpisode } from "./played-episode.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 

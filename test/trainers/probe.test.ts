@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { TrainingProgress } from "../../reports/training/index.ts";
+import { plainLine } from "../../reports/training/plain-line.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
-import { TrainingProgress } from "../../src/reports/training/index.ts";
-import { plainLine } from "../../src/reports/training/plain-line.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { probeTraining } from "../../trainers/training/probe-training.ts";
 import { createBigramBackend } from "./bigram-backend.ts";

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { plainLine } from "../../reports/training/plain-line.ts";
+import { trainingEventSchema } from "../../reports/training/training-event-schema.ts";
 import type { Action } from "../../src/contract/action.ts";
 import type { Episode, EpisodeStatus, Group } from "../../src/contract/episode.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { createRandom } from "../../src/core/random/random.ts";
-import { plainLine } from "../../src/reports/training/plain-line.ts";
-import { trainingEventSchema } from "../../src/reports/training/training-event-schema.ts";
 import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/metrics/rollout-metrics.ts";
 import { asDemonstration, sampleEvent } from "../../trainers/rollouts/sample-event.ts";
 import { playedEpisode } from "./played-episode.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
-import { train } from "../../trainers/training/train.ts";
 import type { TrainOptions } from "../../trainers/run/training-run.ts";
+import { train } from "../../trainers/training/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 

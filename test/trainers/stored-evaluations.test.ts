@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { recordRun } from "../../reports/training/record-run.ts";
+import { folderSource } from "../../reports/viewer/folder-source.ts";
 import { compareRuns } from "../../src/evaluation/compare.ts";
 import { readEntries, readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
-import { recordRun } from "../../src/reports/training/record-run.ts";
-import { folderSource } from "../../src/reports/viewer/folder-source.ts";
 import { train } from "../../trainers/training/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";

@@ -10,7 +10,7 @@ export interface SourcePosition {
 }
 
 /** The folders with this package's code. They are the same in the source and in the built package. */
-const ownFolders = ["src", "environments", "trainers", "sandbox"].map((folder) =>
+const ownFolders = ["src", "cli", "environments", "reports", "sandbox", "server", "trainers"].map((folder) =>
   fileURLToPath(new URL(`../../../${folder}/`, import.meta.url)),
 );
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { EngineModel } from "../../../trainers/backends/onnx/engine/engine-model.ts";
 import type { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
 import { initializeParameters, ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const adam = { learningRate: 0.1, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };

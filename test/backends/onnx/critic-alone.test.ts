@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { ForwardOutput } from "../../../trainers/backend/training-backend.ts";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { buildTrainingGraph } from "../../../trainers/backends/onnx/models/training-graph.ts";
 import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 /** The parameters that a step over these terms reads. */

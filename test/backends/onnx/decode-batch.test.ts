@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Completion } from "../../../src/core/policy/completion.ts";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { DecodeBatch } from "../../../trainers/backends/onnx/engine/decode-batch.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 
 const config = readDecoderConfig(decoderConfigs["llama, tied, grouped queries"]!);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { KeyValueCache } from "../../../trainers/backends/onnx/engine/key-value-cache.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 
 const config = readDecoderConfig(decoderConfigs["llama, tied, grouped queries"]!);

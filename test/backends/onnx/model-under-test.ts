@@ -3,8 +3,6 @@ import { createRandom } from "../../../src/core/random/random.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { ForwardOutput, LoraSpec } from "../../../trainers/backend/training-backend.ts";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import type { LossScale } from "../../../trainers/backends/onnx/engine/loss-scale.ts";
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
 import { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
@@ -13,6 +11,8 @@ import type { ModelWeights } from "../../../trainers/backends/onnx/engine/weight
 import { loraParameters } from "../../../trainers/backends/onnx/models/lora.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 
 /** The result of a pass over data, combined from its micro-batches. */
 export interface PassResult {

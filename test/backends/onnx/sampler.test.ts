@@ -3,8 +3,6 @@ import type { Sample, SampleRequest, SamplingSettings } from "../../../src/contr
 import { createRandom } from "../../../src/core/random/random.ts";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { AdapterBuffers } from "../../../trainers/backends/onnx/engine/adapter-buffer.ts";
 import { createEngine } from "../../../trainers/backends/onnx/engine/engine.ts";
 import type { CallContext, EngineCalls } from "../../../trainers/backends/onnx/engine/engine-calls.ts";
@@ -12,6 +10,8 @@ import { PositionTables } from "../../../trainers/backends/onnx/engine/position-
 import { BatchSampler } from "../../../trainers/backends/onnx/engine/sampler.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 
 const maxLength = 200;

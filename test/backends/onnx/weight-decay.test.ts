@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { architectures, type DecoderFamily } from "../../../trainers/model-folders/architecture/architectures.ts";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters, type ParameterSpec } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { adamWStep, createAdamState, isDecayed } from "../../../trainers/backends/onnx/engine/adamw.ts";
 import { loraParameters } from "../../../trainers/backends/onnx/models/lora.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
+import { architectures, type DecoderFamily } from "../../../trainers/model-folders/architecture/architectures.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters, type ParameterSpec } from "../../../trainers/model-folders/architecture/parameters.ts";
 
 const shape = {
   vocab_size: 300,

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { openCatalog } from "../../../src/cli/catalog.ts";
-import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
-import { llmCollabKeys } from "../../../src/cli/migrate/llm-collab-keys.ts";
-import { mrlmEnvironmentKeys } from "../../../src/cli/migrate/mrlm-environment-keys.ts";
-import { mrlmKeys } from "../../../src/cli/migrate/mrlm-keys.ts";
-import { leaves } from "../../../src/cli/migrate/old-config.ts";
-import { trainerSections } from "../../../src/cli/migrate/trainer-sections.ts";
-import { migrateConfig } from "../../../src/cli/migrate-config.ts";
-import { configKeys } from "../../../src/cli/run-config.ts";
+import { openCatalog } from "../../../cli/catalog.ts";
+import { nestedConfig } from "../../../cli/migrate/convert-config.ts";
+import { llmCollabKeys } from "../../../cli/migrate/llm-collab-keys.ts";
+import { mrlmEnvironmentKeys } from "../../../cli/migrate/mrlm-environment-keys.ts";
+import { mrlmKeys } from "../../../cli/migrate/mrlm-keys.ts";
+import { leaves } from "../../../cli/migrate/old-config.ts";
+import { trainerSections } from "../../../cli/migrate/trainer-sections.ts";
+import { migrateConfig } from "../../../cli/migrate-config.ts";
+import { configKeys } from "../../../cli/run-config.ts";
 import { isJsonObject, type Json } from "../../../src/contract/json.ts";
 import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { openCatalog } from "../../../src/cli/catalog.ts";
-import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
-import { migrateConfig } from "../../../src/cli/migrate-config.ts";
+import { openCatalog } from "../../../cli/catalog.ts";
+import { nestedConfig } from "../../../cli/migrate/convert-config.ts";
+import { migrateConfig } from "../../../cli/migrate-config.ts";
 
 const catalog = await openCatalog();
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { oldFlags } from "../../../src/cli/migrate/old-flags.ts";
+import { oldFlags } from "../../../cli/migrate/old-flags.ts";
 import { lyceum, tinyRunFolder } from "../run-lyceum.ts";
 
 async function emptyFolder(): Promise<string> {

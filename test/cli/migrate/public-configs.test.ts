@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { openCatalog } from "../../../src/cli/catalog.ts";
-import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
-import { migrateConfig } from "../../../src/cli/migrate-config.ts";
+import { openCatalog } from "../../../cli/catalog.ts";
+import { nestedConfig } from "../../../cli/migrate/convert-config.ts";
+import { migrateConfig } from "../../../cli/migrate-config.ts";
 import { isJsonObject, type Json } from "../../../src/contract/json.ts";
 import { llmCollabConfigs, type Settings } from "./public-configs.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { openCatalog } from "../../../src/cli/catalog.ts";
-import { llmCollabKeys } from "../../../src/cli/migrate/llm-collab-keys.ts";
-import { mrlmKeys } from "../../../src/cli/migrate/mrlm-keys.ts";
-import { translateOverrides } from "../../../src/cli/migrate/translate-overrides.ts";
-import { configKeys } from "../../../src/cli/run-config.ts";
+import { openCatalog } from "../../../cli/catalog.ts";
+import { llmCollabKeys } from "../../../cli/migrate/llm-collab-keys.ts";
+import { mrlmKeys } from "../../../cli/migrate/mrlm-keys.ts";
+import { translateOverrides } from "../../../cli/migrate/translate-overrides.ts";
+import { configKeys } from "../../../cli/run-config.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
 

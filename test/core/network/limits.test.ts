@@ -2,11 +2,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { BatchStepRequestSchema } from "../../../server/grpc/generated/lyceum/v1/environment_pb.ts";
+import { GenerateRequestSchema } from "../../../server/grpc/generated/lyceum/v1/model_pb.ts";
 import { parseLimitedJson } from "../../../src/core/network/limited-json.ts";
 import { listOf, recordOf } from "../../../src/core/network/list-schema.ts";
 import { checkProtobufSize } from "../../../src/core/network/protobuf-size.ts";
-import { BatchStepRequestSchema } from "../../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
-import { GenerateRequestSchema } from "../../../src/server/grpc/generated/lyceum/v1/model_pb.ts";
 import { passRequestFromJson } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { tensorFromJson } from "../../../trainers/tinker/protocol/tensor.ts";
 

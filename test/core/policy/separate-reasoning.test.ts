@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { captureServer } from "../../../server/capture/index.ts";
 import { type Part, textMessage } from "../../../src/contract/message.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
@@ -7,7 +8,6 @@ import { openAICompatiblePolicy } from "../../../src/core/policy/openai-compatib
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { EpisodeWarnings } from "../../../src/core/rollout/episode-warnings.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
-import { captureServer } from "../../../src/server/capture/index.ts";
 import { chatServer } from "./chat-server.ts";
 
 const exact = defineEnvironment<string, { turn: number }>({

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
-import { errorText } from "../../../src/cli/error-text.ts";
-import { configKeysText, namedInfoText } from "../../../src/cli/info-text.ts";
+import { errorText } from "../../../cli/error-text.ts";
+import { configKeysText, namedInfoText } from "../../../cli/info-text.ts";
+import { renderLine, span } from "../../../reports/training/terminal-text.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { warn } from "../../../src/core/text/warn.ts";
-import { renderLine, span } from "../../../src/reports/training/terminal-text.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

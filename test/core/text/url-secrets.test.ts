@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { errorText } from "../../../src/cli/error-text.ts";
+import { errorText } from "../../../cli/error-text.ts";
+import { trackerConfigsSchema } from "../../../reports/trackers/tracker-config.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { apiUrl } from "../../../src/core/policy/openai-compatible/api-url.ts";
 import { namedSecrets, withoutSecretValues, withoutUrlSecrets } from "../../../src/core/text/url-secrets.ts";
-import { trackerConfigsSchema } from "../../../src/reports/trackers/tracker-config.ts";
 
 describe("withoutUrlSecrets", () => {
   it.each([

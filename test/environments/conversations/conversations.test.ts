@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { chatRows } from "../../../cli/chat-row.ts";
 import { conversationsEnvironment } from "../../../environments/conversations/conversations.ts";
 import type { ConversationsOptions } from "../../../environments/index.ts";
-import { chatRows } from "../../../src/cli/chat-row.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { watchHealth } from "../../../reports/health/index.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { TrainingEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
-import { watchHealth } from "../../../src/reports/health/index.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";

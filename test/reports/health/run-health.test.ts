@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { HealthCheck } from "../../../reports/health/index.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
-import type { HealthCheck } from "../../../src/reports/health/index.ts";
 import { evaluation, healthEvents, healthy, stepEvent, steps, warningsOf } from "./runs.ts";
 
 /** Rises from 0 to 1 between two steps, and is constant before and after. */

@@ -1,11 +1,11 @@
-import type { StepEvent, TrainingEvaluationEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
-import { createRandom } from "../../../src/core/random/random.ts";
 import {
   defaultHealthSettings,
   type HealthSettings,
   initialHealthState,
   updateHealth,
-} from "../../../src/reports/health/index.ts";
+} from "../../../reports/health/index.ts";
+import type { StepEvent, TrainingEvaluationEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
 
 /** The metrics of a step of a healthy run. */
 export const healthy = {

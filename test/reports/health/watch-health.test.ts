@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { watchHealth } from "../../../reports/health/index.ts";
 import type { RunStartEvent, TrainingEvent } from "../../../src/contract/training-event.ts";
-import { watchHealth } from "../../../src/reports/health/index.ts";
 import { replay } from "../training/sample-run.ts";
 import { steps } from "./runs.ts";
 

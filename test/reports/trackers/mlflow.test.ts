@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { mlflowName, mlflowParameters } from "../../../reports/trackers/mlflow/mlflow-names.ts";
+import { mlflowTracker } from "../../../reports/trackers/mlflow/mlflow-tracker.ts";
+import { createTrackers, trackerConfigsSchema } from "../../../reports/trackers/tracker-config.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import type { RunStartEvent, TrainingEvent } from "../../../src/contract/training-event.ts";
-import { mlflowName, mlflowParameters } from "../../../src/reports/trackers/mlflow/mlflow-names.ts";
-import { mlflowTracker } from "../../../src/reports/trackers/mlflow/mlflow-tracker.ts";
-import { createTrackers, trackerConfigsSchema } from "../../../src/reports/trackers/tracker-config.ts";
 import { sampleRun } from "../training/sample-run.ts";
 import { startMlflowServer } from "./mlflow-server.ts";
 

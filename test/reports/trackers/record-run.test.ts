@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { followRun, type TrackedRun, type Tracker } from "../../../src/reports/trackers/index.ts";
-import { readMetrics, recordRun, type TrainingEvent } from "../../../src/reports/training/index.ts";
+import { followRun, type TrackedRun, type Tracker } from "../../../reports/trackers/index.ts";
+import { readMetrics, recordRun, type TrainingEvent } from "../../../reports/training/index.ts";
 import { replay, sampleRun } from "../training/sample-run.ts";
 
 let folder: string;

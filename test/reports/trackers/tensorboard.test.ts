@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { crc32c } from "../../../reports/trackers/tensorboard/crc32c.ts";
+import { tensorflowRecord } from "../../../reports/trackers/tensorboard/record.ts";
+import { tensorboardTracker } from "../../../reports/trackers/tensorboard/tensorboard-tracker.ts";
 import type { RunStartEvent, TrainingEvent } from "../../../src/contract/training-event.ts";
-import { crc32c } from "../../../src/reports/trackers/tensorboard/crc32c.ts";
-import { tensorflowRecord } from "../../../src/reports/trackers/tensorboard/record.ts";
-import { tensorboardTracker } from "../../../src/reports/trackers/tensorboard/tensorboard-tracker.ts";
 import { sampleRun } from "../training/sample-run.ts";
 
 const signal = new AbortController().signal;

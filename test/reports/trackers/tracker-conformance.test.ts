@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { jsonlTracker } from "../../../reports/trackers/jsonl-tracker.ts";
+import { mlflowTracker } from "../../../reports/trackers/mlflow/mlflow-tracker.ts";
+import { tensorboardTracker } from "../../../reports/trackers/tensorboard/tensorboard-tracker.ts";
+import type { Tracker } from "../../../src/contract/tracker.ts";
+import { trackerConformance } from "../../../src/testing/tracker-conformance.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
-import { jsonlTracker } from "../../../src/reports/trackers/jsonl-tracker.ts";
-import { mlflowTracker } from "../../../src/reports/trackers/mlflow/mlflow-tracker.ts";
-import { tensorboardTracker } from "../../../src/reports/trackers/tensorboard/tensorboard-tracker.ts";
-import type { Tracker } from "../../../src/reports/trackers/tracker.ts";
-import { trackerConformance } from "../../../src/reports/trackers/tracker-conformance.ts";
 import { describeCases } from "../../testing/describe-cases.ts";
 import { startMlflowServer } from "./mlflow-server.ts";
 

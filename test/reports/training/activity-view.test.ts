@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { showTraining } from "../../../reports/training/index.ts";
+import { displayWidth } from "../../../reports/training/terminal-text.ts";
+import { trainingFrame } from "../../../reports/training/training-frame.ts";
+import { initialTrainingState } from "../../../reports/training/training-state.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
 import { progressText, TrainingProgress } from "../../../src/core/training-progress.ts";
-import { showTraining } from "../../../src/reports/training/index.ts";
-import { displayWidth } from "../../../src/reports/training/terminal-text.ts";
-import { trainingFrame } from "../../../src/reports/training/training-frame.ts";
-import { initialTrainingState } from "../../../src/reports/training/training-state.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"] });

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareTrainings } from "../../../src/reports/training/compare-trainings.ts";
-import { recordRun } from "../../../src/reports/training/index.ts";
+import { compareTrainings } from "../../../reports/training/compare-trainings.ts";
+import { recordRun } from "../../../reports/training/index.ts";
 import { runInProcess } from "../../cli/run-in-process.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { runRecord, showTraining } from "../../../reports/training/index.ts";
+import { plainLine } from "../../../reports/training/plain-line.ts";
+import { reportCharts } from "../../../reports/training/report-charts.ts";
+import { trainingEventSchema } from "../../../reports/training/training-event-schema.ts";
+import { trainingFrame } from "../../../reports/training/training-frame.ts";
+import { initialTrainingState, updateTrainingState } from "../../../reports/training/training-state.ts";
+import { groupWarnings } from "../../../reports/training/warning-group.ts";
 import type { TrainingEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
-import { runRecord, showTraining } from "../../../src/reports/training/index.ts";
-import { plainLine } from "../../../src/reports/training/plain-line.ts";
-import { reportCharts } from "../../../src/reports/training/report-charts.ts";
-import { trainingEventSchema } from "../../../src/reports/training/training-event-schema.ts";
-import { trainingFrame } from "../../../src/reports/training/training-frame.ts";
-import { initialTrainingState, updateTrainingState } from "../../../src/reports/training/training-state.ts";
-import { groupWarnings } from "../../../src/reports/training/warning-group.ts";
 import { reportOf } from "../viewer/report-view.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 

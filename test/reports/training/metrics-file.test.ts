@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readMetrics, recordRun, runRecord, type TrainingEvent } from "../../../reports/training/index.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { readMetrics, recordRun, runRecord, type TrainingEvent } from "../../../src/reports/training/index.ts";
 import { exportedRun } from "../viewer/report-view.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 

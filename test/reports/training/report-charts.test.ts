@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { reportCharts } from "../../../reports/training/report-charts.ts";
+import { runRecord } from "../../../reports/training/run-record.ts";
+import { runTiles } from "../../../reports/training/run-tiles.ts";
+import { scaleGroups } from "../../../reports/training/scale-groups.ts";
+import { usesLogScale, valueRange } from "../../../reports/training/value-range.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
-import { reportCharts } from "../../../src/reports/training/report-charts.ts";
-import { runRecord } from "../../../src/reports/training/run-record.ts";
-import { runTiles } from "../../../src/reports/training/run-tiles.ts";
-import { scaleGroups } from "../../../src/reports/training/scale-groups.ts";
-import { usesLogScale, valueRange } from "../../../src/reports/training/value-range.ts";
 
 const start = (changes: object = {}): TrainingEvent => ({
   ...{ type: "run-start", algorithm: "grpo", environment: "math", seed: 1, steps: 3, resumedFrom: 0 },

@@ -1,5 +1,5 @@
+import type { TrainingEvent } from "../../../reports/training/index.ts";
 import { createRandom } from "../../../src/core/random/random.ts";
-import type { TrainingEvent } from "../../../src/reports/training/index.ts";
 
 /** The events of an artificial GRPO run that learns. */
 export function sampleRun(options: {

@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { showTraining } from "../../../reports/training/index.ts";
+import { plainLine } from "../../../reports/training/plain-line.ts";
+import { displayWidth } from "../../../reports/training/terminal-text.ts";
+import { trainingFrame } from "../../../reports/training/training-frame.ts";
+import { initialTrainingState, updateTrainingState } from "../../../reports/training/training-state.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
-import { showTraining } from "../../../src/reports/training/index.ts";
-import { plainLine } from "../../../src/reports/training/plain-line.ts";
-import { displayWidth } from "../../../src/reports/training/terminal-text.ts";
-import { trainingFrame } from "../../../src/reports/training/training-frame.ts";
-import { initialTrainingState, updateTrainingState } from "../../../src/reports/training/training-state.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 
 const controlSequence = new RegExp(`${"\u001B"}\\[[0-9;]*[A-Za-z]|[\\s\\S]`, "gu");

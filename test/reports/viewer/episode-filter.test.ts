@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { filterRows, parseFilter, rewardOf } from "../../../src/reports/viewer/episode-filter.ts";
-import type { EpisodeRow } from "../../../src/reports/viewer/episode-row.ts";
+import { filterRows, parseFilter, rewardOf } from "../../../reports/viewer/episode-filter.ts";
+import type { EpisodeRow } from "../../../reports/viewer/episode-row.ts";
 
 function row(id: string, parts: Partial<EpisodeRow>): EpisodeRow {
   const task = { index: 0, id: "0" };

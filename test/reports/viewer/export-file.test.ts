@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { viewCommand } from "../../../src/cli/view-command.ts";
-import { exportFile } from "../../../src/reports/viewer/export-file.ts";
-import { type ExportedRun, exportedSource } from "../../../src/reports/viewer/exported-run.ts";
-import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
+import { viewCommand } from "../../../cli/view-command.ts";
+import { exportFile } from "../../../reports/viewer/export-file.ts";
+import { type ExportedRun, exportedSource } from "../../../reports/viewer/exported-run.ts";
+import { folderSource } from "../../../reports/viewer/folder-source.ts";
 import { evaluatePair, hostile, trainingEvents, writeTraining } from "./runs.ts";
 import { writeTracedTraining } from "./traced-training.ts";
 import { temporaryFolder } from "./viewed-folder.ts";

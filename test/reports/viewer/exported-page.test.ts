@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { exportedPage } from "../../../src/reports/viewer/exported-page.ts";
-import type { ExportedRun } from "../../../src/reports/viewer/exported-run.ts";
+import { exportedPage } from "../../../reports/viewer/exported-page.ts";
+import type { ExportedRun } from "../../../reports/viewer/exported-run.ts";
 
 it("a page allows only its own script, for any text in the script and the run's name", () => {
   const script = 'const end = "</script>"; const comment = /<!--/;';

@@ -13,12 +13,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { folderSource } from "../../../reports/viewer/folder-source.ts";
+import { tracePath } from "../../../reports/viewer/trace-index.ts";
+import type { EvaluationView, TrainingView } from "../../../reports/viewer/view-source.ts";
 import { traceIndexPath } from "../../../src/core/trace/indexed-trace-writer.ts";
 import { readEntries, readSummary } from "../../../src/evaluation/log/read-log.ts";
 import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
-import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
-import { tracePath } from "../../../src/reports/viewer/trace-index.ts";
-import type { EvaluationView, TrainingView } from "../../../src/reports/viewer/view-source.ts";
 import { evaluatePair, hostile, trainingEvents, writeTraining } from "./runs.ts";
 import { writeTracedTraining } from "./traced-training.ts";
 import { temporaryFolder } from "./viewed-folder.ts";

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { ChartSeries, LineChart } from "../../../reports/training/chart.ts";
+import { differenceText, metricText } from "../../../reports/training/metric-text.ts";
+import { promptNames } from "../../../reports/viewer/episode-text.ts";
+import { chartValues } from "../../../reports/viewer/page/chart-values.ts";
+import { messageSegments, tokensWithin } from "../../../reports/viewer/page/message-segments.ts";
+import { overlaidCharts } from "../../../reports/viewer/page/overlaid-charts.ts";
+import { matchesWords, nextOrder, runOrders } from "../../../reports/viewer/page/run-columns.ts";
+import { smoothed } from "../../../reports/viewer/page/smoothed.ts";
+import { sortRows } from "../../../reports/viewer/page/sort-rows.ts";
+import type { RunSummary } from "../../../reports/viewer/view-source.ts";
 import type { AgentEpisode } from "../../../src/contract/episode.ts";
 import { settingDifferences } from "../../../src/core/text/setting-differences.ts";
 import { timeline } from "../../../src/core/trace/timeline.ts";
-import type { ChartSeries, LineChart } from "../../../src/reports/training/chart.ts";
-import { differenceText, metricText } from "../../../src/reports/training/metric-text.ts";
-import { promptNames } from "../../../src/reports/viewer/episode-text.ts";
-import { chartValues } from "../../../src/reports/viewer/page/chart-values.ts";
-import { messageSegments, tokensWithin } from "../../../src/reports/viewer/page/message-segments.ts";
-import { overlaidCharts } from "../../../src/reports/viewer/page/overlaid-charts.ts";
-import { matchesWords, nextOrder, runOrders } from "../../../src/reports/viewer/page/run-columns.ts";
-import { smoothed } from "../../../src/reports/viewer/page/smoothed.ts";
-import { sortRows } from "../../../src/reports/viewer/page/sort-rows.ts";
-import type { RunSummary } from "../../../src/reports/viewer/view-source.ts";
 
 describe("smoothed", () => {
   it("starts at the first value and follows the mean of earlier values", () => {

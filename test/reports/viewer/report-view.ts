@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TrainingEvent, writeReport } from "../../../src/reports/training/index.ts";
-import type { ExportedRun } from "../../../src/reports/viewer/exported-run.ts";
-import type { TrainingView } from "../../../src/reports/viewer/view-source.ts";
+import { type TrainingEvent, writeReport } from "../../../reports/training/index.ts";
+import type { ExportedRun } from "../../../reports/viewer/exported-run.ts";
+import type { TrainingView } from "../../../reports/viewer/view-source.ts";
 import { writeTraining } from "./runs.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { filterParameters, orders, outcomes, parseFilter } from "../../../src/reports/viewer/episode-filter.ts";
-import { parseHash, type Route, routeHash } from "../../../src/reports/viewer/page/route.ts";
+import { filterParameters, orders, outcomes, parseFilter } from "../../../reports/viewer/episode-filter.ts";
+import { parseHash, type Route, routeHash } from "../../../reports/viewer/page/route.ts";
 
 const text = fc.string({ minLength: 1, unit: "binary" });
 const filter = fc

@@ -1,11 +1,11 @@
 import { appendFile, mkdir, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { folderSource } from "../../../reports/viewer/folder-source.ts";
+import type { EvaluationView, RunSummary, TrainingView } from "../../../reports/viewer/view-source.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
 import { lockRun } from "../../../src/core/files/run-lock.ts";
 import { type RunFolder, runFolder } from "../../../src/evaluation/log/run-folder.ts";
-import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
-import type { EvaluationView, RunSummary, TrainingView } from "../../../src/reports/viewer/view-source.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 

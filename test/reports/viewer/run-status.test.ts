@@ -4,10 +4,10 @@ import { rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { recordRun } from "../../../reports/training/record-run.ts";
+import { folderSource } from "../../../reports/viewer/folder-source.ts";
 import { lockMetrics, lockPath } from "../../../src/core/files/run-lock.ts";
 import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
-import { recordRun } from "../../../src/reports/training/record-run.ts";
-import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 

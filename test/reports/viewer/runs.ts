@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { openMetricsWriter } from "../../../reports/training/metrics-file.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { ActRequest, Policy, TokenLogprob } from "../../../src/contract/policy.ts";
@@ -10,7 +11,6 @@ import { createRandom } from "../../../src/core/random/random.ts";
 import { evaluate } from "../../../src/evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../../../src/evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../../../src/evaluation/log/summary.ts";
-import { openMetricsWriter } from "../../../src/reports/training/metrics-file.ts";
 
 /** Text that would run, load or hide if it were used as markup, and invisible characters. */
 export const hostile =

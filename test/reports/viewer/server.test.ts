@@ -3,8 +3,8 @@ import { createConnection } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
-import { serveView } from "../../../src/reports/viewer/server.ts";
+import { folderSource } from "../../../reports/viewer/folder-source.ts";
+import { serveView } from "../../../reports/viewer/server.ts";
 import { evaluatePair, hostile } from "./runs.ts";
 import { servedFolder, temporaryFolder } from "./viewed-folder.ts";
 

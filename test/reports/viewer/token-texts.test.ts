@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
+import { modelOfAgent, tokenTexts } from "../../../reports/viewer/token-texts.ts";
 import type { AgentEpisode, Episode } from "../../../src/contract/episode.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import { scored } from "../../../src/contract/reward.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
 import type { EvaluationManifest } from "../../../src/evaluation/log/manifest.ts";
-import { modelOfAgent, tokenTexts } from "../../../src/reports/viewer/token-texts.ts";
 
 const tokenizer = createByteTokenizer();
 

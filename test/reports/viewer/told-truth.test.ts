@@ -1,6 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { metricLabel } from "../../../reports/training/metric-text.ts";
+import { folderSource } from "../../../reports/viewer/folder-source.ts";
+import type { EvaluationView } from "../../../reports/viewer/view-source.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { compareRuns } from "../../../src/evaluation/compare.ts";
@@ -11,9 +14,6 @@ import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
 import { differenceVerdict } from "../../../src/evaluation/metrics/difference-verdict.ts";
 import { bootstrapInterval } from "../../../src/evaluation/metrics/interval.ts";
 import { pairedTest } from "../../../src/evaluation/metrics/paired-test.ts";
-import { metricLabel } from "../../../src/reports/training/metric-text.ts";
-import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
-import type { EvaluationView } from "../../../src/reports/viewer/view-source.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 
 /** Plays four tasks. The first `failures` of them throw. The others earn half of the highest reward. */

@@ -2,6 +2,7 @@ import { appendFile, readFile, rm, stat, truncate, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createTraceIndex, type StepEnd, tracePath } from "../../../reports/viewer/trace-index.ts";
 import type { AgentEpisode, Episode } from "../../../src/contract/episode.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import { scored, unscored } from "../../../src/contract/reward.ts";
@@ -11,7 +12,6 @@ import { readTrace } from "../../../src/core/trace/read-trace.ts";
 import { repairIndex } from "../../../src/core/trace/repair-index.ts";
 import { traceEntry } from "../../../src/core/trace/trace-entry.ts";
 import { headerLine } from "../../../src/core/trace/trace-format.ts";
-import { createTraceIndex, type StepEnd, tracePath } from "../../../src/reports/viewer/trace-index.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 
 function agent(reward: number | null, text: string): AgentEpisode {

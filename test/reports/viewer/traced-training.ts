@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openMetricsWriter } from "../../../reports/training/metrics-file.ts";
+import { tracePath } from "../../../reports/viewer/trace-index.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
 import { createIndexedTraceWriter } from "../../../src/core/trace/indexed-trace-writer.ts";
 import { readTrace } from "../../../src/core/trace/read-trace.ts";
-import { openMetricsWriter } from "../../../src/reports/training/metrics-file.ts";
-import { tracePath } from "../../../src/reports/viewer/trace-index.ts";
 import { evaluatePair } from "./runs.ts";
 
 /** The maximum number of steps of a {@link writeTracedTraining}, with twenty episodes each. */

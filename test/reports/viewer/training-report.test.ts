@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TrainingEvent } from "../../../src/reports/training/index.ts";
+import type { TrainingEvent } from "../../../reports/training/index.ts";
 import { sampleRun } from "../training/sample-run.ts";
 import { reportOf } from "./report-view.ts";
 

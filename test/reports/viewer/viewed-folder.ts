@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { folderSource } from "../../../src/reports/viewer/folder-source.ts";
-import { serveView, type ViewServer } from "../../../src/reports/viewer/server.ts";
-import type { ViewSource } from "../../../src/reports/viewer/view-source.ts";
+import { folderSource } from "../../../reports/viewer/folder-source.ts";
+import { serveView, type ViewServer } from "../../../reports/viewer/server.ts";
+import type { ViewSource } from "../../../reports/viewer/view-source.ts";
 
 /** Creates a folder that is removed when the test ends. */
 export async function temporaryFolder(): Promise<string> {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { captureServer } from "../../../server/capture/index.ts";
 import { type Message, textMessage } from "../../../src/contract/message.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
-import { captureServer } from "../../../src/server/capture/index.ts";
 import { characterRenderer } from "../../core/rollout/character-renderer.ts";
 import { seededSampler } from "../../core/rollout/seeded-sampler.ts";
 import { ask } from "./plain-client.ts";

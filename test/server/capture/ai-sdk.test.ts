@@ -4,7 +4,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, isStepCount, type LanguageModel, streamText, tool } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type CapturedCall, captureServer } from "../../../src/server/capture/index.ts";
+import { type CapturedCall, captureServer } from "../../../server/capture/index.ts";
 import { callsOf, scriptedBytes } from "./scripted-bytes.ts";
 
 const clients: Readonly<Record<string, (url: string, apiKey: string) => LanguageModel>> = {

@@ -1,8 +1,8 @@
 import { getEventListeners, once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { type CaptureServer, captureServer } from "../../../server/capture/index.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
-import { type CaptureServer, captureServer } from "../../../src/server/capture/index.ts";
 import { ask } from "./plain-client.ts";
 
 const policy = scriptedPolicy(() => "hello");

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { captureServer } from "../../../server/capture/index.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
-import { captureServer } from "../../../src/server/capture/index.ts";
 import { ask, type PlainMessage, protocols } from "./plain-client.ts";
 import { randomBytesPolicy } from "./random-sampler.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { captureServer } from "../../../src/server/capture/index.ts";
+import { captureServer } from "../../../server/capture/index.ts";
 import { randomBytesPolicy } from "./random-sampler.ts";
 import { callsOf, scriptedBytes } from "./scripted-bytes.ts";
 

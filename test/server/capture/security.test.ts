@@ -4,11 +4,11 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { captureServer } from "../../../server/capture/index.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import { openAICompatiblePolicy } from "../../../src/core/policy/openai-compatible/openai-compatible-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
-import { captureServer } from "../../../src/server/capture/index.ts";
 import { ask, protocols } from "./plain-client.ts";
 
 const messages = [{ role: "user", text: "hi" }] as const;

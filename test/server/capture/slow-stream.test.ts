@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { captureServer } from "../../../server/capture/index.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
-import { captureServer } from "../../../src/server/capture/index.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from "vitest";
+import { type CapturedCall, captureServer } from "../../../server/capture/index.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { Sampler } from "../../../src/contract/sampler.ts";
 import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
 import { createChatTemplateRenderer } from "../../../src/core/tokens/chat-template-renderer.ts";
 import { loadTokenizer } from "../../../src/core/tokens/huggingface-tokenizer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
-import { type CapturedCall, captureServer } from "../../../src/server/capture/index.ts";
 import { dropsThinking } from "../../core/tokens/chat-templates.ts";
 import { byteLevelBpe, temporaryFolder } from "../../core/tokens/model-folder.ts";
 

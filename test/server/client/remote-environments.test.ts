@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { environments } from "../../../environments/index.ts";
+import { remoteEnvironment } from "../../../server/client/remote-environment.ts";
+import { serveGrpc } from "../../../server/grpc/serve-grpc.ts";
+import { serveEnvironments } from "../../../server/http/serve-environments.ts";
+import { localRunner } from "../../../server/session/local-runner.ts";
+import { createSessionHost } from "../../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
-import { remoteEnvironment } from "../../../src/server/client/remote-environment.ts";
-import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
-import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
-import { localRunner } from "../../../src/server/session/local-runner.ts";
-import { createSessionHost } from "../../../src/server/session/session-host.ts";
 import { checkEnvironment } from "../../../src/testing/check-environment.ts";
 
 let resources = new AsyncDisposableStack();

@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
+import { remoteEnvironment } from "../../../server/client/remote-environment.ts";
+import type { RemoteOptions } from "../../../server/client/remote-options.ts";
 import type { Action } from "../../../src/contract/action.ts";
 import type { Environment, EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
@@ -11,8 +13,6 @@ import { defineEnvironment } from "../../../src/core/environment/define-environm
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { EpisodeWarnings } from "../../../src/core/rollout/episode-warnings.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
-import { remoteEnvironment } from "../../../src/server/client/remote-environment.ts";
-import type { RemoteOptions } from "../../../src/server/client/remote-options.ts";
 import { halfOpenProxy } from "./half-open-proxy.ts";
 import { type Protocol, type ServerUnderTest, serveUnderTest } from "./server-under-test.ts";
 

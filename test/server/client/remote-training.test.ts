@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { remoteEnvironment } from "../../../server/client/remote-environment.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
-import { remoteEnvironment } from "../../../src/server/client/remote-environment.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { checkpointState, letterConfig, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 import { serveUnderTest } from "./server-under-test.ts";

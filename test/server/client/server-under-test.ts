@@ -1,8 +1,8 @@
+import { serveGrpc } from "../../../server/grpc/serve-grpc.ts";
+import { serveEnvironments } from "../../../server/http/serve-environments.ts";
+import { localRunner } from "../../../server/session/local-runner.ts";
+import { createSessionHost, type SessionHost, type SessionLimits } from "../../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
-import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
-import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
-import { localRunner } from "../../../src/server/session/local-runner.ts";
-import { createSessionHost, type SessionHost, type SessionLimits } from "../../../src/server/session/session-host.ts";
 
 /** The protocols of remote environments. */
 export type Protocol = "openenv" | "grpc";

@@ -3,12 +3,12 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { getRequestListener } from "@hono/node-server";
 import { generateText } from "ai";
 import { expect, onTestFinished, test } from "vitest";
+import { completionApp } from "../../../server/completions/completion-app.ts";
 import type { Sample, SampledToken, Sampler, TokenScores } from "../../../src/contract/sampler.ts";
 import { listen } from "../../../src/core/network/listen.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
-import { completionApp } from "../../../src/server/completions/completion-app.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { tinyConfig } from "../../backends/onnx/tiny-config.ts";
 

@@ -6,21 +6,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, test } from "vitest";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../server/grpc/generated/grpc/health/v1/health_pb.ts";
+import { EnvironmentService } from "../../../server/grpc/generated/lyceum/v1/environment_pb.ts";
+import { ModelService } from "../../../server/grpc/generated/lyceum/v1/model_pb.ts";
+import { type GrpcServerOptions, serveGrpc } from "../../../server/grpc/serve-grpc.ts";
+import { lyceumErrorIn } from "../../../server/grpc/wire/errors.ts";
+import { localRunner } from "../../../server/session/local-runner.ts";
+import { createSessionHost, type SessionHost, type SessionLimits } from "../../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { ActRequest, Policy } from "../../../src/contract/policy.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
-import {
-  Health,
-  HealthCheckResponse_ServingStatus as Status,
-} from "../../../src/server/grpc/generated/grpc/health/v1/health_pb.ts";
-import { EnvironmentService } from "../../../src/server/grpc/generated/lyceum/v1/environment_pb.ts";
-import { ModelService } from "../../../src/server/grpc/generated/lyceum/v1/model_pb.ts";
-import { type GrpcServerOptions, serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
-import { lyceumErrorIn } from "../../../src/server/grpc/wire/errors.ts";
-import { localRunner } from "../../../src/server/session/local-runner.ts";
-import { createSessionHost, type SessionHost, type SessionLimits } from "../../../src/server/session/session-host.ts";
 
 let resources = new AsyncDisposableStack();
 afterEach(async () => {

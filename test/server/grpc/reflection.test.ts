@@ -6,10 +6,10 @@ import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, test } from "vitest";
+import * as v1 from "../../../server/grpc/generated/grpc/reflection/v1/reflection_pb.ts";
+import * as v1alpha from "../../../server/grpc/generated/grpc/reflection/v1alpha/reflection_pb.ts";
+import { serveGrpc } from "../../../server/grpc/serve-grpc.ts";
 import { scriptedPolicy } from "../../../src/index.ts";
-import * as v1 from "../../../src/server/grpc/generated/grpc/reflection/v1/reflection_pb.ts";
-import * as v1alpha from "../../../src/server/grpc/generated/grpc/reflection/v1alpha/reflection_pb.ts";
-import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
 
 const policies = { a: scriptedPolicy(["Hello."]) };
 

@@ -1,15 +1,15 @@
 import { tmpdir } from "node:os";
 import { expect, test, vi } from "vitest";
+import { startModelServer } from "../../../cli/model-server.ts";
 import { numberGuessingEnvironment } from "../../../environments/index.ts";
-import { startModelServer } from "../../../src/cli/model-server.ts";
+import { captureServer } from "../../../server/capture/index.ts";
+import { grpcHandler } from "../../../server/grpc/grpc-handler.ts";
+import { serveGrpc } from "../../../server/grpc/serve-grpc.ts";
+import { checkToken } from "../../../server/http/check-token.ts";
+import { serveEnvironments } from "../../../server/http/serve-environments.ts";
+import { localRunner } from "../../../server/session/local-runner.ts";
+import { createSessionHost } from "../../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
-import { captureServer } from "../../../src/server/capture/index.ts";
-import { grpcHandler } from "../../../src/server/grpc/grpc-handler.ts";
-import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
-import { checkToken } from "../../../src/server/http/check-token.ts";
-import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
-import { localRunner } from "../../../src/server/session/local-runner.ts";
-import { createSessionHost } from "../../../src/server/session/session-host.ts";
 import type { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { runInProcess } from "../../cli/run-in-process.ts";
 

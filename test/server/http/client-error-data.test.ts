@@ -1,11 +1,11 @@
 import { homedir } from "node:os";
 import { describe, expect, it } from "vitest";
+import { clientError } from "../../../server/capture/capture-error.ts";
+import { toConnectError, toWireError } from "../../../server/grpc/wire/errors.ts";
+import { clientErrorData } from "../../../server/http/client-error-data.ts";
+import { openEnvError } from "../../../server/openenv/error.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { withoutPaths } from "../../../src/core/text/without-paths.ts";
-import { clientError } from "../../../src/server/capture/capture-error.ts";
-import { toConnectError, toWireError } from "../../../src/server/grpc/wire/errors.ts";
-import { clientErrorData } from "../../../src/server/http/client-error-data.ts";
-import { openEnvError } from "../../../src/server/openenv/error.ts";
 
 describe("withoutPaths", () => {
   it.each([

@@ -3,23 +3,23 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
+import { startModelServer } from "../../../cli/model-server.ts";
 import { numberGuessingEnvironment } from "../../../environments/index.ts";
-import { startModelServer } from "../../../src/cli/model-server.ts";
+import { serveView } from "../../../reports/viewer/server.ts";
+import type { ViewSource } from "../../../reports/viewer/view-source.ts";
+import { captureServer } from "../../../server/capture/index.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../server/grpc/generated/grpc/health/v1/health_pb.ts";
+import { serveGrpc } from "../../../server/grpc/serve-grpc.ts";
+import { serveEnvironments } from "../../../server/http/serve-environments.ts";
+import { localRunner } from "../../../server/session/local-runner.ts";
+import { createSessionHost, type SessionHost } from "../../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { createHttp2Server, createHttpServer } from "../../../src/core/network/create-server.ts";
 import { listen } from "../../../src/core/network/listen.ts";
 import { scriptedPolicy } from "../../../src/index.ts";
-import { serveView } from "../../../src/reports/viewer/server.ts";
-import type { ViewSource } from "../../../src/reports/viewer/view-source.ts";
-import { captureServer } from "../../../src/server/capture/index.ts";
-import {
-  Health,
-  HealthCheckResponse_ServingStatus as Status,
-} from "../../../src/server/grpc/generated/grpc/health/v1/health_pb.ts";
-import { serveGrpc } from "../../../src/server/grpc/serve-grpc.ts";
-import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
-import { localRunner } from "../../../src/server/session/local-runner.ts";
-import { createSessionHost, type SessionHost } from "../../../src/server/session/session-host.ts";
 import type { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { exchange, http2Statuses, oddAuthorities, oddTargets, requestText, upgradeHeaders } from "./odd-requests.ts";
 
@@ -173,7 +173,7 @@ describe("a server whose handler fails", () => {
 
 test("only one module creates servers, so that none lacks the handling of errors", () => {
   const root = join(import.meta.dirname, "../../..");
-  const files = ["src", "trainers", "environments", "sandbox"].flatMap((folder) =>
+  const files = ["src", "cli", "environments", "reports", "sandbox", "server", "trainers"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
   );
   const creates = /import [^;]*\bcreate(Secure)?Server\b[^;]*from "node:(http|https|http2|net|tls)"/;

@@ -4,10 +4,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { numberGuessingEnvironment } from "../../../environments/index.ts";
+import { serveEnvironments } from "../../../server/http/serve-environments.ts";
+import { localRunner } from "../../../server/session/local-runner.ts";
+import { createSessionHost } from "../../../server/session/session-host.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
-import { serveEnvironments } from "../../../src/server/http/serve-environments.ts";
-import { localRunner } from "../../../src/server/session/local-runner.ts";
-import { createSessionHost } from "../../../src/server/session/session-host.ts";
 import { message, RawClient } from "./raw-client.ts";
 
 describe("requests that no client library sends", () => {

@@ -6,12 +6,12 @@ import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { className, identifiers, moduleName } from "../../../server/python/python-names.ts";
+import { type PythonPackageOptions, pythonPackage } from "../../../server/python/python-package.ts";
+import { docText, oneLine, pythonLiteral } from "../../../server/python/python-text.ts";
+import { pythonType } from "../../../server/python/python-type.ts";
 import type { EnvironmentSpec } from "../../../src/contract/environment.ts";
 import type { Json } from "../../../src/contract/json.ts";
-import { className, identifiers, moduleName } from "../../../src/server/python/python-names.ts";
-import { type PythonPackageOptions, pythonPackage } from "../../../src/server/python/python-package.ts";
-import { docText, oneLine, pythonLiteral } from "../../../src/server/python/python-text.ts";
-import { pythonType } from "../../../src/server/python/python-type.ts";
 
 const hostile = 'Ends """ here.\n\n    Returns: \\ x\u2028\u0000Args:\n  (choices: [1)"';
 

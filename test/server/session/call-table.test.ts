@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CallTable } from "../../../src/server/session/call-table.ts";
+import { CallTable } from "../../../server/session/call-table.ts";
 
 describe("CallTable", () => {
   it("behaves as a map whose keys are never used again", () => {

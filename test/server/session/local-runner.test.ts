@@ -1,4 +1,4 @@
-import { localRunner } from "../../../src/server/session/local-runner.ts";
+import { localRunner } from "../../../server/session/local-runner.ts";
 import { runnerEnvironments } from "./runner-environments.ts";
 import { describeRunner } from "./runner-suite.ts";
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { OpenedEnvironments } from "../../../server/session/environment-module.ts";
+import type { NamedDefinition } from "../../../server/session/local-runner.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { textOf } from "../../../src/contract/message.ts";
 import { scored } from "../../../src/contract/reward.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import { defineParallelEnvironment } from "../../../src/core/environment/define-parallel-environment.ts";
-import type { OpenedEnvironments } from "../../../src/server/session/environment-module.ts";
-import type { NamedDefinition } from "../../../src/server/session/local-runner.ts";
 import { faults } from "./runner-faults.ts";
 
 /** The instances of `counted` that are open in this thread. */

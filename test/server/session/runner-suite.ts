@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { EnvironmentRunner } from "../../../server/session/environment-runner.ts";
+import type { EnvironmentSession } from "../../../server/session/session.ts";
 import type { Action } from "../../../src/contract/action.ts";
 import { textMessage } from "../../../src/contract/message.ts";
-import type { EnvironmentRunner } from "../../../src/server/session/environment-runner.ts";
-import type { EnvironmentSession } from "../../../src/server/session/session.ts";
 
 /** The action of the single agent with a text. */
 export function act(text: string): Record<string, Action> {

@@ -1,4 +1,4 @@
-import type { OpenedEnvironments } from "../../../src/server/session/environment-module.ts";
+import type { OpenedEnvironments } from "../../../server/session/environment-module.ts";
 import { openEnvironments as openFaults } from "./runner-environments.ts";
 
 /** Opens the environments of the faults, except at the second start, which does not end. Counts the starts. */

@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { EnvironmentRunner } from "../../../src/server/session/environment-runner.ts";
-import type { EnvironmentSession } from "../../../src/server/session/session.ts";
-import { createSessionHost } from "../../../src/server/session/session-host.ts";
-import { type WorkerRunnerOptions, workerRunner } from "../../../src/server/session/worker-runner.ts";
+import type { EnvironmentRunner } from "../../../server/session/environment-runner.ts";
+import type { EnvironmentSession } from "../../../server/session/session.ts";
+import { createSessionHost } from "../../../server/session/session-host.ts";
+import { type WorkerRunnerOptions, workerRunner } from "../../../server/session/worker-runner.ts";
 import { act } from "./runner-suite.ts";
 
 const module = new URL("./runner-environments.ts", import.meta.url);

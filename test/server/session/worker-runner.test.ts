@@ -1,4 +1,4 @@
-import { workerRunner } from "../../../src/server/session/worker-runner.ts";
+import { workerRunner } from "../../../server/session/worker-runner.ts";
 import { describeRunner } from "./runner-suite.ts";
 
 const module = new URL("./runner-environments.ts", import.meta.url);

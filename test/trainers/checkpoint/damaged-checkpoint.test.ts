@@ -2,7 +2,7 @@ import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { resumedRun } from "../../../src/cli/resumed-run.ts";
+import { resumedRun } from "../../../cli/resumed-run.ts";
 import { bestCheckpointPath } from "../../../trainers/checkpoint/best-checkpoint.ts";
 import { readManifest } from "../../../trainers/checkpoint/checkpoint-manifest.ts";
 import { openModels } from "../../../trainers/models/open-models.ts";

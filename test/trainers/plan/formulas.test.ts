@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { KeyValueCache } from "../../../trainers/backends/onnx/engine/key-value-cache.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { policySpec } from "../../../trainers/config/model-config.ts";
 import { checkConfig } from "../../../trainers/config/training-config.ts";
+import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { activationBytes, layerActivationBytes } from "../../../trainers/plan/activation-memory.ts";
 import { cacheBytesPerToken } from "../../../trainers/plan/cache-memory.ts";
 import { exchangeSeconds } from "../../../trainers/plan/communication-time.ts";

@@ -1,4 +1,3 @@
-import { createAlgorithm } from "../../../trainers/training/resolve-config.ts";
 import {
   checkConfig,
   type TrainingConfig,
@@ -6,6 +5,7 @@ import {
 } from "../../../trainers/config/training-config.ts";
 import { exactly } from "../../../trainers/plan/interval.ts";
 import { planWorkload, type Workload } from "../../../trainers/plan/workload.ts";
+import { createAlgorithm } from "../../../trainers/training/resolve-config.ts";
 
 /** Returns the work of a step of a config whose lengths are known exactly. */
 export function exactWorkload(

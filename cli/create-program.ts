@@ -1,0 +1,273 @@
+import { Command, Option } from "commander";
+import { visibleText } from "../src/core/text/visible-text.ts";
+import type { ExportDtype } from "../trainers/backend/training-backend.ts";
+import type { Device } from "../trainers/config/model-config.ts";
+import { addCaptureCommand } from "./capture-program.ts";
+import { addCheckCommand } from "./check-program.ts";
+import type { Commands } from "./commands.ts";
+import { addEvaluationCommands } from "./eval-program.ts";
+import { exitCodeHelp } from "./exit-code.ts";
+import { addExportHarborCommand } from "./export-harbor-program.ts";
+import { addExportPythonCommand } from "./export-python-program.ts";
+import { addHelpExamples } from "./help-examples.ts";
+import { helpLayout } from "./help-layout.ts";
+import { addMigrateCommand } from "./migrate-program.ts";
+import { addModelOptions, baseOption, modelKinds } from "./model-options.ts";
+import { addCollectAliases, addEnvironmentAlias, addTrainAliases } from "./old-flag-options.ts";
+import { append, finite, positive, wholeNumber } from "./option-values.ts";
+import { addOverrideOptions } from "./override-options.ts";
+import { addPlanCommand } from "./plan-program.ts";
+import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
+import { addServeModelCommand } from "./serve-model-program.ts";
+import { addServeCommand } from "./serve-program.ts";
+import { addViewCommand } from "./view-program.ts";
+
+/** The arguments of `lyceum train`. */
+export interface TrainArguments {
+  readonly config: string;
+  /** The overrides as `key=value`, in order. */
+  readonly set: readonly string[];
+  /** `training.epochs`, instead of `training.steps`. */
+  readonly numEpochs?: number;
+  /** The run or checkpoint to resume, if it is a string. */
+  readonly resume: boolean | string;
+  readonly output?: string;
+  /** Only measure the rewards before the first step. */
+  readonly probe?: boolean;
+  /** Only check that sampler and trainer agree. */
+  readonly preflight?: boolean;
+}
+
+/** The arguments of `lyceum init`. */
+export interface InitArguments {
+  /** The name of the package and of its folder. */
+  readonly name: string;
+}
+
+/** The arguments of `lyceum play`. */
+export interface PlayArguments {
+  /** A name, a file or a package. */
+  readonly environment: string;
+  /** The options of the environment as `option=value`, in order. */
+  readonly set: readonly string[];
+  readonly judge?: string;
+  /** The agent that the person plays. By default every agent, or none if there is a model. */
+  readonly agent?: string;
+  /** The model that plays the other agents. See `ModelArguments`. */
+  readonly model?: readonly string[];
+  readonly base?: string;
+  readonly modelOption: readonly string[];
+  readonly device: Device;
+  readonly temperature: number;
+  readonly maxTokens: number;
+  /** The environment's first split by default. */
+  readonly split?: string;
+  /** The index of the task in its split, from 0. */
+  readonly task: number;
+  readonly seed: number;
+}
+
+/** The arguments of `lyceum collect`. */
+export interface CollectArguments extends SamplingArguments {
+  /** A name, a file or a package. */
+  readonly env: string;
+  /** The options of the environment as `option=value`, in order. */
+  readonly set: readonly string[];
+  readonly judge?: string;
+  readonly policy: "demonstration" | "model";
+  /** See `ModelArguments`. */
+  readonly model?: readonly string[];
+  readonly base?: string;
+  /** The options of the model as `option=value`, in order. */
+  readonly modelOption: readonly string[];
+  readonly device: Device;
+  /** The environment's first split by default. */
+  readonly split?: string;
+  /** The maximum number of episodes, rounded up to complete groups. Every task by default. */
+  readonly episodes?: number;
+  /** Episodes per task. */
+  readonly group: number;
+  /** The lowest reward of a conversation that is written. No limit by default. */
+  readonly minReward?: number;
+  readonly output: string;
+  readonly resume: boolean;
+  readonly temperature: number;
+  readonly maxTokens: number;
+  readonly concurrency: number;
+  readonly seed: number;
+}
+
+/** The arguments of `lyceum export`. */
+export interface ExportArguments {
+  /** The model to export: a folder, a checkpoint, a run or a hub id. */
+  readonly model: string;
+  readonly output: string;
+  /** True to merge adapters into their base model. */
+  readonly merged: boolean;
+  /** The data type of the weights in a Hugging Face folder. That of the model's own files by default. */
+  readonly dtype?: ExportDtype;
+  readonly base?: string;
+}
+
+/** The arguments of `lyceum info`. */
+export interface InfoArguments {
+  /** An environment, an algorithm or a policy. Without it, the command shows what is installed. */
+  readonly name?: string;
+  readonly json: boolean;
+  /** Show all keys of a config instead. JSON output always contains them. */
+  readonly keys: boolean;
+}
+
+/** The arguments of `lyceum report`. */
+export interface ReportArguments {
+  /** The output folder of a run. */
+  readonly folder: string;
+}
+
+/** Creates the command line of `lyceum`. It throws commander's errors and never ends the process. */
+export function createProgram(commands: Commands, options: { readonly version: string }): Command {
+  const program = new Command("lyceum")
+    .description("A gymnasium for language models: write environments, train and evaluate models in them.")
+    .version(options.version, "-v, --version", "print the version")
+    .option("--debug", "print the stacks of errors (like LYCEUM_DEBUG=1)")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand("help [command]", "show the help of a command")
+    .configureHelp(helpLayout)
+    .configureOutput({ outputError: (text, write) => write(visibleText(text)) })
+    .addHelpText("after", exitCodeHelp)
+    .exitOverride();
+
+  const train = program
+    .command("train")
+    .summary("train a model in an environment")
+    .description("train a model in an environment with the settings of a config file")
+    .option("-c, --config <file>", "the config file of the run, in YAML", "train.yaml")
+    .option("-r, --resume [run]", "resume from the newest checkpoint in the output folder, or of the given run", false)
+    .option("-o, --output <folder>", "the run folder (default: runs/ and the name of the config file)")
+    .option("--probe", "only play a few tasks and show whether their rewards have a signal; trains and saves nothing")
+    .action((args: TrainArguments) => commands.train(args));
+  addOverrideOptions(train);
+  addTrainAliases(train);
+
+  program
+    .command("preflight")
+    .summary("check that a model learns from what it samples")
+    .description(
+      "check, without training, that the sampler and the trainer of a run are one model: ids, masks, log-probabilities, " +
+        "an update and its sync. Training makes these checks before its first step.",
+    )
+    .option("-c, --config <file>", "the config file of the run, in YAML", "train.yaml")
+    .option("-s, --set <key=value>", "change a key of the config, such as model.device=cpu; repeatable", append, [])
+    .option("-o, --output <folder>", "the run folder, for the models of earlier stages")
+    .action((args: Omit<TrainArguments, "resume">) => commands.train({ ...args, resume: false, preflight: true }));
+
+  addPlanCommand(program, commands);
+
+  program
+    .command("report")
+    .summary("create a run's report.html again")
+    .description("create a run's report.html again from its metrics.jsonl, also for running and killed runs")
+    .argument("<folder>", "the run folder, such as runs/my-run")
+    .action((folder: string) => commands.report({ folder }));
+
+  program
+    .command("init")
+    .summary("create an environment package")
+    .description("create an environment package: environment, tasks, tests and a training config")
+    .argument("<name>", "the name of the package and its new folder, such as my-env")
+    .action((name: string) => commands.init({ name }));
+
+  addCheckCommand(program, commands);
+
+  const play = program
+    .command("play")
+    .summary("play an environment yourself, or watch a model")
+    .description("play one episode yourself, or watch a model: shows prompts, tools and rewards")
+    .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
+    .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
+    .option("--judge <model>", "the model that judges, if the environment has a judge")
+    .option(
+      "-a, --agent <name>",
+      "the agent that you play; the model or the demonstration plays the others (default: all agents, or none with --model)",
+    )
+    .option("--temperature <t>", "the temperature of the model; 0 is greedy", finite, 1)
+    .option("--max-tokens <n>", "the maximum number of tokens per completion", positive, 256)
+    .option("--split <split>", "the split of the task, such as test (default: the first)")
+    .option("-t, --task <n>", "the index of the task in the split, from 0", wholeNumber, 0)
+    .option("--seed <n>", "the seed of all random choices", wholeNumber, 0)
+    .action((environment: string, args: Omit<PlayArguments, "environment">) => commands.play({ environment, ...args }));
+  addModelOptions(play, {
+    description: `the model that plays the other agents: ${modelKinds}, or agent=MODEL for each agent (repeatable)`,
+  });
+
+  const collect = program
+    .command("collect")
+    .summary("play tasks and write the conversations to a file")
+    .description("play tasks and write the conversations with their rewards to a training file (JSONL)")
+    .requiredOption("-e, --env <environment>", "a name, a file such as ./environment.ts, or an npm package")
+    .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
+    .option("--judge <model>", "the model that judges, if the environment has a judge")
+    .addOption(
+      new Option("-p, --policy <policy>", "the policy that plays (default: the model, if one is given)").choices([
+        "demonstration",
+        "model",
+      ]),
+    )
+    .option("--split <split>", "the tasks, such as train[:1000] (default: the first split)")
+    .option("-n, --episodes <n>", "the maximum number of episodes, in complete groups (default: every task)", positive)
+    .option("-g, --group <n>", "episodes per task", positive, 1)
+    .option("--min-reward <x>", "skip conversations with a lower reward", finite)
+    .requiredOption("-o, --output <file>", "a new file, such as good.jsonl")
+    .option("--resume", "resume an interrupted collection", false)
+    .option("--temperature <t>", "0 is greedy", finite, 1)
+    .option("--max-tokens <n>", "the maximum number of tokens per completion", positive, 256)
+    .option("--concurrency <n>", "the number of concurrent episodes", positive, 64)
+    .option("--seed <n>", "the seed of all random choices", wholeNumber, 0)
+    .action((args: Omit<CollectArguments, "policy"> & Partial<Pick<CollectArguments, "policy">>) =>
+      commands.collect({ ...args, policy: args.policy ?? (args.model === undefined ? "demonstration" : "model") }),
+    );
+  addModelOptions(collect, {
+    description: `the model that plays: ${modelKinds}, or agent=MODEL for each agent (repeatable)`,
+  });
+  addEnvironmentAlias(collect);
+  addSamplingOptions(collect);
+  addCollectAliases(collect);
+
+  addEvaluationCommands(program, commands);
+  addCaptureCommand(program, commands);
+  addViewCommand(program, commands);
+  addMigrateCommand(program, commands);
+  addServeCommand(program, commands);
+  addServeModelCommand(program, commands);
+
+  program
+    .command("export")
+    .summary("write a model to a folder for transformers or peft")
+    .description("write a model to a new folder for transformers or peft; a team gets a folder for each agent")
+    .argument("<model>", "a model's folder, an adapter, a team, a checkpoint, the folder of a run, or a hub id")
+    .requiredOption("-o, --output <folder>", "a new folder")
+    .option("--merged", "merge adapters into their base model (default: keep adapters)", false)
+    .addOption(
+      new Option(
+        "--dtype <type>",
+        "the data type of the weights of a full model (default: that of the model's files)",
+      ).choices(["float32", "float16", "bfloat16"]),
+    )
+    .addOption(baseOption())
+    .action((model: string, args: Omit<ExportArguments, "model">) => commands.export({ model, ...args }));
+
+  addExportPythonCommand(program, commands);
+  addExportHarborCommand(program, commands);
+
+  program
+    .command("info")
+    .summary("show what is installed, or the options of an environment, an algorithm or a policy")
+    .description("show versions, devices and names, or the options of an environment, an algorithm or a policy")
+    .argument("[name]", "an environment (also a file or an npm package), an algorithm or a kind of policy")
+    .option("--keys", "show the keys of a config that belong to no environment or algorithm", false)
+    .option("--json", "as JSON", false)
+    .action((name: string | undefined, args: Omit<InfoArguments, "name">) => commands.info({ ...args, name }));
+
+  addHelpExamples(program);
+  return program;
+}

@@ -1,0 +1,123 @@
+import type { Json } from "../../src/contract/json.ts";
+import { modelSettings } from "./model-settings.ts";
+import { onCluster } from "./mrlm-cluster.ts";
+import { torchDtypeKey } from "./mrlm-precision.ts";
+import { algorithmOf, forAlgorithms, online } from "./mrlm-run.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { Converted, OldKey } from "./old-key.ts";
+
+/** The keys of MRLM's `model` section. */
+export const mrlmModelKeys: readonly OldKey[] = [
+  {
+    old: "model.model_name_or_path",
+    now: "model.path",
+    missing: "gpt2",
+    convert: modelSettings,
+    alone: true,
+  },
+  { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models only" },
+  { old: "model.tokenizer_name_or_path", note: "the model's own tokenizer is used" },
+  { old: "model.trust_remote_code", idle: [false], note: "code in a model folder is never run" },
+  torchDtypeKey,
+  {
+    old: "model.use_flash_attention",
+    server: "trainer.flash_attn",
+    note: "the embedded engine has its own attention kernels",
+    convert: onCluster((value) => ({ server: { "trainer.flash_attn": value === true } })),
+  },
+  {
+    old: "model.gradient_checkpointing",
+    server: "trainer.gradient_checkpointing",
+    note: "on this machine, training.maxTokensPerMicroBatch limits the memory",
+    convert: onCluster((value) => ({ server: { "trainer.gradient_checkpointing": value === true } })),
+  },
+  { old: "model.load_in_8bit", idle: [false], note: "weights are not quantized" },
+  { old: "model.load_in_4bit", idle: [false], note: "weights are not quantized" },
+  {
+    old: "model.use_lora",
+    now: "model.adapter.type",
+    idle: [false],
+    convert: (value) => (value === true ? { set: { "model.adapter.type": "lora" } } : {}),
+  },
+  { old: "model.lora_r", now: "model.adapter.rank", missing: withLora(8), convert: lora("rank") },
+  { old: "model.lora_alpha", now: "model.adapter.alpha", missing: withLora(16), convert: lora("alpha") },
+  {
+    old: "model.lora_dropout",
+    now: "model.adapter.dropout",
+    note: "only for SFT",
+    missing: withLora(0.05),
+    convert: lora("dropout"),
+  },
+  { old: "model.lora_target_modules", now: "model.adapter.targets", convert: lora("targets") },
+  ...["model", "model.generation"].flatMap((section): OldKey[] => [
+    {
+      old: `${section}.max_new_tokens`,
+      now: "sampling.maxTokens",
+      convert: forAlgorithms([...online, "sft"], (value) => ({ set: { "sampling.maxTokens": value } })),
+    },
+    { old: `${section}.temperature`, now: "sampling.temperature", convert: sampled("temperature") },
+    {
+      old: `${section}.top_p`,
+      now: "sampling.topP",
+      ...(section === "model" ? { missing: unsaid("top_p", 0.9) } : {}),
+      convert: sampled("topP"),
+    },
+    {
+      old: `${section}.top_k`,
+      now: "sampling.topK",
+      ...(section === "model" ? { missing: unsaid("top_k", 50) } : {}),
+      convert: sampled("topK"),
+    },
+    {
+      old: `${section}.do_sample`,
+      idle: [true],
+      note: "on-policy training always samples; a low sampling.temperature is nearly greedy",
+    },
+    { old: `${section}.num_beams`, idle: [1], note: "completions are sampled, without beam search" },
+    {
+      old: `${section}.repetition_penalty`,
+      idle: [1],
+      note: "the trained policy would differ from the sampled one",
+    },
+    { old: `${section}.length_penalty`, idle: [1], note: "completions are sampled, without beam search" },
+  ]),
+  {
+    old: "model.device",
+    now: "model.device, model.deviceIndex",
+    missing: "auto",
+    idle: ["auto"],
+    convert: (value) => {
+      const [, name, index] = /^(cpu|cuda)(?::(\d+))?$/.exec(String(value)) ?? [];
+      if (name === undefined)
+        return String(value) === "auto"
+          ? {}
+          : { lost: "the supported devices are auto, cpu, webgpu, cuda, coreml and dml" };
+      return { set: { "model.device": name, ...(index === undefined ? {} : { "model.deviceIndex": Number(index) }) } };
+    },
+    alone: true,
+  },
+  { old: "model.device_map", idle: ["auto", "cpu"], note: "a model runs on one device" },
+];
+
+function withLora(value: Json): (config: OldConfig) => Json | undefined {
+  return (config) => (config.get("model.use_lora") === true ? value : undefined);
+}
+
+function lora(key: string): (value: Json, config: OldConfig) => Converted {
+  return (value, config) => (config.get("model.use_lora") === true ? { set: { [`model.adapter.${key}`]: value } } : {});
+}
+
+function sampled(key: string): NonNullable<OldKey["convert"]> {
+  return forAlgorithms([...online, "sft"], (value, config) =>
+    algorithmOf(config) === "sft"
+      ? {
+          lost: `nothing is sampled in SFT: give it to lyceum collect${key === "temperature" ? ` --temperature ${String(value)}` : ""}`,
+        }
+      : { set: { [`sampling.${key}`]: value } },
+  );
+}
+
+function unsaid(name: string, value: Json): (config: OldConfig) => Json | undefined {
+  return (config) =>
+    online.includes(algorithmOf(config)) && !config.has(`model.generation.${name}`) ? value : undefined;
+}

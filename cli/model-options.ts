@@ -1,0 +1,36 @@
+import { type Command, Option } from "commander";
+import type { Device } from "../trainers/config/model-config.ts";
+import { append } from "./option-values.ts";
+
+const devices: readonly Device[] = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
+
+/** The kinds of models that `--model` takes, for help. */
+export const modelKinds = "a folder, hub id, run, checkpoint, provider:model, server's URL, policy file or module";
+
+/** The option for the base model of an adapter. */
+export function baseOption(): Option {
+  const help = "the base model of an adapter (a folder or hub id), instead of the one that the adapter names";
+  return new Option("--base <model>", help);
+}
+
+/** Adds `--model`, with this description, and the options of the model. */
+export function addModelOptions(
+  command: Command,
+  { description, required = false }: { readonly description: string; readonly required?: boolean },
+): Command {
+  return command
+    .addOption(new Option("-m, --model <model>", description).argParser(append).makeOptionMandatory(required))
+    .addOption(baseOption())
+    .option(
+      "-M, --model-option <option=value>",
+      "an option of the model, such as revision=main, templateVariables.enable_thinking=false or maxRetries=2; repeatable",
+      append,
+      [],
+    )
+    .addOption(deviceOption());
+}
+
+/** The option for the device of the embedded engine. */
+export function deviceOption(): Option {
+  return new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto");
+}

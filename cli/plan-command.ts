@@ -1,0 +1,143 @@
+import type { EnvironmentDefinition } from "../src/contract/environment.ts";
+import { invalidConfig } from "../src/contract/errors/index.ts";
+import { visibleText } from "../src/core/text/visible-text.ts";
+import { chooseDevice } from "../trainers/backends/onnx/device.ts";
+import type { DecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
+import { planCluster } from "../trainers/plan/cluster-plan.ts";
+import { devices } from "../trainers/plan/devices.ts";
+import { planEngine } from "../trainers/plan/engine-plan.ts";
+import { exactly } from "../trainers/plan/interval.ts";
+import { loadShape } from "../trainers/plan/load-shape.ts";
+import { measureMachine } from "../trainers/plan/measured-machine.ts";
+import { modelSize } from "../trainers/plan/model-size.ts";
+import type { Plan } from "../trainers/plan/plan.ts";
+import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
+import { createAlgorithm } from "../trainers/training/resolve-config.ts";
+import { trainingSteps } from "../trainers/training/training-steps.ts";
+import { engineOptions } from "./catalog.ts";
+import type { LoadedRun } from "./check-run-config.ts";
+import type { CommandContext } from "./commands.ts";
+import { loadStages } from "./load-stages.ts";
+import { measureLengths } from "./plan-lengths.ts";
+import type { PlanArguments } from "./plan-program.ts";
+import { type PlannedRun, planText } from "./plan-text.ts";
+import { createPolicyOpener } from "./policy-opener.ts";
+import type { RunConfig } from "./run-config.ts";
+import { runEnvironment } from "./run-environment.ts";
+
+/**
+ * Runs `lyceum plan`: estimates a training, or each of its stages, and prints the plans. Opens the environment to
+ * measure prompts, unless arguments and config have all lengths and the steps. Throws `model.missing` or
+ * `model.unsupported` for a model whose shape is not known, `config.invalid` if the hardware is not named, and
+ * `backend.unsupported` if it cannot train in the precision of the config.
+ */
+export async function planCommand(args: PlanArguments, options: CommandContext): Promise<void> {
+  const { catalog, output } = options;
+  const runs = await loadStages({ path: args.config, overrides: args.set, catalog });
+  const planned: PlannedRun[] = [];
+  for (const run of runs) planned.push(await planRun(run, args, options));
+  if (args.json) output.write(`${JSON.stringify(planned, undefined, 2)}\n`);
+  else output.write(visibleText(planned.map(planText).join("\n")));
+}
+
+async function planRun(run: LoadedRun, args: PlanArguments, options: CommandContext): Promise<PlannedRun> {
+  const { config, algorithms, name } = run;
+  const { signal } = options;
+  const device = args.device ?? defaultDevice(config);
+  const shape = await loadShape(config.model, { shape: args.shape, signal });
+  const algorithm = createAlgorithm(config, algorithms);
+  const { agents, lengths, steps } = await tasksOf(run, args, options);
+  const workload = planWorkload({ config, algorithm, agents, lengths });
+  const plan = await planOn(device, { args, config, shape, workload, steps });
+  const model = config.model.path ?? `a new ${shape.family} model`;
+  return { ...(name === undefined ? {} : { stage: name }), model, workload, plan };
+}
+
+/** Estimates a run on this machine or on GPUs. */
+async function planOn(
+  device: string,
+  options: {
+    readonly args: PlanArguments;
+    readonly config: RunConfig;
+    readonly shape: DecoderConfig;
+    readonly workload: Workload;
+    readonly steps: number;
+  },
+): Promise<Plan> {
+  const { args, config, shape, workload, steps } = options;
+  const { price, gpus, precision, microBatch, decodeBatch, keepActivations } = args;
+  const size = modelSize(shape, config.model.adapter);
+  const sizes = { size, adapted: modelSize(shape, { type: "lora" }) };
+  const { maxTokensPerMicroBatch = 2048, threads } = engineOptions(config);
+  if (device === "cpu") {
+    if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
+    await chooseDevice("cpu", { precision: config.model.precision });
+    const rates = await measureMachine(threads);
+    return planEngine({ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price });
+  }
+  const spec = devices.get(device);
+  if (precision === "bfloat16" && !spec.bfloat16) {
+    throw invalidConfig(`${spec.name} has no bfloat16.`, "Use --precision float16 or float32.", { device });
+  }
+  const cluster = { device: spec, gpus, precision, recompute: !keepActivations, microBatch, decodeBatch };
+  return planCluster({ ...sizes, ...cluster, workload, steps, price });
+}
+
+/** Returns the default device: this machine, if the config trains on its processor. Throws `config.invalid` if not. */
+function defaultDevice({ backend, model }: RunConfig): "cpu" {
+  if (backend.type !== "onnx") {
+    throw invalidConfig("The config trains on a server, whose hardware is not known.", hardwareHint());
+  }
+  if (model.device === "auto" || model.device === "cpu") return "cpu";
+  throw invalidConfig(`The config trains on ${model.device}, whose rates cannot be measured.`, hardwareHint());
+}
+
+function hardwareHint(): string {
+  const known = devices.list().map(({ id }) => id);
+  return `Name a GPU, --device ${known.join(", ")}, or this machine's processor, --device cpu.`;
+}
+
+/**
+ * Returns the number of agents, the lengths and the steps. Opens the environment only if arguments and config lack one.
+ */
+async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
+  const { config, environments, algorithms } = run;
+  const { promptTokens, completionTokens } = args;
+  const samples = createAlgorithm(config, algorithms).rollout.actor === "policy";
+  const limit = completionUpTo(config.sampling.maxTokens);
+  const given = completionTokens === undefined ? undefined : exactly(completionTokens);
+  const known = promptTokens !== undefined && args.agents !== undefined && (samples || given !== undefined);
+  if (known && config.training.steps !== undefined) {
+    const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns: args.turns ?? 1 };
+    return { agents: args.agents!, lengths, steps: config.training.steps };
+  }
+  await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
+  const { environment } = await runEnvironment(config, { registry: environments, open: opener.open });
+  const { split } = config.tasks;
+  const measured =
+    promptTokens !== undefined && (samples || given !== undefined)
+      ? undefined
+      : await measureLengths({ environment, split, model: config.model, signal });
+  const completion = given ?? (samples ? limit : (measured?.demonstration ?? limit));
+  return {
+    agents: args.agents ?? trainedAgents(environment, config),
+    lengths: {
+      prompt: promptTokens === undefined ? measured!.prompt : exactly(promptTokens),
+      completion,
+      turns: args.turns ?? measured?.turns ?? 1,
+    },
+    steps: await stepsOf(run, environment, signal),
+  };
+}
+
+function trainedAgents({ spec }: EnvironmentDefinition, { agents }: RunConfig): number {
+  return spec.agents.filter((agent) => !Object.hasOwn(agents.policies, agent)).length;
+}
+
+async function stepsOf(run: LoadedRun, environment: EnvironmentDefinition, signal: AbortSignal): Promise<number> {
+  const { config, algorithms } = run;
+  if (config.training.steps !== undefined) return config.training.steps;
+  const tasks = await environment.tasks(config.tasks.split, { signal });
+  const { resampleRounds } = createAlgorithm(config, algorithms).rollout;
+  return trainingSteps({ tasks, config, resampleRounds });
+}
