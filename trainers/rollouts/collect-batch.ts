@@ -4,16 +4,90 @@ import { textMessage } from "../../src/contract/message.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { TaskEntry } from "../../src/contract/taskset.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
+import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
+import { jointRollout } from "../../src/core/rollout/joint-rollout.ts";
+import type { JointShape } from "../../src/core/rollout/joint-shape.ts";
+import { rollout } from "../../src/core/rollout/rollout.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
+import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
+import { rolloutLimits } from "../config/training-config.ts";
 import type { PlayedGroup, StepExperience } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { hasSignal } from "../credit/trajectory.ts";
+import { trainingGroup } from "../data/training-group.ts";
+import { openActors } from "../models/open-policy.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
 import type { TrainingRun } from "../run/training-run.ts";
+import { branching } from "./branching.ts";
 import { throwIfAllFailed } from "./failed-batch.ts";
 import { fitEpisodes } from "./fit-episodes.ts";
-import { playTasks } from "./play-tasks.ts";
+
+/** The batch of a step, with the values that a checkpoint after the step records. */
+export interface PlayedBatch extends Batch {
+  readonly taskCursor: number;
+  readonly traceLength: number | undefined;
+  /** With a curriculum: the number of tasks from which the batch was drawn. */
+  readonly pool: number | undefined;
+  readonly rolloutMs: number;
+  /** The number of training steps between the weights that sampled the batch and the weights that learn from it. */
+  readonly staleness: number;
+}
+
+/** Returns a run's batches, step by step. Closing it stops a batch that is being played ahead. */
+export interface BatchSource extends AsyncDisposable {
+  next(step: number): Promise<PlayedBatch>;
+}
+
+/**
+ * Opens the batches of a run. With `rollout.maxStaleness` 1, the next batch is played while a step learns. It is
+ * sampled by the weights before that step, so it is one step old when it is used.
+ */
+export function openBatches(run: TrainingRun): BatchSource {
+  const { steps } = run;
+  const ahead = run.config.rollout.maxStaleness > 0;
+  const stop = new AbortController();
+  const signal = run.signal === undefined ? stop.signal : AbortSignal.any([run.signal, stop.signal]);
+  const cancellable = ahead ? { ...run, signal } : run;
+  let started: Promise<PlayedBatch> | undefined;
+  return {
+    next: async (step) => {
+      const batch = await (started ?? (await startBatch(cancellable, { step, staleness: 0 })).played);
+      started = undefined;
+      if (ahead && step < steps) {
+        started = (await startBatch(cancellable, { step: step + 1, staleness: 1 })).played;
+        // The step that uses the batch reports the error.
+        started.catch(() => {});
+      }
+      return batch;
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await started?.catch(() => {});
+    },
+  };
+}
+
+/** Takes a snapshot of the current weights and starts to play. */
+async function startBatch(
+  run: TrainingRun,
+  { step, staleness }: { readonly step: number; readonly staleness: number },
+): Promise<{ readonly played: Promise<PlayedBatch> }> {
+  const { pool } = run.tasks;
+  const started = performance.now();
+  await using resources = new AsyncDisposableStack();
+  const meter = resources.use(run.activity.begin({ activity: "playing", step, unit: playedUnit(run) }));
+  const actors = resources.use(await openActors(run, { onTokens: meter.addTokens }));
+  const owned = resources.move();
+  const play = async (): Promise<PlayedBatch> => {
+    await using _ = owned;
+    const batch = await collectBatch(run, { policies: actors.policies, step, meter });
+    const traceLength = await run.trace?.flush();
+    const rolloutMs = performance.now() - started;
+    return { ...batch, taskCursor: run.tasks.cursor, traceLength, pool, rolloutMs, staleness };
+  };
+  return { played: play() };
+}
 
 /** The tasks of one step: all that were played, and the part that is trained on. */
 export interface Batch {
@@ -125,4 +199,73 @@ function refuseHeldOut(run: TrainingRun, tasks: readonly TaskEntry[]): void {
     hint: "Evaluate on tasks that are not trained on: use another split, or slices that do not overlap.",
     data: { id: overlap.id, hash: overlap.hash },
   });
+}
+
+/** The options of {@link playTasks}. */
+export interface PlayTasksOptions {
+  readonly policies: Readonly<Record<AgentId, Policy>>;
+  readonly tasks: readonly TaskEntry[];
+  readonly seed: number;
+  /** Episodes per task, if episodes are independent. The algorithm's group size by default. */
+  readonly groupSize?: number;
+  readonly trace?: TraceWriter;
+  /** Counts episodes, or tasks if joint actions branch. */
+  readonly meter?: ActivityMeter;
+}
+
+/** The part of a run that decides between independent episodes and trees of joint actions. */
+type BranchingRun = Pick<TrainingRun, "algorithm" | "environment" | "frozen">;
+
+/** The part of a run that plays tasks. */
+export type PlayingRun = BranchingRun & Pick<TrainingRun, "config" | "pool" | "signal">;
+
+/** Returns the unit that is counted while a run plays. */
+export function playedUnit(run: BranchingRun): "episodes" | "tasks" {
+  return jointShape(run) === undefined ? "episodes" : "tasks";
+}
+
+/** Plays tasks as the run's algorithm requires: in independent episodes, or in trees of joint actions. */
+export async function playTasks(run: PlayingRun, options: PlayTasksOptions): Promise<PlayedGroup[]> {
+  const { config, algorithm, pool, signal } = run;
+  const { actor, terminationThreshold } = algorithm.rollout;
+  const { groupSize = algorithm.rollout.groupSize, trace, meter } = options;
+  const { sampling } = config;
+  const common = {
+    environment: pool,
+    tasks: options.tasks,
+    policies: options.policies,
+    concurrency: config.rollout.concurrency,
+    limits: rolloutLimits(config.rollout),
+    // Demonstrations were not sampled. They are trained on at temperature 1, over all tokens.
+    sampling: actor === "policy" ? { ...sampling, supports: true } : { temperature: 1, maxTokens: sampling.maxTokens },
+    seed: options.seed,
+    signal,
+  };
+  const traced = { ...common, trace };
+  const shape = jointShape(run);
+  if (shape !== undefined) {
+    meter?.expect(options.tasks.length);
+    const played: PlayedGroup[] = [];
+    for await (const tree of jointRollout({ ...traced, shape })) {
+      meter?.add(1);
+      played.push({ group: trainingGroup({ task: tree.task, episodes: tree.episodes }), tree });
+    }
+    return played;
+  }
+  const needsGreedy = algorithm.credit.needsGreedy === true;
+  meter?.expect(options.tasks.length * (groupSize + (needsGreedy ? 1 : 0)));
+  const onEpisode = (): void => meter?.add(1);
+  const ending = terminationThreshold === undefined ? {} : { terminationThreshold, partners: Object.keys(run.frozen) };
+  const rolledOut = await collectGroups(rollout({ ...traced, ...ending, groupSize }), { onEpisode });
+  const groups = rolledOut.map(trainingGroup);
+  if (!needsGreedy) return groups.map((group) => ({ group }));
+  const greedySampling = { ...common.sampling, temperature: 0 };
+  const greedy = await collectGroups(rollout({ ...common, ...ending, groupSize: 1, sampling: greedySampling }), {
+    onEpisode,
+  });
+  return groups.map((group, i) => ({ group, greedy: greedy[i]! }));
+}
+
+function jointShape({ algorithm, environment, frozen }: BranchingRun): JointShape | undefined {
+  return branching(algorithm, { spec: environment.spec, frozen: Object.keys(frozen) });
 }
