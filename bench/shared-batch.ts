@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sample, SampledToken, SampleRequest, Sampler } from "../src/contract/sampler.ts";
-import { batchedSampler } from "../src/core/policy/batched-sampler.ts";
 import { createRandom } from "../src/core/random/random.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
+import { batchedSampler } from "../trainers/tinker/service/batched-sampler.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { model135m } from "./model-135m.ts";
 

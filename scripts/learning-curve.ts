@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { metricSeries } from "../reports/training/metric-series.ts";
 import { metricsFileName, readMetrics } from "../reports/training/metrics-file.ts";
 import { runRecord } from "../reports/training/run-record.ts";
-import { shareTick, valueRange } from "../reports/training/value-range.ts";
+import { shareTick, valueRange } from "../reports/viewer/page/value-range.ts";
 
 /** The colours of the viewer's charts. */
 const style = `

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { readPythonStatements } from "../../sandbox/grading/python/python-statements.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseRow } from "../shared/code-benchmarks/benchmark-row.ts";
-import { classEvalProblem } from "../shared/code-benchmarks/class-eval.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import { classEvalProblem } from "./class-eval.ts";
 import { type ClassMethod, classMethods } from "./class-methods.ts";
 
 /** A class to complete. */

@@ -6,14 +6,14 @@ import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { readBenchmarkRows } from "../shared/code-benchmarks/benchmark-row.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
-import { customProblem } from "../shared/code-benchmarks/custom-problem.ts";
 import { humanEvalProblem } from "../shared/code-benchmarks/human-eval.ts";
 import { mbppProblem, sanitizedMbppProblem } from "../shared/code-benchmarks/mbpp.ts";
-import { multiplEProblem } from "../shared/code-benchmarks/multipl-e.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
 import { showAll, showFirstFifth } from "../shared/code-turns/visible-tests.ts";
 import type { CodeOptions } from "./code-options.ts";
+import { customProblem } from "./custom-problem.ts";
+import { multiplEProblem } from "./multipl-e.ts";
 
 const readers: Readonly<
   Record<

@@ -1,5 +1,5 @@
-import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import type { TrackedRun, TrackedSession, Tracker } from "../../src/contract/tracker.ts";
+import type { TrainingEvent } from "../../src/contract/training-event.ts";
 
 /** The maximum time that a run waits for a tracker, in milliseconds. */
 export interface TrackerTimeLimits {

@@ -1,8 +1,8 @@
+export type { TrackedRun, TrackedSession, Tracker } from "../../src/contract/tracker.ts";
 export { eventMetrics } from "./event-metrics.ts";
 export { followRun, type RunFollower } from "./follow-run.ts";
 export { type MlflowTrackerOptions, mlflowTracker } from "./mlflow/mlflow-tracker.ts";
 export { tensorboardTracker } from "./tensorboard/tensorboard-tracker.ts";
-export type { TrackedRun, TrackedSession, Tracker } from "../../src/contract/tracker.ts";
 export {
   createTrackers,
   defineTracker,

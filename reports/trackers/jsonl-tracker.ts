@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import type { Tracker } from "../../src/contract/tracker.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { replaceFile } from "../../src/core/files/replace-file.ts";
 import { configFileName, configText } from "../training/config-file.ts";
 import { metricsFileName, openMetricsWriter } from "../training/metrics-file.ts";
-import type { Tracker } from "../../src/contract/tracker.ts";
 
 /**
  * Writes the config to config.yaml in the run folder, and every event as a line of metrics.jsonl. The line is on disk

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { Tracker } from "../../src/contract/tracker.ts";
 import { createRegistry, type Registry } from "../../src/core/registry.ts";
 import { mlflowTracker } from "./mlflow/mlflow-tracker.ts";
 import { tensorboardTracker } from "./tensorboard/tensorboard-tracker.ts";
-import type { Tracker } from "../../src/contract/tracker.ts";
 
 /** The environment variables of the process. */
 type Variables = Readonly<Record<string, string | undefined>>;

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { toErrorData } from "../../src/contract/errors/index.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
+import type { Tracker } from "../../src/contract/tracker.ts";
 import type { RunEndEvent, TrainingEvent, TrainingWarningEvent } from "../../src/contract/training-event.ts";
 import { replaceFile } from "../../src/core/files/replace-file.ts";
 import { lockMetrics } from "../../src/core/files/run-lock.ts";
 import { followRun, type RunFollower } from "../trackers/follow-run.ts";
 import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
-import type { Tracker } from "../../src/contract/tracker.ts";
 import { trainingReport } from "../viewer/training-report.ts";
 import { recordedConfig } from "./config-file.ts";
 import { metricsFileName, metricsLoss, readMetrics } from "./metrics-file.ts";

@@ -6,12 +6,12 @@ import type { Comparison } from "../../src/evaluation/compare.ts";
 import type { EvaluationManifest, TaskLine } from "../../src/evaluation/log/manifest.ts";
 import type { EvaluationSummary, Metric } from "../../src/evaluation/log/summary.ts";
 import type { ChartSection } from "../training/report-charts.ts";
-import type { RunFact } from "../training/run-facts.ts";
 import type { RunRecord } from "../training/run-record.ts";
-import type { RunTile } from "../training/run-tiles.ts";
 import type { WarningGroup } from "../training/warning-group.ts";
 import type { EpisodeFilter } from "./episode-filter.ts";
 import type { EpisodeRow, ShownRow } from "./episode-row.ts";
+import type { RunFact } from "./run-facts.ts";
+import type { RunTile } from "./run-tiles.ts";
 
 /** The source of the page's data: the server of `lyceum view`, or the content of an exported file. */
 export interface ViewSource {

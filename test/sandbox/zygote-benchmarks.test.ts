@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { classEvalProblem } from "../../environments/shared/code-benchmarks/class-eval.ts";
+import { classEvalProblem } from "../../environments/class-completion/class-eval.ts";
 import type { CodeProblem } from "../../environments/shared/code-benchmarks/code-problem.ts";
 import { mbppProblem } from "../../environments/shared/code-benchmarks/mbpp.ts";
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";

@@ -1,13 +1,13 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentProgram } from "../../src/contract/agent-program.ts";
 import type { Policy } from "../../src/contract/policy.ts";
-import { demonstratedCalls } from "../../src/core/policy/demonstrated-calls.ts";
 import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.ts";
 import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { Model } from "../backend/training-backend.ts";
 import type { Learner } from "../run/learners.ts";
 import type { TrainingRun } from "../run/training-run.ts";
+import { demonstratedCalls } from "./demonstrated-calls.ts";
 
 /** A policy that must be disposed of after use. */
 export interface OpenPolicy extends AsyncDisposable {

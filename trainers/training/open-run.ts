@@ -17,7 +17,6 @@ import { TimeSlice } from "../../src/core/rollout/time-slice.ts";
 import { checkDisjoint } from "../../src/core/taskset/disjoint.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-writer.ts";
-import { traceLoss } from "../../src/core/trace/trace-loss.ts";
 import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import { TrainingProgress } from "../../src/core/training-progress.ts";
 import type { Algorithm } from "../algorithms/index.ts";
@@ -46,6 +45,7 @@ import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts"
 import { checkLearnable } from "./check-learnable.ts";
 import { exportStart } from "./export-start.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
+import { traceLoss } from "./trace-loss.ts";
 import { trainingSteps } from "./training-steps.ts";
 
 /**

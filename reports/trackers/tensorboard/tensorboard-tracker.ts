@@ -2,12 +2,12 @@ import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { match, P } from "ts-pattern";
 import { stringify } from "yaml";
+import type { TrackedSession, Tracker } from "../../../src/contract/tracker.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
 import { makeFolder } from "../../../src/core/files/make-folder.ts";
 import { visibleText } from "../../../src/core/text/visible-text.ts";
 import { plainLine } from "../../training/plain-line.ts";
 import { eventMetrics } from "../event-metrics.ts";
-import type { TrackedSession, Tracker } from "../../../src/contract/tracker.ts";
 import { encodeEvent, type TensorboardValue } from "./event.ts";
 import { tensorflowRecord } from "./record.ts";
 

@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatCount, formatNumber, formatPercent } from "../../../src/core/text/format.ts";
 import type { LineChart } from "../../training/chart.ts";
-import { shareTick, usesLogScale, valueRange } from "../../training/value-range.ts";
 import { type ChartValues, chartValues } from "./chart-values.ts";
+import { shareTick, usesLogScale, valueRange } from "./value-range.ts";
 
 const height = 190;
 

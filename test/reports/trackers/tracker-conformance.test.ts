@@ -3,8 +3,8 @@ import { jsonlTracker } from "../../../reports/trackers/jsonl-tracker.ts";
 import { mlflowTracker } from "../../../reports/trackers/mlflow/mlflow-tracker.ts";
 import { tensorboardTracker } from "../../../reports/trackers/tensorboard/tensorboard-tracker.ts";
 import type { Tracker } from "../../../src/contract/tracker.ts";
-import { trackerConformance } from "../../../src/testing/tracker-conformance.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
+import { trackerConformance } from "../../../src/testing/tracker-conformance.ts";
 import { describeCases } from "../../testing/describe-cases.ts";
 import { startMlflowServer } from "./mlflow-server.ts";
 

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reportCharts } from "../../../reports/training/report-charts.ts";
 import { runRecord } from "../../../reports/training/run-record.ts";
-import { runTiles } from "../../../reports/training/run-tiles.ts";
 import { scaleGroups } from "../../../reports/training/scale-groups.ts";
-import { usesLogScale, valueRange } from "../../../reports/training/value-range.ts";
+import { usesLogScale, valueRange } from "../../../reports/viewer/page/value-range.ts";
+import { runTiles } from "../../../reports/viewer/run-tiles.ts";
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
 
 const start = (changes: object = {}): TrainingEvent => ({

@@ -1,6 +1,6 @@
 import type { Sampler } from "../../../src/contract/sampler.ts";
-import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../backend/training-backend.ts";
+import { batchedSampler } from "./batched-sampler.ts";
 
 /** A model that is not trained, and the sampler of its weights. */
 export interface FrozenModel {

@@ -1,6 +1,6 @@
 import type { Sampler } from "../../../src/contract/sampler.ts";
-import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
 import type { Model } from "../../backend/training-backend.ts";
+import { batchedSampler } from "./batched-sampler.ts";
 import type { CheckpointKind } from "./checkpoint-store.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { OrderedQueue } from "./ordered-queue.ts";

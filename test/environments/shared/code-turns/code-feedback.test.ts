@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { multiplEProblem } from "../../../../environments/code/multipl-e.ts";
 import { readBenchmarkRows } from "../../../../environments/shared/code-benchmarks/benchmark-row.ts";
 import type { CodeProblem } from "../../../../environments/shared/code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../../../../environments/shared/code-benchmarks/human-eval.ts";
 import { mbppProblem, sanitizedMbppProblem } from "../../../../environments/shared/code-benchmarks/mbpp.ts";
-import { multiplEProblem } from "../../../../environments/shared/code-benchmarks/multipl-e.ts";
 import { codeFeedback, singleReport } from "../../../../environments/shared/code-turns/code-feedback.ts";
 import type { CodeTurnOptions } from "../../../../environments/shared/code-turns/turn-options.ts";
 import { visibleRun } from "../../../../environments/shared/code-turns/visible-run.ts";

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { codeEnvironment } from "../../../../environments/code/code.ts";
-import { customProblem } from "../../../../environments/shared/code-benchmarks/custom-problem.ts";
+import { codeEnvironment } from "../../../environments/code/code.ts";
+import { customProblem } from "../../../environments/code/custom-problem.ts";
 
 const row = { prompt: "Add one to x.", entryPoint: "inc", tests: ["assert inc(1) == 2", "assert inc(-1) == 0"] };
 const script = {

@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, formatNumber, formatPercent } from "../../src/core/text/format.ts";
-import type { RunRecord } from "./run-record.ts";
+import type { RunRecord } from "../training/run-record.ts";
 
 /** A key figure of a run. */
 export interface RunTile {

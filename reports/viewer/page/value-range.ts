@@ -1,4 +1,4 @@
-import type { LineChart } from "./chart.ts";
+import type { LineChart } from "../../training/chart.ts";
 
 /** The values that an axis must show. */
 export interface ValueExtent {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { downsample } from "../../../reports/training/downsample.ts";
+import { downsample } from "../../../reports/viewer/downsample.ts";
 
 describe("downsample", () => {
   it("loses no extreme and no step", () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Sample, SampledToken, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
-import { batchedSampler } from "../../../src/core/policy/batched-sampler.ts";
+import { batchedSampler } from "../../../trainers/tinker/service/batched-sampler.ts";
 
 const request = (id: number): SampleRequest => {
   return { promptIds: [id], settings: { temperature: 1, maxTokens: 1 }, seed: 0, stopTokenIds: [] };

@@ -1,8 +1,8 @@
-import type { AgentEpisode, Episode } from "../contract/episode.ts";
-import { replayPolicy } from "../core/policy/replay-policy.ts";
-import type { EnvironmentPool } from "../core/rollout/environment-pool.ts";
-import { rolloutGroup } from "../core/rollout/rollout-group.ts";
-import type { Grader } from "./rescore.ts";
+import type { AgentEpisode, Episode } from "../src/contract/episode.ts";
+import { replayPolicy } from "../src/core/policy/replay-policy.ts";
+import type { EnvironmentPool } from "../src/core/rollout/environment-pool.ts";
+import { rolloutGroup } from "../src/core/rollout/rollout-group.ts";
+import type { Grader } from "../src/evaluation/rescore.ts";
 
 /**
  * Creates a grader that scores episodes by an environment. It replays the recorded actions of all agents. An episode

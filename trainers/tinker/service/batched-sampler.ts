@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import type { Sample, SampledToken, SampleOptions, SampleRequest, Sampler } from "../../contract/sampler.ts";
-import { EventQueue } from "../rollout/event-queue.ts";
+import type { Sample, SampledToken, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
+import { EventQueue } from "../../../src/core/rollout/event-queue.ts";
 
 /** A call of `sample` that waits for its batch, or runs in it. */
 interface Call {

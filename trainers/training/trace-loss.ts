@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { endsLine } from "./find-trace-end.ts";
+import { endsLine } from "../../src/core/trace/find-trace-end.ts";
 
 /**
  * Returns what is missing from a trace that once had `length` bytes, in a sentence. Returns undefined if nothing is

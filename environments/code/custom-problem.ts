@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { Language } from "../../../sandbox/execution.ts";
-import { compileJavascriptTests } from "../../../sandbox/grading/javascript/compile-javascript-tests.ts";
-import { compilePythonAsserts } from "../../../sandbox/grading/python/compile-python-tests.ts";
-import type { TestSuite } from "../../../sandbox/grading/test-suite.ts";
-import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { parseRow } from "./benchmark-row.ts";
-import type { CodeProblem } from "./code-problem.ts";
-import { helpersOf } from "./human-eval.ts";
+import type { Language } from "../../sandbox/execution.ts";
+import { compileJavascriptTests } from "../../sandbox/grading/javascript/compile-javascript-tests.ts";
+import { compilePythonAsserts } from "../../sandbox/grading/python/compile-python-tests.ts";
+import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { parseRow } from "../shared/code-benchmarks/benchmark-row.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import { helpersOf } from "../shared/code-benchmarks/human-eval.ts";
 
 const schema = z.strictObject({
   /** `entryPoint` by default. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { readPythonStatements } from "../../../sandbox/grading/python/python-statements.ts";
-import type { JudgeSuite } from "../../../sandbox/grading/test-suite.ts";
-import { LyceumError } from "../../../src/contract/errors/index.ts";
-import { parseRow } from "./benchmark-row.ts";
-import type { CodeProblem } from "./code-problem.ts";
+import { readPythonStatements } from "../../sandbox/grading/python/python-statements.ts";
+import type { JudgeSuite } from "../../sandbox/grading/test-suite.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { parseRow } from "../shared/code-benchmarks/benchmark-row.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 
 const schema = z.object({
   task_id: z.string(),

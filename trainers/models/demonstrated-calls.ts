@@ -1,7 +1,7 @@
-import type { AgentProgram } from "../../contract/agent-program.ts";
-import type { Policy } from "../../contract/policy.ts";
-import type { Renderer } from "../tokens/renderer.ts";
-import { demonstratedAction, demonstratedTokens } from "./demonstration-policy.ts";
+import type { AgentProgram } from "../../src/contract/agent-program.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { demonstratedAction, demonstratedTokens } from "../../src/core/policy/demonstration-policy.ts";
+import type { Renderer } from "../../src/core/tokens/renderer.ts";
 
 /**
  * Creates the expert that answers the model calls of an agent program by its `demonstrate` function. The answers have

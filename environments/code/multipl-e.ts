@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { compileJavascriptTests } from "../../../sandbox/grading/javascript/compile-javascript-tests.ts";
-import { parseRow } from "./benchmark-row.ts";
-import type { CodeProblem } from "./code-problem.ts";
+import { compileJavascriptTests } from "../../sandbox/grading/javascript/compile-javascript-tests.ts";
+import { parseRow } from "../shared/code-benchmarks/benchmark-row.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 
 const schema = z.object({
   name: z.string().regex(/^HumanEval_\d+_\w+$/),

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration } from "../../src/core/text/format.ts";
-import { frozenAgents } from "./frozen-agents.ts";
-import type { RunRecord } from "./run-record.ts";
+import { frozenAgents } from "../training/frozen-agents.ts";
+import type { RunRecord } from "../training/run-record.ts";
 
 /** A fact about a run, such as its device. */
 export type RunFact = readonly [name: string, value: string];
