@@ -87,7 +87,7 @@ beforeEach(async () => {
 });
 
 const collect = (words: string): Promise<LyceumResult> =>
-  lyceum(["collect", "-o", "out/good.jsonl", ...words.split(" ")], { folder });
+  runInProcess(["collect", "-o", "out/good.jsonl", ...words.split(" ")], { folder });
 
 async function rows(): Promise<Record<string, unknown>[]> {
   const text = await readFile(join(folder, "out/good.jsonl"), "utf8");
@@ -190,11 +190,11 @@ describe("lyceum collect", () => {
       "-s",
       "evaluation={}",
     ];
-    expect((await lyceum(train, { folder })).code).toBe(0);
+    expect((await runInProcess(train, { folder })).code).toBe(0);
     const files: string[] = [];
     for (const [index, model] of ["run/model", "run/model", "run/checkpoints/step-000003"].entries()) {
       const words = `collect -e ./endless.ts -p model -m ${model} -n 4 -g 2 --max-tokens 4 --device cpu -o ${index}.jsonl`;
-      const { code, stderr, stdout } = await lyceum(words.split(" "), { folder });
+      const { code, stderr, stdout } = await runInProcess(words.split(" "), { folder });
       expect({ code, stderr, stdout }).toEqual({
         code: 0,
         stderr: "",
@@ -256,7 +256,7 @@ describe("lyceum collect", () => {
 
   it("resumes after a kill with the same result as without it", async () => {
     const words = ["collect", "-e", "./again.ts", "-n", "600", "-g", "2", "--min-reward", "0.5", "--concurrency", "4"];
-    const whole = await lyceum([...words, "-o", "whole.jsonl"], { folder });
+    const whole = await runInProcess([...words, "-o", "whole.jsonl"], { folder });
     expect(whole.stdout).toMatch(/^whole.jsonl: 600 episodes, 2\d\d conversations written, 3\d\d below 0.5\n$/);
     const path = join(folder, "cut.jsonl");
     for (const bytes of ["1", "9000"]) {
@@ -266,10 +266,10 @@ describe("lyceum collect", () => {
       // Simulates a crash in the middle of a line.
       await appendFile(path, '{"messages":[{"ro');
     }
-    const last = await lyceum([...words, "--resume", "-o", "cut.jsonl"], { folder });
+    const last = await runInProcess([...words, "--resume", "-o", "cut.jsonl"], { folder });
     expect(last).toEqual({ ...whole, stdout: whole.stdout.replace("whole", "cut") });
     expect(await readFile(path, "utf8")).toBe(await readFile(join(folder, "whole.jsonl"), "utf8"));
-    const more = await lyceum([...words, "-n", "604", "--resume", "-o", "cut.jsonl"], { folder });
+    const more = await runInProcess([...words, "-n", "604", "--resume", "-o", "cut.jsonl"], { folder });
     expect(more.stdout).toMatch(/^cut.jsonl: 604 episodes, /);
   });
 

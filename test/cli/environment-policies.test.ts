@@ -11,6 +11,7 @@ import { openEnvironment } from "../../src/core/environment/registry.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { lyceum } from "./run-lyceum.ts";
 
 const catalog = {
@@ -133,7 +134,7 @@ test("train, eval, collect and play open the judge that a config or an option na
   ];
   for (const command of commands) {
     const before = asked();
-    const { code, stderr } = await lyceum(command, { folder });
+    const { code, stderr } = await runInProcess(command, { folder });
     expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: "" });
     expect(asked()).toBeGreaterThan(before);
   }

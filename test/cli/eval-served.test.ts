@@ -12,7 +12,8 @@ import {
 } from "../core/policy/chat-server.ts";
 import { asTextAnswer } from "../core/policy/text-answer.ts";
 import { evalFolder } from "./eval-folder.ts";
-import { type LyceumResult, lyceum } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
+import type { LyceumResult } from "./run-lyceum.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -26,7 +27,7 @@ beforeEach(async () => {
   }
 });
 
-const run = (words: string): Promise<LyceumResult> => lyceum(words.split(" "), { folder });
+const run = (words: string): Promise<LyceumResult> => runInProcess(words.split(" "), { folder });
 
 /** A server with one model, which adds up the numbers of the last question. */
 async function adder(answer: (text: string) => ChatAnswer = (text) => completion(text)): Promise<ChatServer> {

@@ -7,14 +7,14 @@ import { wilsonInterval } from "../../src/evaluation/metrics/interval.ts";
 import type { Ratings } from "../../src/evaluation/ratings/rate-runs.ts";
 import { evalFolder, timeless } from "./eval-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
-import { type LyceumResult, lyceum } from "./run-lyceum.ts";
+import type { LyceumResult } from "./run-lyceum.ts";
 
 let folder: string;
 beforeEach(async () => {
   folder = await evalFolder();
 });
 
-const run = (words: string): Promise<LyceumResult> => lyceum(words.split(" "), { folder });
+const run = (words: string): Promise<LyceumResult> => runInProcess(words.split(" "), { folder });
 
 describe("lyceum eval", () => {
   it("stores and prints the results, resumes a longer run, rescores it and compares the two", async () => {

@@ -5,7 +5,8 @@ import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
 import { initPackage } from "../../src/cli/init.ts";
 import { readMetrics } from "../../src/reports/training/index.ts";
-import { folderContents, lyceum, tinyRunFolder } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
+import { folderContents, tinyRunFolder } from "./run-lyceum.ts";
 
 const repository = join(import.meta.dirname, "../..");
 const fromSource = join(repository, "scripts/import-from-source.ts");
@@ -27,7 +28,7 @@ async function node(...args: string[]): Promise<string> {
 describe("lyceum init inside another package", () => {
   it("says so, and writes nothing if a person says no", async () => {
     await writeFile(join(folder, "package.json"), "{}");
-    const { code, stdout } = await lyceum(["init", "my-env"], { folder });
+    const { code, stdout } = await runInProcess(["init", "my-env"], { folder });
     expect(code).toBe(0);
     expect(stdout).toContain("my-env is a package of its own inside the one of");
     expect(stdout).toContain("workspaces");
@@ -51,7 +52,7 @@ describe("lyceum init inside another package", () => {
 
 describe("lyceum init", () => {
   it("writes a package whose tests pass and whose configs train to a learning curve, one after the other", async () => {
-    const { code, stdout, stderr } = await lyceum(["init", "my-env"], { folder });
+    const { code, stdout, stderr } = await runInProcess(["init", "my-env"], { folder });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(
       /^my-env: .*\n\nNext:\n {2}cd my-env\n {2}npm run build --prefix \.\.\S*\n {2}npm install\n/,
@@ -97,7 +98,7 @@ describe("lyceum init", () => {
   });
 
   it("asks for the compiler that the package itself is checked with", async () => {
-    await lyceum(["init", "my-env"], { folder });
+    await runInProcess(["init", "my-env"], { folder });
     const read = async (path: string) =>
       JSON.parse(await readFile(path, "utf8")) as { readonly devDependencies: Readonly<Record<string, string>> };
     const own = (await read(join(folder, "my-env/package.json"))).devDependencies;
@@ -107,7 +108,7 @@ describe("lyceum init", () => {
   });
 
   it("detects a broken environment with the generated tests", async () => {
-    await lyceum(["init", "my-env"], { folder });
+    await runInProcess(["init", "my-env"], { folder });
     const path = join(folder, "my-env/environment.ts");
     const text = await readFile(path, "utf8");
     for (const [sound, broken] of [
@@ -122,7 +123,7 @@ describe("lyceum init", () => {
   });
 
   it("names a scoped package's folder by its last part", async () => {
-    expect((await lyceum(["init", "@me/my-env"], { folder })).code).toBe(0);
+    expect((await runInProcess(["init", "@me/my-env"], { folder })).code).toBe(0);
     expect(await readFile(join(folder, "my-env/package.json"), "utf8")).toContain('"@me/my-env"');
   });
 
@@ -142,7 +143,7 @@ describe("lyceum init", () => {
     "a".repeat(215),
   ])("refuses the name %j and writes nothing", async (name) => {
     const before = await folderContents(folder);
-    const { code, stderr } = await lyceum(["init", name], { folder });
+    const { code, stderr } = await runInProcess(["init", name], { folder });
     expect(stderr).toMatch(/^error\[config\.invalid\]: .*\n {2}\S/);
     expect(code).toBe(2);
     expect(await folderContents(folder)).toEqual(before);
@@ -154,12 +155,12 @@ describe("lyceum init", () => {
     await writeFile(join(folder, "file"), "mine");
     const before = await folderContents(folder);
     for (const name of ["full", "file"]) {
-      const { code, stderr } = await lyceum(["init", name], { folder });
+      const { code, stderr } = await runInProcess(["init", name], { folder });
       expect(stderr).toMatch(/^error\[config\.invalid\]: .*\n {2}Choose another name/);
       expect(code).toBe(2);
     }
     expect(await folderContents(folder)).toEqual(before);
     await mkdir(join(folder, "empty"));
-    expect((await lyceum(["init", "empty"], { folder })).code).toBe(0);
+    expect((await runInProcess(["init", "empty"], { folder })).code).toBe(0);
   });
 });

@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import { readMetrics, runRecord, type TrainingEvent } from "../../src/reports/training/index.ts";
 import { newestCheckpoint } from "../../trainers/checkpoint/find-checkpoints.ts";
+import { sampleOf } from "../tier.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { folderContents, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const settings = {
@@ -47,20 +49,21 @@ async function episodes(output: string): Promise<unknown[]> {
 }
 
 describe("a run that is killed", () => {
-  it.each([
-    ["SFT", {}],
+  const algorithms: [name: string, changes: Readonly<Record<string, string>>][] = [
     ["GRPO", grpo],
-  ])("and resumed leaves the metrics, trace, checkpoint and model of one that never was: %s", async (_, changes) => {
+    ["SFT", {}],
+  ];
+  it.each(sampleOf(algorithms, 2))("and resumed leaves the metrics, trace, checkpoint and model of one that never was: %s", async (_, changes) => {
     const folder = await tinyRunFolder();
     const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
-    expect((await lyceum(trainWords(straight, changes), { folder })).code).toBe(0);
+    expect((await runInProcess(trainWords(straight, changes), { folder })).code).toBe(0);
     await killAfter(trainWords(killed, changes), { folder, step: 41 });
     const { manifest } = (await newestCheckpoint(join(killed, "checkpoints")))!;
     expect(manifest.step).toBeGreaterThanOrEqual(30);
     // Files that a crash leaves incomplete.
     await appendFile(join(killed, "metrics.jsonl"), '{"type":"st');
     await appendFile(join(killed, "trace.jsonl"), '{"id":"');
-    const resumed = await lyceum([...trainWords(killed, changes), "--resume"], { folder });
+    const resumed = await runInProcess([...trainWords(killed, changes), "--resume"], { folder });
     expect(resumed.stderr).toBe("");
     expect(resumed.stdout).toContain(`resumed from step ${manifest.step}\n`);
     expect(await story(killed)).toEqual(await story(straight));
@@ -78,10 +81,10 @@ describe("a run that is killed", () => {
     const folder = await tinyRunFolder();
     const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
     const changes = { "training.steps": "50" };
-    expect((await lyceum(trainWords(straight, changes), { folder })).code).toBe(0);
+    expect((await runInProcess(trainWords(straight, changes), { folder })).code).toBe(0);
     await killAfter(trainWords(killed, changes), { folder, step: 31 });
     await killAfter([...trainWords(killed, changes), "--resume"], { folder, step: 33 });
-    expect((await lyceum([...trainWords(killed, changes), "--resume"], { folder })).code).toBe(0);
+    expect((await runInProcess([...trainWords(killed, changes), "--resume"], { folder })).code).toBe(0);
     expect(await story(killed)).toEqual(await story(straight));
     expect(await episodes(killed)).toEqual(await episodes(straight));
     expect(runRecord(await readMetrics(join(killed, "metrics.jsonl"))).resumptions).toBe(2);
@@ -91,11 +94,11 @@ describe("a run that is killed", () => {
     const folder = await tinyRunFolder();
     const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
     const changes = { "checkpoint.every": "500", "training.steps": "40" };
-    expect((await lyceum(trainWords(straight, changes), { folder })).code).toBe(0);
+    expect((await runInProcess(trainWords(straight, changes), { folder })).code).toBe(0);
     await killAfter(trainWords(killed, changes), { folder, step: 3 });
-    const resumed = await lyceum([...trainWords(killed, changes), "--resume"], { folder });
+    const resumed = await runInProcess([...trainWords(killed, changes), "--resume"], { folder });
     expect(resumed.stderr).toMatch(/^error\[checkpoint\.unusable\]: There is no complete checkpoint/);
-    expect((await lyceum(trainWords(killed, changes), { folder })).code).toBe(0);
+    expect((await runInProcess(trainWords(killed, changes), { folder })).code).toBe(0);
     expect(await story(killed)).toEqual(await story(straight));
     expect(await episodes(killed)).toEqual(await episodes(straight));
   });
@@ -122,7 +125,7 @@ describe("lyceum report", () => {
 
     await appendFile(join(output, "metrics.jsonl"), '{"type":"st');
     const before = await folderContents(output);
-    const killed = await lyceum(["report", "out/"], { folder });
+    const killed = await runInProcess(["report", "out/"], { folder });
     expect(killed).toMatchObject({ code: 0, stdout: "report: out/report.html\n", stderr: "" });
     const { steps } = runRecord(await readMetrics(join(output, "metrics.jsonl")));
     expect(await readFile(join(output, "report.html"), "utf8")).toContain(steps.at(-1)!.step.toLocaleString("en-US"));
@@ -133,7 +136,7 @@ describe("lyceum report", () => {
 
   it("says what to do if there is no run", async () => {
     const folder = await tinyRunFolder();
-    const { code, stdout, stderr } = await lyceum(["report", "nowhere"], { folder });
+    const { code, stdout, stderr } = await runInProcess(["report", "nowhere"], { folder });
     expect(stderr).toMatch(/^error\[data\.not-found\]: There is no file nowhere\/metrics\.jsonl/);
     expect(stderr).toContain("\n  Use the output folder of a run.");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

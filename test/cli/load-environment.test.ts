@@ -7,6 +7,7 @@ import { withEnvironment } from "../../src/cli/load-environment.ts";
 import { packageVersion } from "../../src/cli/package-version.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { createEnvironmentRegistry, defineEnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const riddles = defineEnvironmentEntry({
@@ -150,14 +151,14 @@ describe("lyceum train with the user's own environment", () => {
   it("takes a file relative to the config, from any folder", async () => {
     const home = await tinyRunFolder();
     await writeFile(join(home, "env.ts"), module("environment"));
-    const { code, stderr, stdout } = await lyceum(["train", "-c", join(home, "tiny.yaml"), ...set], { folder });
+    const { code, stderr, stdout } = await runInProcess(["train", "-c", join(home, "tiny.yaml"), ...set], { folder });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^run: sft on copy, /);
   });
 
   it("uses train.yaml if no config is given, and reports if it is missing", async () => {
     const home = await tinyRunFolder();
-    const { code, stderr } = await lyceum(["train"], { folder: home });
+    const { code, stderr } = await runInProcess(["train"], { folder: home });
     expect(code).toBe(2);
     expect(stderr).toContain("There is no config file train.yaml");
     await writeFile(join(home, "env.ts"), module("environment"));
@@ -165,7 +166,7 @@ describe("lyceum train with the user's own environment", () => {
       join(home, "train.yaml"),
       "environment: { id: ./env.ts }\nalgorithm: { id: sft }\nmodel: { scratch: { hiddenSize: 16, layers: 1, heads: 2 } }\ntraining: { steps: 1 }\n",
     );
-    expect((await lyceum(["train"], { folder: home })).stdout).toMatch(/^run: sft on copy, /);
+    expect((await runInProcess(["train"], { folder: home })).stdout).toMatch(/^run: sft on copy, /);
   });
 
   it("refuses options that the environment does not take, with their line", async () => {
@@ -173,7 +174,7 @@ describe("lyceum train with the user's own environment", () => {
     await writeFile(join(home, "env.ts"), entryModule);
     const config = "environment:\n  id: ./env.ts\n  lenght: 2\nalgorithm: { id: sft }\nmodel: { scratch: {} }\n";
     await writeFile(join(home, "train.yaml"), config);
-    const { code, stderr } = await lyceum(["train"], { folder: home });
+    const { code, stderr } = await runInProcess(["train"], { folder: home });
     expect(stderr).toMatch(
       /^error\[config\.invalid\]: train\.yaml:3:3: unknown key "lenght".*\n {2}Did you mean "length"/,
     );

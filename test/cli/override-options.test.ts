@@ -7,7 +7,8 @@ import { createProgram, type TrainArguments } from "../../src/cli/create-program
 import { loadStages } from "../../src/cli/load-stages.ts";
 import { resumeCommand } from "../../src/cli/resume-command.ts";
 import type { RunConfig } from "../../src/cli/run-config.ts";
-import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
+import { tinyRunFolder } from "./run-lyceum.ts";
 
 const yaml = `
 environment: { id: code, agents: 2 }
@@ -107,7 +108,7 @@ it("a key that does not exist is the usual error, from a flag and from --overrid
 it("--num_epochs sets the epochs, for any steps in the config", async () => {
   const set = ["--override", "tasks.split=train[:6]", "training.batchSize=4", "training.steps=50"];
   const args = ["train", "--config", "tiny.yaml", "--num_epochs", "2", ...set];
-  const { code, stdout } = await lyceum(args, { folder: await tinyRunFolder() });
+  const { code, stdout } = await runInProcess(args, { folder: await tinyRunFolder() });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^run: .* 4 steps, /);
 });

@@ -13,7 +13,8 @@ import { configText, recordedConfig } from "../../src/reports/training/config-fi
 import { type ResolvedConfig, resolveConfig } from "../../trainers/config/resolve-config.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { repository } from "../examples/run-program.ts";
-import { lyceum, tinyConfig, tinyRunFolder } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
+import { tinyConfig, tinyRunFolder } from "./run-lyceum.ts";
 
 const folder = join(repository, "examples");
 const files = globSync("**/*.yaml", { cwd: folder, exclude: ["serving/**"] }).toSorted();
@@ -120,7 +121,9 @@ async function countedRun(): Promise<string> {
 
 it("a run checks each part of its config once, and continues from its recorded config", async () => {
   const where = await countedRun();
-  const first = await lyceum(["train", "-c", "configs/tiny.yaml", "--set", "training.steps=1"], { folder: where });
+  const first = await runInProcess(["train", "-c", "configs/tiny.yaml", "--set", "training.steps=1"], {
+    folder: where,
+  });
   expect(first.stderr).toBe("");
   expect(first.stdout).toContain("a model from scratch, from demonstrations");
   expect((await readFile(join(where, "checks.txt"), "utf8")).trim().split("\n").toSorted()).toEqual([
@@ -136,7 +139,7 @@ it("a run checks each part of its config once, and continues from its recorded c
   });
   // The transform would apply again to the recorded option.
   const more = ["--set", "training.steps=2", "--set", "environment.digits=0", "--resume"];
-  const second = await lyceum(["train", "-c", recorded, ...more], { folder: where });
+  const second = await runInProcess(["train", "-c", recorded, ...more], { folder: where });
   expect(second.stderr).toBe("");
   expect(second.stdout).toMatch(/resumed from step 1[\s\S]*\nstep 2\/2 /);
 });
@@ -144,7 +147,7 @@ it("a run checks each part of its config once, and continues from its recorded c
 it("the checks of an algorithm's whole settings name their place in the config", async () => {
   const where = await countedRun();
   const args = ["train", "-c", "configs/tiny.yaml", "--set", "algorithm.weight=9"];
-  const { code, stderr } = await lyceum(args, { folder: where });
+  const { code, stderr } = await runInProcess(args, { folder: where });
   expect(stderr).toContain("--set algorithm.weight=9: algorithm.weight: too much");
   expect(code).toBe(2);
 });

@@ -3,14 +3,15 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { evalFolder, timeless } from "./eval-folder.ts";
-import { type LyceumResult, lyceum } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
+import type { LyceumResult } from "./run-lyceum.ts";
 
 let folder: string;
 beforeEach(async () => {
   folder = await evalFolder();
 });
 
-const run = (words: string): Promise<LyceumResult> => lyceum(words.split(" "), { folder });
+const run = (words: string): Promise<LyceumResult> => runInProcess(words.split(" "), { folder });
 
 /** Trains a small model to answer with digits, so that some answers are right. Returns the last evaluation. */
 async function train(environment: string): Promise<string> {

@@ -6,7 +6,7 @@ import type { AgentEpisode } from "../../src/contract/episode.ts";
 import { readEntries, readEpisode } from "../../src/evaluation/log/read-log.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
-import { lyceum } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { serveModel } from "./serve-model-process.ts";
 
 const define = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
@@ -45,7 +45,8 @@ it.each([
   const words = `eval --env ./digest.ts --temperature 0 --max-tokens 12`.split(" ");
   const local = ["-m", path, "-M", "chatTemplate=none", "--device", "cpu", "-o", "local"];
   const runs = [local, ["-m", `${url}/v1`, "-M", `endpoint=${endpoint}`, "-o", "served"]];
-  for (const run of runs) expect(await lyceum([...words, ...run], { folder })).toMatchObject({ code: 0, stderr: "" });
+  for (const run of runs)
+    expect(await runInProcess([...words, ...run], { folder })).toMatchObject({ code: 0, stderr: "" });
   const [own, served] = [await agentsIn(join(folder, "local")), await agentsIn(join(folder, "served"))];
   expect(own).toHaveLength(12);
   expect(new Set(own.map(({ reward }) => JSON.stringify(reward))).size).toBeGreaterThan(6);
@@ -58,7 +59,7 @@ it.each([
   }
   // The tokens are those that were sampled, so that they can be trained on.
   const warm = [...words, "--temperature", "0.7", "--limit", "1", "-m", `${url}/v1`, "-o", "warm"];
-  expect(await lyceum(warm, { folder })).toMatchObject({ code: 0, stderr: "" });
+  expect(await runInProcess(warm, { folder })).toMatchObject({ code: 0, stderr: "" });
   const [agent] = await agentsIn(join(folder, "warm"));
   expect(sampledOf(agent!)).toMatchObject({ mask: 1, temperature: 0.7 });
 });

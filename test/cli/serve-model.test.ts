@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
-import { lyceum } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { serveModel } from "./serve-model-process.ts";
 
 const key = "secret";
@@ -87,7 +87,7 @@ it("finishes running requests after a signal, and refuses new ones", async () =>
 });
 
 it("refuses an address that other machines reach without a key", async () => {
-  const { code, stderr } = await lyceum(["serve-model", "none", "--host", "0.0.0.0"], { folder: tmpdir() });
+  const { code, stderr } = await runInProcess(["serve-model", "none", "--host", "0.0.0.0"], { folder: tmpdir() });
   expect(code).toBe(2);
   expect(stderr).toContain("needs a token");
 });

@@ -154,7 +154,7 @@ describe("lyceum serve", () => {
     [["-e", "math", "--tls-cert", "cert.pem"], "TLS needs a certificate and its key"],
     [["-e", "math", "--tls-cert", "cert.pem", "--tls-key", "key.pem"], "cert.pem cannot be read"],
   ])("%j is refused", async (args, reason) => {
-    const { code, stderr } = await lyceum(["serve", ...args], { folder: await folderWithEnvironment() });
+    const { code, stderr } = await runInProcess(["serve", ...args], { folder: await folderWithEnvironment() });
     expect(code).toBe(2);
     expect(stderr).toContain(reason);
   });

@@ -2,7 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startMlflowServer } from "../reports/trackers/mlflow-server.ts";
-import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
+import { tinyRunFolder } from "./run-lyceum.ts";
 
 it("sends the run to the trackers of its config, and prints its health", async () => {
   await using server = await startMlflowServer();
@@ -17,7 +18,7 @@ it("sends the run to the trackers of its config, and prints its health", async (
     `trackers=[tensorboard, ${mlflow}]`,
   ];
   const args = ["train", "--config", "tiny.yaml", ...settings.flatMap((setting) => ["--set", setting])];
-  const { code, stdout, stderr } = await lyceum(args, { folder });
+  const { code, stdout, stderr } = await runInProcess(args, { folder });
   expect(stderr).toBe("");
   expect(code).toBe(0);
   expect(stdout.match(/^health at step 2: .* of the completions or episodes are cut off/gm)).toHaveLength(1);

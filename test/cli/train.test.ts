@@ -2,6 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readMetrics, runRecord } from "../../src/reports/training/index.ts";
+import { isSlowTier } from "../tier.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { type LyceumResult, lyceum as run, tinyRunFolder } from "./run-lyceum.ts";
 
 const config = "tiny.yaml";
@@ -62,7 +64,7 @@ describe("lyceum train", () => {
 
   it("ends immediately at the second Ctrl-C, whether the model is running or not", async () => {
     const runs = await Promise.all(
-      Array.from({ length: 8 }, (_, run) => {
+      Array.from({ length: isSlowTier ? 8 : 2 }, (_, run) => {
         let sent = false;
         const words = ["-c", config, "-s", "training.steps=5000", "-s", "checkpoint.every=0", "-o", `out-${run}`];
         return lyceum(["train", ...words], (text, child) => {
@@ -84,7 +86,7 @@ describe("lyceum train", () => {
     [["train", "-c", "tiny.yaml", "-s", "training.stepz=3"], 'Did you mean "steps"?'],
     [["train", "-c", "tiny.yaml", "-s", "environment.id=maths"], 'Did you mean "math"?'],
   ])("refuses %j with exit code 2, no stack and nothing written", async (args, words) => {
-    const { code, stdout, stderr } = await lyceum(args);
+    const { code, stdout, stderr } = await runInProcess(args, { folder });
     expect(stderr).toContain(words);
     expect(stderr).toMatch(/^error\[(config|data)\.[a-z-]+\]: /);
     expect(stderr).not.toMatch(/\n\s+at /);
@@ -94,18 +96,20 @@ describe("lyceum train", () => {
   });
 
   it("shows a stack when debugging", async () => {
-    expect((await lyceum(["--debug", "train", "-c", "nowhere.yaml"])).stderr).toMatch(/\n\s+at /);
+    expect((await runInProcess(["--debug", "train", "-c", "nowhere.yaml"], { folder })).stderr).toMatch(/\n\s+at /);
   });
 
   it("refuses to resume what does not exist, and to start over an earlier run", async () => {
-    const none = await lyceum(["train", "-c", "tiny.yaml", "--resume"]);
+    const none = await runInProcess(["train", "-c", "tiny.yaml", "--resume"], { folder });
     expect(none.code).toBe(1);
     expect(none.stderr).toMatch(/^error\[checkpoint\.unusable\]: There is no complete checkpoint/);
-    expect((await lyceum(["train", "-c", "tiny.yaml", "-s", "training.steps=1"])).code).toBe(0);
-    const again = await lyceum(["train", "-c", "tiny.yaml", "-s", "training.steps=1"]);
+    expect((await runInProcess(["train", "-c", "tiny.yaml", "-s", "training.steps=1"], { folder })).code).toBe(0);
+    const again = await runInProcess(["train", "-c", "tiny.yaml", "-s", "training.steps=1"], { folder });
     expect(again.code).toBe(1);
     expect(again.stderr).toContain("has checkpoints of an earlier run");
-    const other = await lyceum(["train", "-c", "tiny.yaml", "-s", "environment.difficulty=2", "--resume"]);
+    const other = await runInProcess(["train", "-c", "tiny.yaml", "-s", "environment.difficulty=2", "--resume"], {
+      folder,
+    });
     expect(other.code).toBe(1);
     expect(other.stderr).toContain("environment.difficulty (was 1, is 2)");
   });

@@ -1,6 +1,7 @@
 import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { sampleOf } from "../tier.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { lyceum } from "./run-lyceum.ts";
 import { trainedFolder } from "./trained-folder.ts";
@@ -95,7 +96,7 @@ describe("a model with one set of weights", () => {
     expect(await said("pair", "--model", model)).toMatchObject({ aux: expect.any(String), main: expect.any(String) });
   });
 
-  test.each(places)("%s is an opponent and a judge", async (_, model) => {
+  test.each(sampleOf(places, 5))("%s is an opponent and a judge", async (_, model) => {
     const few = ["--limit", "1", ...greedy];
     const judge = await policyFile(`{ model: ${model}, sampling: { maxTokens: 4 } }`);
     const debate = ["eval", "debate", "--set", "rounds=1", ...few, "--output", newName()];
@@ -137,7 +138,7 @@ describe("a model with one set of weights", () => {
     expect(episodes).toContain("An expert edited your code");
   });
 
-  test.each(places)("%s can be trained further, and can be a partner", async (_, model) => {
+  test.each(sampleOf(places, 2))("%s can be trained further, and can be a partner", async (_, model) => {
     const output = newName();
     const whole = ["--set", "model.adapter={type: lora}"];
     await run("train", "-c", "lora.yaml", "--set", `model.path=${model}`, ...whole, "-o", output);
@@ -226,7 +227,10 @@ describe("a team", () => {
   });
 
   test.each(
-    teams.filter(([, models]) => models.length === 1),
+    sampleOf(
+      teams.filter(([, models]) => models.length === 1),
+      3,
+    ),
   )("by %s gives a partner in training its weights", async (_, [model]) => {
     const output = newName();
     await run("train", "-c", "team.yaml", "--set", `agents.policies.aux=${model}`, "-o", output);

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
+import { runInProcess } from "./run-in-process.ts";
+import { tinyRunFolder } from "./run-lyceum.ts";
 
 const config = (algorithm: string): string => `
 environment: { id: preferences, path: pairs.jsonl }
@@ -20,7 +21,7 @@ it("a training that changes nothing is refused with its key, or ends with a warn
   await writeFile(join(folder, "pairs.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
   const train = async (algorithm: string, output: string) => {
     await writeFile(join(folder, "config.yaml"), config(algorithm));
-    return lyceum(["train", "--config", "config.yaml", "--output", output], { folder });
+    return runInProcess(["train", "--config", "config.yaml", "--output", output], { folder });
   };
 
   const refused = await train("{ id: dpo }", "refused");

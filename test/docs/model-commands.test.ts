@@ -7,13 +7,14 @@ import { lyceum } from "../cli/run-lyceum.ts";
 import { trainedFolder } from "../cli/trained-folder.ts";
 import { repository } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
+import { isSlowTier } from "../tier.ts";
 import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
 import { modelKeys, modelOptions, type ShellCommand, shellCommands, takesModel } from "./shell-commands.ts";
 
 /**
- * Runs every command of the documents that takes a model. Each model is replaced by the output of a LoRA run. Commands
- * that may play several agents run again with the output of a team. Commands are found by their options, so new ones
- * are included.
+ * Runs every command of the documents that takes a model. Each model is replaced by the output of a LoRA run, or by the
+ * output of a team if several agents may play. In the slow tier, the latter commands run with both. Commands are found
+ * by their options, so new ones are included.
  */
 
 /**
@@ -214,9 +215,13 @@ const ofTeams = run.filter(({ lyceum: words = [] }) => {
   return command === "export" || command === "train" || words.some((word) => (agentsOf[word]?.length ?? 0) > 1);
 });
 
+const ofOneModel = run.filter((command) => isSlowTier || !ofTeams.includes(command));
+
 describe.each(Object.entries(kinds))("with the output of %s", (kind, trained) => {
   test.each(
-    (kind === "a team" ? ofTeams : run).map((command) => [`${command.place}: ${command.text}`, command] as const),
+    (kind === "a team" ? ofTeams : ofOneModel).map(
+      (command) => [`${command.place}: ${command.text}`, command] as const,
+    ),
   )("%s", async (__, command) => {
     for (const [name, value] of Object.entries(hub.environment)) vi.stubEnv(name, value);
     const words = small(await withModels(command, trained));

@@ -57,8 +57,18 @@ export type Runner =
   /** `shell-documents.test.ts`: as the document has it. */
   | "document";
 
+/** The documents whose commands train several models each. Their commands run in the slow tier. */
+export const slowDocuments: readonly string[] = [
+  "docs/checkpoints.md",
+  "docs/evaluate.md",
+  "docs/recipes.md",
+  "docs/round-trip.md",
+  "docs/training.md",
+  "docs/view.md",
+];
+
 const tutorial = (await blocksOf("sh")).filter(({ document }) => document === "docs/tutorial.md").flatMap(commandsOf);
-const ci = (await readFile(join(repository, ".ci/run"), "utf8")).split("\n");
+const ci = (await readFile(join(repository, ".ci/run"), "utf8")).split("\n").map((line) => line.trim());
 
 /** Who runs a command; undefined if nobody does. */
 export function runnerOf(command: ShellCommand): Runner | undefined {

@@ -5,9 +5,10 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repository } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
+import { isSlowTier } from "../tier.ts";
 import { codeBlocks } from "./code-blocks.ts";
 import { type Place, runCommand } from "./run-command.ts";
-import { runnerOf, shellCommands } from "./shell-commands.ts";
+import { runnerOf, shellCommands, slowDocuments } from "./shell-commands.ts";
 
 /**
  * Runs the commands of each document in order in a shell, in a folder of its own, as a reader would. A training takes
@@ -66,7 +67,8 @@ afterAll(async () => {
   await rm(bin, { recursive: true, force: true });
 });
 
-const commands = (await shellCommands()).filter((command) => runnerOf(command) === "document");
+const all = (await shellCommands()).filter((command) => runnerOf(command) === "document");
+const commands = all.filter(({ block }) => isSlowTier || !slowDocuments.includes(block.document));
 
 describe.each(Object.entries(Object.groupBy(commands, ({ block }) => block.document)))("%s", (document, own = []) => {
   let place: Place;
@@ -94,6 +96,6 @@ describe.each(Object.entries(Object.groupBy(commands, ({ block }) => block.docum
 });
 
 test("what the reader has before is of documents whose commands run", () => {
-  const run = new Set(commands.map(({ block }) => block.document));
+  const run = new Set(all.map(({ block }) => block.document));
   expect(Object.keys(before).filter((document) => !run.has(document))).toEqual([]);
 });

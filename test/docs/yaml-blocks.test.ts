@@ -16,6 +16,7 @@ import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
 import { serveUnderTest } from "../server/client/server-under-test.ts";
+import { sampleOf } from "../tier.ts";
 import { blocksOf } from "./code-blocks.ts";
 
 const blocks = await blocksOf("yaml");
@@ -97,6 +98,7 @@ describe("the configs of the documents", () => {
     typeof model === "string" ||
     (agents !== undefined && !/^(policies|programs|weights|models)$/.test(Object.keys(agents!)[0]!));
   const named = all.filter(([, block]) => !isPolicyFile(block));
+  const unstaged = named.filter(([, block]) => !("stages" in block));
 
   it.each(all.filter(([, block]) => isPolicyFile(block)))("%s is a policy file", async (_, block) => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-policy-"));
@@ -111,7 +113,7 @@ describe("the configs of the documents", () => {
     }
   });
 
-  it.each(named.filter(([, block]) => !("stages" in block)))("%s trains", async (_, block) => {
+  it.each(sampleOf(unstaged, 4))("%s trains", async (_, block) => {
     const { environment, ...rest } = base;
     const practised = "environments" in block ? {} : { environment };
     await using server = await chatServer(() => completion(verdict));

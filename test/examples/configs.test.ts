@@ -9,6 +9,7 @@ import { loadStages } from "../../src/cli/load-stages.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { pythonSandbox } from "../environments/python-sandbox.ts";
+import { sampleOf } from "../tier.ts";
 import { repository } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
 import { trainOneStep } from "./train-one-step.ts";
@@ -95,17 +96,15 @@ async function tiny(file: string): Promise<string[]> {
   ];
 }
 
-describe.each(files)("%s", (file) => {
-  it("loads, with the steps of the published run", async () => {
-    const { steps, batchSize } = (await load(file)).config.training;
-    const [epochs, tasks] = passes[file] ?? [];
-    if (epochs !== undefined) expect(steps).toBe(Math.floor((epochs * tasks!) / batchSize));
-  });
+it.each(files)("%s loads, with the steps of the published run", async (file) => {
+  const { steps, batchSize } = (await load(file)).config.training;
+  const [epochs, tasks] = passes[file] ?? [];
+  if (epochs !== undefined) expect(steps).toBe(Math.floor((epochs * tasks!) / batchSize));
+});
 
-  it("trains a step", async () => {
-    await using run = await trainOneStep({ config: join(folder, file), hub, backend, set: await tiny(file) });
-    expect(run.output).toMatch(/\nstep 1\/1 /);
-  });
+it.each(sampleOf(files, 5))("%s trains a step", async (file) => {
+  await using run = await trainOneStep({ config: join(folder, file), hub, backend, set: await tiny(file) });
+  expect(run.output).toMatch(/\nstep 1\/1 /);
 });
 
 it("the two backends have the same training", async () => {

@@ -3,6 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { openCatalog } from "../../src/cli/catalog.ts";
+import { loadStages } from "../../src/cli/load-stages.ts";
+import { isSlowTier, sampleOf } from "../tier.ts";
 import { repository, runProgram } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
 import { trainOneStep } from "./train-one-step.ts";
@@ -18,6 +21,8 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 /** The arguments of a program, and the checks of its output. */
 interface Program {
+  /** It runs in the slow tier only: another program shows the same calls. */
+  readonly slow?: true;
   readonly arguments?: (folder: string) => readonly string[];
   readonly check: (stdout: string) => void;
 }
@@ -60,6 +65,7 @@ const programs: Readonly<Record<string, Program>> = {
     },
   },
   "train-by-hand.ts": {
+    slow: true,
     check: (stdout) => {
       const losses = [...stdout.matchAll(/imitate: loss (\d\.\d+)/g)].map((match) => Number(match[1]));
       expect(losses.at(-1)).toBeLessThan(0.7 * losses[0]!);
@@ -68,6 +74,7 @@ const programs: Readonly<Record<string, Program>> = {
     },
   },
   "train-from-code.ts": {
+    slow: true,
     arguments: output,
     check: (stdout) => {
       const accuracies = [...stdout.matchAll(/evaluation of test .* accuracy ([\d.]+)%/g)].map((match) =>
@@ -82,6 +89,7 @@ const programs: Readonly<Record<string, Program>> = {
     },
   },
   "simple-ppo.ts": {
+    slow: true,
     arguments: output,
     check: (stdout) => {
       const rewards = steps(stdout, "reward");
@@ -91,6 +99,7 @@ const programs: Readonly<Record<string, Program>> = {
     },
   },
   "dpo-preferences.ts": {
+    slow: true,
     arguments: output,
     check: (stdout) => {
       const losses = steps(stdout, "loss");
@@ -100,6 +109,7 @@ const programs: Readonly<Record<string, Program>> = {
     },
   },
   "sft-world-model.ts": {
+    slow: true,
     arguments: output,
     check: (stdout) => {
       const losses = steps(stdout, "loss");
@@ -109,6 +119,7 @@ const programs: Readonly<Record<string, Program>> = {
     },
   },
   "sft-then-ppo.ts": {
+    slow: true,
     arguments: output,
     check: (stdout) => {
       const accuracies = [...stdout.matchAll(/evaluation of test .* accuracy ([\d.]+)%/g)].map((match) =>
@@ -123,10 +134,12 @@ const programs: Readonly<Record<string, Program>> = {
     },
   },
   "code-ppo.ts": {
+    slow: true,
     arguments: oneStep,
     check: (stdout) => expect(stdout).toMatch(/^run: ppo on code, .*\n(.*\n)*step 1\/1 /),
   },
   "math-ppo.ts": {
+    slow: true,
     arguments: oneStep,
     check: (stdout) => expect(stdout).toMatch(/^run: ppo on gsm8k, .*\n(.*\n)*step 1\/1 /),
   },
@@ -135,6 +148,7 @@ const programs: Readonly<Record<string, Program>> = {
     check: (stdout) => expect(stdout).toMatch(/^run: grpo on math, .*\n(.*\n)*step 1\/1 /),
   },
   "tool-use-ppo.ts": {
+    slow: true,
     arguments: oneStep,
     check: (stdout) => expect(stdout).toMatch(/^run: ppo on tools, .*\n(.*\n)*step 1\/1 /),
   },
@@ -156,7 +170,10 @@ it("every program of the folder is run here", () => {
   expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 
-describe.each(Object.entries(programs))("%s", (file, { arguments: given, check }) => {
+describe.each(Object.entries(programs).filter(([, { slow }]) => isSlowTier || slow === undefined))("%s", (file, {
+  arguments: given,
+  check,
+}) => {
   it("shows its documented result", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     try {
@@ -251,10 +268,13 @@ describe("the configs", () => {
     expect(wrong.stderr).toContain("leastReward");
   });
 
-  it.each([
+  const own: [name: string, environment: string, lines: number][] = [
     ["stateful-tools", "shop", 30],
     ["shop-agent", "shop-orders", 60],
-  ])("%s.yaml trains by SFT, then by GRPO, in its own environment", async (name, environment, lines) => {
+  ];
+  it.each(
+    sampleOf(own, 2),
+  )("%s.yaml trains by SFT, then by GRPO, in its own environment", async (name, environment, lines) => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const path = exampleFile(`${name}.ts`);
@@ -274,18 +294,26 @@ describe("the configs", () => {
     expect(stdout).toMatch(new RegExp(`^run: grpo on ${environment}, .*\\n(.*\\n)*step 1/1 `, "m"));
   });
 
-  it.each(Object.entries(configs))("%s trains", async (file, set) => {
+  it.each(exampleNames("yaml"))("%s loads", async (file) => {
+    const stages = await loadStages({ path: exampleFile(file), overrides: [], catalog: await openCatalog() });
+    expect(stages.length).toBeGreaterThan(0);
+  });
+
+  it.each(sampleOf(Object.entries(configs), 5))("%s trains", async (file, set) => {
     await using run = await trainOneStep({ config: exampleFile(file), hub, set });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(run.output).toMatch(/\nmodel: /);
   });
 
-  it.skipIf(!existsSync(questions))("gsm8k-grpo.yaml trains on GSM8K itself (LYCEUM_TEST_DATA)", async () => {
-    const config = join(repository, "examples/training/gsm8k-grpo.yaml");
-    const set = [`model.path=${hub.model}`, `environment.path=${data}`, "algorithm.groupSize=2"];
-    await using run = await trainOneStep({ config, hub, set });
-    expect(run.output).toMatch(/\nstep 1\/1 /);
-  });
+  it.skipIf(!isSlowTier || !existsSync(questions))(
+    "gsm8k-grpo.yaml trains on GSM8K itself (LYCEUM_TEST_DATA)",
+    async () => {
+      const config = join(repository, "examples/training/gsm8k-grpo.yaml");
+      const set = [`model.path=${hub.model}`, `environment.path=${data}`, "algorithm.groupSize=2"];
+      await using run = await trainOneStep({ config, hub, set });
+      expect(run.output).toMatch(/\nstep 1\/1 /);
+    },
+  );
 
   it("arithmetic-grpo.yaml starts from the model of arithmetic-sft.yaml", async () => {
     const shape = ["model.scratch.hiddenSize=16", "model.scratch.layers=1", "model.scratch.heads=2"];

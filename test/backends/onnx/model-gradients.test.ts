@@ -7,6 +7,7 @@ import type { LoraSpec } from "../../../trainers/backend/training-backend.ts";
 import type { ClipRange } from "../../../trainers/losses/clip-range.ts";
 import { cispo, tokenLossOf } from "../../../trainers/testing/reference-losses/token-loss-of.ts";
 import { valueLoss } from "../../../trainers/testing/reference-losses/value-loss.ts";
+import { isSlowTier, sampleOf } from "../../tier.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 import { ModelUnderTest, randomData, withOtherPolicies, withSupports } from "./model-under-test.ts";
 
@@ -165,7 +166,7 @@ describe("the gradient of a whole model agrees with finite differences", () => {
     await expectExactGradients({ config: tied, terms, adapter: lora });
   });
 
-  it.each(Object.entries(decoderConfigs))("of %s, full and LoRA", async (_, config) => {
+  it.each(sampleOf(Object.entries(decoderConfigs), 3))("of %s, full and LoRA", async (_, config) => {
     await expectExactGradients({ config, terms: everything });
     // In one batch there are more tokens than inputs or outputs, so adapters are added to the weights. In small batches
     // they are not.
@@ -173,7 +174,7 @@ describe("the gradient of a whole model agrees with finite differences", () => {
     await expectExactGradients({ config, terms: everything, adapter: lora, maxTokens: 10 });
   });
 
-  it.each(Object.entries(termLists))("of %s on supports", async (_, terms) => {
+  it.each(sampleOf(Object.entries(termLists), 2))("of %s on supports", async (_, terms) => {
     await expectExactGradients({ config: tied, terms, truncated: true });
     await expectExactGradients({ config: tied, terms, adapter: lora, truncated: true, logitsPerChunk: 150 });
   });
@@ -241,7 +242,7 @@ describe("a batch", () => {
         expect(distance(alone, together.gradient.data)).toBeLessThan(tolerance);
         expect(distance(Float32Array.from(terms), Float32Array.from(together.terms))).toBeLessThan(tolerance);
       }),
-      { numRuns: 15 },
+      { numRuns: isSlowTier ? 15 : 4 },
     );
   });
 

@@ -12,6 +12,7 @@ import { PositionTables } from "../../../trainers/backends/onnx/engine/position-
 import { BatchSampler } from "../../../trainers/backends/onnx/engine/sampler.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { sampleOf } from "../../tier.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 
 const maxLength = 200;
@@ -130,7 +131,9 @@ async function expectAsWithoutCache(
 describe("sampling with a cache", () => {
   const kinds: Record<string, TrainableSpec> = { full: { type: "full" }, LoRA: lora, frozen: { type: "frozen" } };
 
-  it.each(Object.entries(decoderConfigs))("gives the results of a pass without one: %s", async (_, config) => {
+  it.each(
+    sampleOf(Object.entries(decoderConfigs), 3),
+  )("gives the results of a pass without one: %s", async (_, config) => {
     // Few rows and many rows use different graphs.
     for (const [trainable, batchSize] of Object.values(kinds).flatMap((kind) => [
       [kind, 4] as const,
@@ -170,7 +173,9 @@ describe("sampling with a cache", () => {
     }
   });
 
-  it.each(Object.entries(decoderConfigs))("gives the same results if rows share prompts: %s", async (_, config) => {
+  it.each(
+    sampleOf(Object.entries(decoderConfigs), 3),
+  )("gives the same results if rows share prompts: %s", async (_, config) => {
     const random = createRandom(5);
     for (const [batchSize, groups] of [
       [16, [8, 8]],

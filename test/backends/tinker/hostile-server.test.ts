@@ -11,6 +11,7 @@ import { adam, assertClose, exampleData, request, sampleAll } from "../../../tra
 import { misfortune, mishaps } from "./mishaps.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
+import { isSlowTier } from "../../tier.ts";
 
 let served: ServedModel;
 let server: TinkerServer;
@@ -135,7 +136,7 @@ describe.each([
         hostile.fault = misfortune(list);
         expectSame(await resumed(hostile), undisturbed);
       }),
-      { numRuns: 6 },
+      { numRuns: isSlowTier ? 6 : 2 },
     );
   });
 });

@@ -5,6 +5,7 @@ import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts"
 import { adam, assertClose, exampleData } from "../../../trainers/testing/model-subject.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServerOptions } from "./tinker-server.ts";
+import { sampleOf } from "../../tier.ts";
 
 let served: ServedModel;
 beforeAll(async () => {
@@ -53,7 +54,7 @@ async function twoSteps(
   return { model, found };
 }
 
-it.each(servers)("has the gradient of every loss of the embedded engine: %o", async (options) => {
+it.each(sampleOf(servers, 2))("has the gradient of every loss of the embedded engine: %o", async (options) => {
   const server = await served.serve(options);
   await using backend = await createTinkerBackend({ url: server.url, times: { delayMs: 1 } });
   for (const terms of losses) {

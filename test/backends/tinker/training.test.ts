@@ -6,6 +6,7 @@ import type { TrainingBackend } from "../../../trainers/backend/training-backend
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { wireSeed } from "../../../trainers/backends/tinker/tinker-sampler.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import { sampleOf } from "../../tier.ts";
 import { catalogue } from "../../trainers/catalogue.ts";
 import { changedBackend } from "../../trainers/changed-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
@@ -53,7 +54,11 @@ describe("each algorithm of the catalogue", () => {
     expect(new Set(cases.map(({ id }) => id))).toEqual(ids);
   });
 
-  it.each(cases)("$name trains, or the error names what to do", async ({ id, settings = {}, environment }) => {
+  it.each(sampleOf(cases, 4))("$name trains, or the error names what to do", async ({
+    id,
+    settings = {},
+    environment,
+  }) => {
     const { entropyWeight: _, ...rest } = settings;
     const output = await temporaryFolder();
     await using backend = await connect();

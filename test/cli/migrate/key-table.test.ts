@@ -12,6 +12,7 @@ import { migrateConfig } from "../../../src/cli/migrate-config.ts";
 import { configKeys } from "../../../src/cli/run-config.ts";
 import { isJsonObject, type Json } from "../../../src/contract/json.ts";
 import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
+import { isSlowTier } from "../../tier.ts";
 
 const catalog = await openCatalog();
 const tables = { mrlm: mrlmKeys, "llm-collab": llmCollabKeys };
@@ -107,7 +108,7 @@ describe.each(systems)("a config of %s", (system) => {
           expect([...lost, ...converted.idle]).toContain(path);
         }
       }),
-      { numRuns: 80 },
+      { numRuns: isSlowTier ? 80 : 20 },
     );
   });
 });

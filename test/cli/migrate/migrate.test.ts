@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { runInProcess } from "../run-in-process.ts";
-import { lyceum } from "../run-lyceum.ts";
 
 /** Creates a folder with this text as `old.yaml`. It is removed when the test ends. */
 async function folderWith(text: string): Promise<string> {
@@ -33,7 +32,7 @@ wandb: { project: mine }
 describe("lyceum migrate", () => {
   it("writes a config with the source of each key, and lists keys without a counterpart", async () => {
     const folder = await folderWith(team);
-    const { code, stdout } = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
+    const { code, stdout } = await runInProcess(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^- magrpo\.flux_capacitor: 88 \(no known version of the program/m);
     expect(stdout).toMatch(/^- wandb\b.*Weights & Biases/m);
@@ -126,11 +125,11 @@ describe("lyceum migrate", () => {
   it("does not overwrite files, and prints without --output", async () => {
     const folder = await folderWith(team);
     await writeFile(join(folder, "new.yaml"), "mine");
-    const refused = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
+    const refused = await runInProcess(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("new.yaml exists already");
     expect(await readFile(join(folder, "new.yaml"), "utf8")).toBe("mine");
-    const printed = await lyceum(["migrate", "old.yaml"], { folder });
+    const printed = await runInProcess(["migrate", "old.yaml"], { folder });
     expect(parse(printed.stdout)).toMatchObject({ algorithm: { id: "magrpo" } });
     expect(printed.stderr).toContain("flux_capacitor");
   });
@@ -139,7 +138,7 @@ describe("lyceum migrate", () => {
     [".", ". is a folder"],
     ["nowhere.yaml", "There is no file nowhere.yaml"],
   ])("refuses the path %j", async (path, message) => {
-    const { code, stderr } = await lyceum(["migrate", path], { folder: await folderWith(team) });
+    const { code, stderr } = await runInProcess(["migrate", path], { folder: await folderWith(team) });
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
@@ -153,7 +152,7 @@ describe("lyceum migrate", () => {
     ["training: { algorithm: ppo }", "is too incomplete to be converted: set either environment"],
     ["magrpo: {}\ndataset: { type: humaneval }", "is too incomplete to be converted: model is missing"],
   ])("refuses %j", async (text, message) => {
-    const { code, stderr } = await lyceum(["migrate", "old.yaml"], { folder: await folderWith(text) });
+    const { code, stderr } = await runInProcess(["migrate", "old.yaml"], { folder: await folderWith(text) });
     expect(code).toBe(2);
     expect(stderr).toContain(message);
   });
@@ -162,7 +161,7 @@ describe("lyceum migrate", () => {
 describe("lyceum train", () => {
   it("explains how to convert an old config, even one with a duplicate key", async () => {
     const folder = await folderWith(team.replace("num_turns: 2", "num_turns: 1\n  num_turns: 2"));
-    const { code, stderr } = await lyceum(["train", "--config", "old.yaml"], { folder });
+    const { code, stderr } = await runInProcess(["train", "--config", "old.yaml"], { folder });
     expect(code).toBe(2);
     expect(stderr).toContain("old.yaml is a config of LLM_Collab");
     expect(stderr).toContain("lyceum migrate old.yaml --output old-lyceum.yaml");

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { oldFlags } from "../../../src/cli/migrate/old-flags.ts";
-import { lyceum, tinyRunFolder } from "../run-lyceum.ts";
+import { runInProcess } from "../run-in-process.ts";
+import { tinyRunFolder } from "../run-lyceum.ts";
 
 async function emptyFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-old-flags-"));
@@ -14,7 +15,7 @@ async function emptyFolder(): Promise<string> {
 
 /** Runs a command line as it is printed, without the name of the program. */
 async function run(line: string, folder: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return lyceum(line.split(" "), { folder });
+  return runInProcess(line.split(" "), { folder });
 }
 
 describe("mrlm eval", () => {

@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../../src/cli/catalog.ts";
 import { createProgram, type TrainArguments } from "../../../src/cli/create-program.ts";
@@ -15,7 +15,8 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { pythonSandbox } from "../../environments/python-sandbox.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
-import { lyceum } from "../run-lyceum.ts";
+import { sampleOf } from "../../tier.ts";
+import { runInProcess } from "../run-in-process.ts";
 
 let hub: TinyHub;
 let folder: string;
@@ -40,6 +41,10 @@ afterAll(async () => {
   await backend[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
   await hub[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  for (const [name, value] of Object.entries(hub.environment)) vi.stubEnv(name, value);
 });
 
 const models = ["Qwen/Qwen2.5-1.5B", "Qwen/Qwen2.5-Coder-3B", "Qwen/Qwen2.5-Coder-7B", "bigcode/starcoder2-3b"];
@@ -112,7 +117,7 @@ describe("command lines of MRLM, with lyceum instead of mrlm", () => {
   ])("%s", async (line, exit, said) => {
     const command = line.startsWith("torchrun") ? line.replace("torchrun", "train").replace(" train.py", "") : line;
     const args = words(command.replace(/^mrlm /, ""));
-    const { code, stdout, stderr } = await lyceum(args, { folder, variables: hub.environment });
+    const { code, stdout, stderr } = await runInProcess(args, { folder });
     expect([code, stdout + stderr]).toEqual([exit, expect.stringContaining(said)]);
   });
 });
@@ -139,7 +144,7 @@ const small = [
 
 describe("command lines of LLM_Collaboration_with_MARL, with lyceum train instead of python and the script", () => {
   // The command line, the resulting config, and the number of steps per task.
-  it.each<[string, Json, number?]>([
+  const lines: readonly [string, Json, number?][] = [
     [`train_grpo.py --config ${their}/configs/grpo_he_config.yaml`, { algorithm: { id: "grpo" } }],
     [
       `train_magrpo.py --config ${their}/configs/magrpo_che_config.yaml`,
@@ -189,20 +194,33 @@ describe("command lines of LLM_Collaboration_with_MARL, with lyceum train instea
       `train_magrpo.py --config ${their}/configs/mt_magrpo_he_config.yaml --override external.mode='plain' magrpo.handoff='best'`,
       { environment: { mode: "plain" }, algorithm: { handoff: "best" } },
     ],
-  ])("python .../%s", async (line, expected, steps = 1) => {
+  ];
+
+  /** Migrates the config of a command line. Returns its path, and the arguments. */
+  async function migrated(line: string) {
     const [, ...args] = words(line);
     const config = args[1]!;
-    const refused = await lyceum(["train", ...args], { folder, variables: hub.environment });
+    const path = join(folder, config.replace(".yaml", "-lyceum.yaml"));
+    const text = await readFile(join(folder, config), "utf8");
+    await writeFile(path, (await migrateConfig({ text, name: config, to: path, catalog: await openCatalog() })).yaml);
+    return { args, config, path };
+  }
+
+  it.each(lines)("python .../%s is refused with the way to migrate its config", async (line, expected) => {
+    const { args, config, path } = await migrated(line);
+    const refused = await runInProcess(["train", ...args], { folder });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(`lyceum migrate ${config} --output ${config.replace(".yaml", "-lyceum.yaml")}`);
 
     const catalog = await openCatalog();
-    const path = join(folder, config.replace(".yaml", "-lyceum.yaml"));
-    const text = await readFile(join(folder, config), "utf8");
-    await writeFile(path, (await migrateConfig({ text, name: config, to: path, catalog })).yaml);
-    const { set, numEpochs } = await parsed(args);
+    const { set } = await parsed(args);
     const { set: overrides } = translateOverrides(set, { keys: () => configKeys(catalog) });
     expect((await loadStages({ path, overrides, catalog }))[0]!.config).toMatchObject(expected as object);
+  });
+
+  it.each(sampleOf(lines, 4))("python .../%s trains with the migrated config", async (line, _, steps = 1) => {
+    const { args, path } = await migrated(line);
+    const { set, numEpochs } = await parsed(args);
     const epochs = numEpochs === undefined ? [] : [`magrpo.num_train_epochs=${numEpochs}`];
     await using run = await trainOneStep({ config: path, hub, backend, set: [...small, ...set, ...epochs] });
     expect(run.output).toMatch(new RegExp(`\ncompleted at step ${steps} after`));

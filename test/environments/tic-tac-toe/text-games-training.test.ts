@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { repository } from "../../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
+import { sampleOf } from "../../tier.ts";
 
 let hub: TinyHub;
 beforeAll(async () => {
@@ -10,12 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-it.each([
+const games = [
   { id: "number-guessing", maximum: 12, spareGuesses: 1 },
   { id: "word-guessing", maxTurns: 2 },
   { id: "tic-tac-toe", openingMoves: 2 },
   { id: "kuhn-poker" },
-])("one step of GRPO trains on $id", async (environment) => {
+];
+it.each(sampleOf(games, 4))("one step of GRPO trains on $id", async (environment) => {
   const config = {
     seed: 1,
     environment,
@@ -28,7 +30,7 @@ it.each([
   expect(run.output).toMatch(/\nmodel: /);
 });
 
-it.each(["tic-tac-toe", "kuhn-poker"])("self-play in %s is evaluated against a random player", async (id) => {
+it.each(sampleOf(["tic-tac-toe", "kuhn-poker"], 2))("self-play in %s is evaluated against a random player", async (id) => {
   const opponent = `scripted:${join(repository, "examples/agents/random-player.ts")}`;
   const config = {
     seed: 1,

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import { createTinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
+import { sampleOf } from "../../tier.ts";
 
-it.each(["tldr", "arxiv"])("one step of GRPO trains on %s", async (form) => {
+it.each(sampleOf(["tldr", "arxiv"], 2))("one step of GRPO trains on %s", async (form) => {
   await using hub = await createTinyHub();
   const config = {
     seed: 1,

@@ -4,6 +4,7 @@ import { remoteEnvironment } from "../../../src/server/client/remote-environment
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { checkpointState, letterConfig, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 import { serveUnderTest } from "./server-under-test.ts";
+import { sampleOf } from "../../tier.ts";
 
 let resources = new AsyncDisposableStack();
 afterEach(async () => {
@@ -14,7 +15,7 @@ afterEach(async () => {
 const config = letterConfig({ checkpoint: { every: 1, keep: 8 } });
 const steps = 6;
 
-describe.each(["openenv", "grpc"] as const)("over %s", (protocol) => {
+describe.each(sampleOf(["openenv", "grpc"] as const, 2))("over %s", (protocol) => {
   test("a training whose server is stopped and restarted waits, and ends with the weights of a local one", async () => {
     const server = resources.use(await serveUnderTest(letterEnvironment() as EnvironmentDefinition, { protocol }));
     const waits: string[] = [];

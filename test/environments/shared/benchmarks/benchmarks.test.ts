@@ -10,6 +10,7 @@ import { demonstrationPolicy } from "../../../../src/core/policy/demonstration-p
 import { scriptedPolicy } from "../../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../../src/core/rollout/rollout-episode.ts";
 import { evaluate } from "../../../../src/evaluation/evaluate.ts";
+import { sampleOf } from "../../../tier.ts";
 
 function named(name: string): Benchmark {
   return benchmarks.get(name);
@@ -88,7 +89,7 @@ describe("code benchmarks with other options", () => {
   const right = "```python\ndef twice(x):\n    return 2 * x\n```";
   const half = "```python\ndef twice(x):\n    return 4\n```";
 
-  it.each(["humaneval", "coophumaneval"])("%s has the same accuracy for every reward", async (name) => {
+  it.each(sampleOf(["coophumaneval", "humaneval"], 2))("%s has the same accuracy for every reward", async (name) => {
     const path = await file(rows);
     const benchmark = named(name);
     for (const reward of ["correctness", "comlrl", "mrlm"]) {
