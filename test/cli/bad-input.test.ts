@@ -1,10 +1,11 @@
-import { cp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readMetrics } from "../../src/reports/training/index.ts";
 import { safetensorsBytes } from "../weights/weights-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
-import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
+import { folderContents, type LyceumResult, lyceum, tinyConfig, tinyRunFolder } from "./run-lyceum.ts";
 import { fillDisk, mountDisk } from "./small-disk.ts";
 
 let folder: string;
@@ -92,10 +93,17 @@ describe("a model that cannot be used", () => {
     "an unknown architecture": [() => changeJson("config.json", { model_type: "mamba" }), "model.unsupported", "mamba"],
   };
 
+  let kept: string;
+  beforeAll(async () => {
+    kept = await mkdtemp(join(tmpdir(), "lyceum-kept-"));
+    await writeFile(join(kept, "tiny.yaml"), tinyConfig);
+    const words = ["train", "-c", "tiny.yaml", "-o", "first", "-s", "training.steps=1"];
+    expect((await runInProcess(words, { folder: kept })).code).toBe(0);
+  });
+  afterAll(() => rm(kept, { recursive: true, force: true }));
+
   beforeEach(async () => {
-    expect((await train({ "training.steps": 1 }, { output: "first" })).code).toBe(0);
-    await cp(join(folder, "first", "model"), join(folder, "model"), { recursive: true });
-    await rm(join(folder, "first"), { recursive: true });
+    await cp(join(kept, "first", "model"), join(folder, "model"), { recursive: true });
     // The model is one of another program, without checksums.
     await rm(join(folder, "model/lyceum_checksums.json"));
     const text = await readFile(join(folder, "tiny.yaml"), "utf8");

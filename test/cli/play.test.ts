@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { runInProcess } from "./run-in-process.ts";
 import { type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
@@ -130,7 +131,7 @@ describe("lyceum play", () => {
     ["./pair.ts --task 2", 1, "2"],
     ["./nowhere.ts", 2, "There is no environment file"],
   ])("refuses %j with exit code %i", async (words, exit, text) => {
-    const { code, stderr, stdout } = await play(words, "");
+    const { code, stderr, stdout } = await runInProcess(["play", ...words.split(" ")], { folder });
     expect(stderr).toMatch(/^error\[(config|data)\.[a-z-]+\]: /);
     expect(stderr).toContain(text);
     expect({ code, stdout }).toEqual({ code: exit, stdout: "" });

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { repository, runProgram } from "../examples/run-program.ts";
@@ -54,9 +55,12 @@ describe("the TypeScript of the documents", () => {
     expect(stdout).toBe("");
   });
 
-  it.each(blocks.map((block) => [`${block.document}:${block.line}`, block] as const))("%s runs", async (_, block) => {
-    const path = pathOf(block);
-    const { code, stderr } = await runProgram(path, { folder: dirname(path), environment: hub.environment });
+  // The blocks of a document share a process, whose start takes longer than most of them.
+  it.each(Object.entries(Object.groupBy(blocks, ({ document }) => document)))("of %s runs", async (_, own = []) => {
+    const folder = dirname(pathOf(own[0]!));
+    const imports = own.map((block) => `await import(${JSON.stringify(pathToFileURL(pathOf(block)).href)});\n`);
+    await writeFile(join(folder, "every-block.ts"), imports.join(""));
+    const { code, stderr } = await runProgram(join(folder, "every-block.ts"), { folder, environment: hub.environment });
     expect(stderr).toBe("");
     expect(code).toBe(0);
   });

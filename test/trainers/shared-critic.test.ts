@@ -7,7 +7,7 @@ import type { Model, ModelSpec, TrainingBackend } from "../../trainers/backend/t
 import type { TrainingSample } from "../../trainers/data/training-sample.ts";
 import { valueDatum } from "../../trainers/data/value-datum.ts";
 import { updatePolicy } from "../../trainers/update/update-policy.ts";
-import { createBigramBackend } from "./bigram-backend.ts";
+import { createBigramBackend, savedRow } from "./bigram-backend.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
@@ -40,8 +40,8 @@ async function weights(output: string, learner = ""): Promise<Map<string, number
   const path = join(output, "checkpoints", "step-000004", "model", learner, "bigram.json");
   const { rows } = JSON.parse(await readFile(path, "utf8"));
   return new Map(
-    rows.flatMap(([context, row]: [number, [number, number][]]) =>
-      row.map(([entry, value]) => [`${context} ${entry}`, value]),
+    rows.flatMap(([context, row]: [number, string]) =>
+      [...savedRow(row)].flatMap((value, entry) => (value === 0 ? [] : [[`${context} ${entry}`, value] as const])),
     ),
   );
 }
