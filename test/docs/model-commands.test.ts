@@ -7,13 +7,13 @@ import { lyceum } from "../cli/run-lyceum.ts";
 import { trainedFolder } from "../cli/trained-folder.ts";
 import { repository } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
-import { isSlowTier } from "../tier.ts";
+import { isSlowTier, sampleOf } from "../tier.ts";
 import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
 import { modelKeys, modelOptions, type ShellCommand, shellCommands, takesModel } from "./shell-commands.ts";
 
 /**
  * Runs every command of the documents that takes a model. Each model is replaced by the output of a LoRA run, or by the
- * output of a team if several agents may play. In the slow tier, the latter commands run with both. Commands are found
+ * output of a team if several agents may play. In the slow tier, all run, and the latter with both. Commands are found
  * by their options, so new ones are included.
  */
 
@@ -219,7 +219,7 @@ const ofOneModel = run.filter((command) => isSlowTier || !ofTeams.includes(comma
 
 describe.each(Object.entries(kinds))("with the output of %s", (kind, trained) => {
   test.each(
-    (kind === "a team" ? ofTeams : ofOneModel).map(
+    sampleOf(kind === "a team" ? ofTeams : ofOneModel, 2).map(
       (command) => [`${command.place}: ${command.text}`, command] as const,
     ),
   )("%s", async (__, command) => {

@@ -78,8 +78,8 @@ export function runnerOf(command: ShellCommand): Runner | undefined {
   if (ci.some((line) => line.startsWith(`step ${text} `) || new RegExp(`^(step|tests \\w+) ${text}$`).test(line)))
     return "ci";
   const [program, ...rest] = words.filter((word) => !/^[A-Z_]+=/.test(word));
-  if (program === "npm" && rest[0] === "test" && rest[1] === "--") {
-    return rest.slice(2).every((file) => existsSync(join(repository, file))) ? "suite" : undefined;
+  if (program === "npm" && rest.slice(0, 3).join(" ") === "run test:all --") {
+    return rest.slice(3).every((file) => existsSync(join(repository, file))) ? "suite" : undefined;
   }
   if (block.document === "docs/round-trip.md" && block.heading === "One agent") return "interop";
   if (lyceum === undefined) return undefined;

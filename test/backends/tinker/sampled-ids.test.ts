@@ -8,6 +8,7 @@ import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts"
 import { runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
+import { isSlowTier } from "../../tier.ts";
 
 /** A completion, with the model that it belongs to and the ids before it. */
 interface Completion {
@@ -123,6 +124,6 @@ it("trains each model on exactly the ids that the server sampled from it", async
       expect(new Set(trained.map(({ model }) => model)).size).toBe(agents);
       expect(sorted(trained)).toEqual(sorted(server.sampled.map((sample) => cut(sample, stop))));
     }),
-    { numRuns: 8 },
+    { numRuns: isSlowTier ? 8 : 4 },
   );
 });

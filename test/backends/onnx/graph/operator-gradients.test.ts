@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Differentiated } from "./differentiate.ts";
 import { operators } from "./operator-cases.ts";
+import { isSlowTier } from "../../../tier.ts";
 
 describe("the gradient of every operator agrees with finite differences", () => {
   it.each(Object.entries(operators))("%s", async (_, cases) => {
@@ -18,7 +19,7 @@ describe("the gradient of every operator agrees with finite differences", () => 
           }
         }
       }),
-      { numRuns: 25 },
+      { numRuns: isSlowTier ? 25 : 10 },
     );
   });
 });
