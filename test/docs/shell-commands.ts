@@ -52,9 +52,9 @@ export type Runner =
   | "package"
   /** `test/interop/round-trip.test.ts` */
   | "interop"
-  /** `model-commands.test.ts`: with the models that trainings left. */
+  /** `model-commands.sampled.test.ts`: with the models that trainings left. */
   | "models"
-  /** `shell-documents.test.ts`: as the document has it. */
+  /** `shell-documents.sampled.test.ts`: as the document has it. */
   | "document";
 
 /** The documents whose commands train several models each. Their commands run in the slow tier. */
