@@ -53,7 +53,9 @@ describe("a run that is killed", () => {
     ["GRPO", grpo],
     ["SFT", {}],
   ];
-  it.each(sampleOf(algorithms, 2))("and resumed leaves the metrics, trace, checkpoint and model of one that never was: %s", async (_, changes) => {
+  it.each(
+    sampleOf(algorithms, 2),
+  )("and resumed leaves the metrics, trace, checkpoint and model of one that never was: %s", async (_, changes) => {
     const folder = await tinyRunFolder();
     const [straight, killed] = [join(folder, "straight"), join(folder, "killed")];
     expect((await runInProcess(trainWords(straight, changes), { folder })).code).toBe(0);

@@ -39,8 +39,7 @@ describe("the commands of the documents", () => {
     else if (program === "docker") checkImage(words);
     else if (name === "run") expect(Object.keys(manifest.scripts)).toContain(target);
     else if (name === "rebuild") expect(Object.keys(manifest.optionalDependencies)).toContain(target);
-    else
-      expect(command.text).toMatch(/^(npm install --save-dev node@24|grpcurl -plaintext .*)$/);
+    else expect(command.text).toMatch(/^(npm install --save-dev node@24|grpcurl -plaintext .*)$/);
   });
 });
 

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
-import { runTraining, temporaryFolder } from "./run-training.ts";
 import { sampleOf } from "../tier.ts";
+import { runTraining, temporaryFolder } from "./run-training.ts";
 
 /** Returns the exported adapter of a short run, as bytes, and its config. */
 async function adapterOf(
@@ -32,7 +32,10 @@ async function adapterOf(
 }
 
 const sampled = ["grpo", "reinforce", "dpo"].map((id) => ({ id, active: false }));
-it.each([{ id: "sft", active: true }, ...sampleOf(sampled, 3)])("dropout of an adapter changes what $id learns: $active", async ({ id, active }) => {
+it.each([
+  { id: "sft", active: true },
+  ...sampleOf(sampled, 3),
+])("dropout of an adapter changes what $id learns: $active", async ({ id, active }) => {
   const [without, none, half] = [await adapterOf(id, undefined), await adapterOf(id, 0), await adapterOf(id, 0.5)];
   expect(none.weights).toBe(without.weights);
   expect(half.weights !== without.weights).toBe(active);

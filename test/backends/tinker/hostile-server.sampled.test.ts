@@ -8,10 +8,10 @@ import type { Sample } from "../../../src/contract/sampler.ts";
 import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { adam, assertClose, exampleData, request, sampleAll } from "../../../trainers/testing/model-subject.ts";
+import { isSlowTier } from "../../tier.ts";
 import { misfortune, mishaps } from "./mishaps.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
-import { isSlowTier } from "../../tier.ts";
 
 let served: ServedModel;
 let server: TinkerServer;

@@ -3,9 +3,9 @@ import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { adam, assertClose, exampleData } from "../../../trainers/testing/model-subject.ts";
+import { sampleOf } from "../../tier.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServerOptions } from "./tinker-server.ts";
-import { sampleOf } from "../../tier.ts";
 
 let served: ServedModel;
 beforeAll(async () => {

@@ -5,10 +5,10 @@ import { defineEnvironment } from "../../../src/core/environment/define-environm
 import { defineParallelEnvironment } from "../../../src/core/environment/define-parallel-environment.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
+import { isSlowTier } from "../../tier.ts";
 import { runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
-import { isSlowTier } from "../../tier.ts";
 
 /** A completion, with the model that it belongs to and the ids before it. */
 interface Completion {

@@ -11,8 +11,8 @@ import { trainerSections } from "../../../src/cli/migrate/trainer-sections.ts";
 import { migrateConfig } from "../../../src/cli/migrate-config.ts";
 import { configKeys } from "../../../src/cli/run-config.ts";
 import { isJsonObject, type Json } from "../../../src/contract/json.ts";
-import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
 import { isSlowTier } from "../../tier.ts";
+import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
 
 const catalog = await openCatalog();
 const tables = { mrlm: mrlmKeys, "llm-collab": llmCollabKeys };

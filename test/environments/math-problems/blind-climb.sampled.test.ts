@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
-import { type Climb, climb } from "../hill-climber.ts";
 import { sampleOf } from "../../tier.ts";
+import { type Climb, climb } from "../hill-climber.ts";
 
 const raw = String.raw;
 const rows = [
@@ -34,7 +34,9 @@ async function climbed(row: (typeof rows)[number]): Promise<Climb> {
   return climb({ environment, task, words, starts: [`#### ${row.asked}`, row.asked] });
 }
 
-test.each(sampleOf([...rows.entries()], 3))("a blind climb from the question gets no more than the format reward: task %i", async (_, row) => {
+test.each(
+  sampleOf([...rows.entries()], 3),
+)("a blind climb from the question gets no more than the format reward: task %i", async (_, row) => {
   const { best, text } = await climbed(row);
   expect({ best, text }).toEqual({ best: 0.1, text: expect.stringContaining("####") });
 });

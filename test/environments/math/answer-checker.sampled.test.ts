@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { createAnswerChecker } from "../../../environments/math/answer-checker.ts";
 import { startWorker } from "../../../environments/math/equivalence/comparison-thread.ts";
+import { isSlowTier } from "../../tier.ts";
 import { equalPairs, unequalPairs } from "./labelled-pairs.ts";
 import { type LabelledReply, rightReplies, wrongReplies } from "./labelled-replies.ts";
 import { notStatedBySamples, statedBySamples } from "./sampled-replies.ts";
-import { isSlowTier } from "../../tier.ts";
 
 const checker = createAnswerChecker({ deadlineMs: 10_000 });
 afterAll(() => checker[Symbol.asyncDispose]());

@@ -7,8 +7,8 @@ import { mathEnvironment } from "../../../environments/math/math.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { TaskEntry } from "../../../src/contract/taskset.ts";
 import { demonstrationPolicy, rolloutEpisode, textOf } from "../../../src/index.ts";
-import { climb } from "../hill-climber.ts";
 import { sampleOf } from "../../tier.ts";
+import { climb } from "../hill-climber.ts";
 
 const pieces = "0 1 2 3 4 5 6 7 8 9 + - * / = . , #### \\boxed{ } $ % the answer is so and or x".split(" ");
 

@@ -30,7 +30,9 @@ it.each(sampleOf(games, 4))("one step of GRPO trains on $id", async (environment
   expect(run.output).toMatch(/\nmodel: /);
 });
 
-it.each(sampleOf(["tic-tac-toe", "kuhn-poker"], 2))("self-play in %s is evaluated against a random player", async (id) => {
+it.each(
+  sampleOf(["tic-tac-toe", "kuhn-poker"], 2),
+)("self-play in %s is evaluated against a random player", async (id) => {
   const opponent = `scripted:${join(repository, "examples/agents/random-player.ts")}`;
   const config = {
     seed: 1,

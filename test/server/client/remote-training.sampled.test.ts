@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { remoteEnvironment } from "../../../src/server/client/remote-environment.ts";
+import { sampleOf } from "../../tier.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { checkpointState, letterConfig, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 import { serveUnderTest } from "./server-under-test.ts";
-import { sampleOf } from "../../tier.ts";
 
 let resources = new AsyncDisposableStack();
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isSlowTier } from "../../../tier.ts";
 import { Differentiated } from "./differentiate.ts";
 import { operators } from "./operator-cases.ts";
-import { isSlowTier } from "../../../tier.ts";
 
 describe("the gradient of every operator agrees with finite differences", () => {
   it.each(Object.entries(operators))("%s", async (_, cases) => {
