@@ -42,8 +42,9 @@ const notQuick = [
 
 /**
  * The tier of a test file is in its name. `NAME.test.ts` is of the fast tier: it starts no engine, process, server or
- * sandbox. `NAME.system.test.ts` does, or takes seconds. `NAME.sampled.test.ts` is a system test too, and runs a part of its cases there
- * and all in the slow tier (test/tier.ts). `NAME.soak.test.ts` is of the slow tier only, as is all of test/soak.
+ * sandbox. `NAME.system.test.ts` does, or takes seconds. `NAME.sampled.test.ts` is a system test too, and runs a part of
+ * its cases there and all in the slow tier (test/tier.ts). `NAME.soak.test.ts` is of the slow tier only, as is all of
+ * test/soak.
  */
 const system = ["test/**/*.system.test.ts", "test/**/*.sampled.test.ts"];
 const slow = ["test/**/*.soak.test.ts", "test/soak/**/*.test.ts"];
