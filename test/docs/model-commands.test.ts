@@ -30,6 +30,7 @@ const agentsOf: Readonly<Record<string, readonly string[]>> = {
   "win-rate": ["model", "reference"],
   "./my-env.ts": ["aux", "main"],
   "./environment.ts": ["agent"],
+  "./examples/sums/sums.ts": ["agent"],
   conversations: ["agent"],
 };
 

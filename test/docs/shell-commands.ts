@@ -46,7 +46,7 @@ function lyceumOf(words: readonly string[]): readonly string[] | undefined {
 export type Runner =
   /** A step of `.ci/run`. */
   | "ci"
-  /** The command names files of the test suite. */
+  /** The command is the test suite, or names files of it. */
   | "suite"
   /** `test/package`: what a new user does with the packed file. */
   | "package"
@@ -68,7 +68,7 @@ export function runnerOf(command: ShellCommand): Runner | undefined {
   if (ci.some((line) => line.startsWith(`step ${text} `) || new RegExp(`^(step|tests \\w+) ${text}$`).test(line)))
     return "ci";
   const [program, ...rest] = words.filter((word) => !/^[A-Z_]+=/.test(word));
-  if (program === "npm" && rest[0] === "test" && rest[1] === "--") {
+  if (program === "npm" && rest[0] === "test") {
     return rest.slice(2).every((file) => existsSync(join(repository, file))) ? "suite" : undefined;
   }
   if (block.document === "docs/round-trip.md" && block.heading === "One agent") return "interop";

@@ -16,6 +16,7 @@ import { runnerOf, shellCommands } from "./shell-commands.ts";
 
 const short =
   "--set training.steps=2 --set training.batchSize=2 --set sampling.maxTokens=8 --set evaluation='{}' --set preflight=false";
+const shortStage = (stage: number): string => short.replaceAll("training.", `stages.${stage}.training.`);
 const trained = `lyceum train --config examples/training/arithmetic-sft.yaml ${short.replace("2", "1")}`;
 const measured =
   "lyceum eval --env math --set tasks=arithmetic --limit 2 --max-tokens 2 --model models/SmolLM2-135M-Instruct";
@@ -48,6 +49,7 @@ function shortened(text: string): string {
     return `${text} --set tasks.split='test[39:]' --set sampling.maxTokens=2 --model_name models/SmolLM2-135M-Instruct`;
   }
   if (text.includes("--probe")) return `${text} --set sampling.maxTokens=2`;
+  if (text.includes("sums/train.yaml")) return `${text} ${[0, 1].map((stage) => shortStage(stage)).join(" ")}`;
   return /\blyceum train\b/.test(text) ? `${text} ${short}` : text.replace(/--max-tokens \d+/, "--max-tokens 8");
 }
 
@@ -88,8 +90,9 @@ describe.each(Object.entries(Object.groupBy(commands, ({ block }) => block.docum
   afterAll(() => rm(place.cwd, { recursive: true, force: true }));
 
   test.each(own.map(({ place: at, text }) => [`${at}: ${text}`, text] as const))("%s", async (_, text) => {
-    const where = text.startsWith("npm ") ? { ...place, cwd: repository } : place;
-    await runCommand(shortened(text), where, { typed: ".\n".repeat(20) });
+    const line = shortened(text).replace(/^npm run lyceum -- /, "lyceum ");
+    const where = line.startsWith("npm ") ? { ...place, cwd: repository } : place;
+    await runCommand(line, where, { typed: ".\n".repeat(20) });
   });
 });
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -40,10 +40,11 @@ afterAll(async () => {
 });
 
 describe("the TypeScript of the documents", () => {
-  it("exists", () => {
+  it("has the example of the README as the README shows it", async () => {
     expect(blocks.length).toBeGreaterThan(10);
     const inReadme = blocks.filter(({ document }) => document === "README.md");
-    expect(inReadme.map(({ file }) => file)).toEqual(["backwards.ts", "train.ts"]);
+    const example = await readFile(join(repository, "examples/sums/sums.ts"), "utf8");
+    expect(inReadme.map(({ code }) => code)).toEqual([`// sums.ts\n${example}`]);
   });
 
   it("has no type errors under the repository's own rules", async () => {
