@@ -8,8 +8,8 @@ import { failedReward, maxRewardBytes, readReward } from "./reward-file.ts";
 import { scriptEntries } from "./script-lines.ts";
 
 /**
- * The folders whose changes the tests do not see: programs and libraries that the tests themselves use, the tests and
- * their verdict.
+ * Folders of which the tests see the image's version, not the agent's: programs and libraries that the tests use, the
+ * tests, and their verdict.
  */
 const protectedFolders = [
   ...["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/boot", "/dev", "/proc", "/sys", "/run"],

@@ -74,7 +74,7 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
 
 type CallResult = Awaited<ReturnType<Client["callTool"]>>;
 
-/** Returns what a model reads of a result. Structured content is added unless a text has it already. */
+/** Returns the text of a result for the model. Appends structured content unless a text already contains it. */
 function resultText({ content = [], structuredContent }: CallResult): string {
   const texts = content.map(partText);
   const isTold = texts.some((text) => isDeepStrictEqual(tryParseJson(text), structuredContent));

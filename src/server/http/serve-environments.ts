@@ -171,7 +171,7 @@ function socketTarget(url: string, endpointOf: ReturnType<typeof environmentApp>
   return { endpoint, kind, sessionId: new URLSearchParams(query).get("session_id") ?? undefined };
 }
 
-/** Decodes a part of a path. A wrong one stays as it is, and then names no environment. */
+/** Decodes a part of a path. Returns a malformed part unchanged. No environment has its name. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,6 +1,6 @@
-/** What a refusal of a server is about, as far as its status and its words tell. */
+/** Why a server refuses a request, by its status and its message. */
 export type RefusalKind =
-  /** The key, or what it may be used for. All requests would fail. */
+  /** The key is wrong, or has no permission. All requests would fail. */
   | "key"
   /** The account has no credit left, or it is blocked. All requests would fail. */
   | "credit"
@@ -52,7 +52,7 @@ const key = [
   /security token[^.]* is invalid|user location is not supported|api has not been used in project/,
 ];
 
-/** Words of a status 403 about what the key may be used for. */
+/** Words of a status 403 about the permissions of the key. */
 const access = /api[ _-]?key|permission|access|credential|authenticat|authori[sz]|country|region|subscription|token/;
 
 const tooLong = [
@@ -89,7 +89,7 @@ const tooMany =
   /too (large|many|high)|at most|less than or equal|<=|valid range|supported range|range of|maximum (allowed )?(number|value)|cannot (exceed|be greater)|exceed/;
 
 /**
- * Returns what a refusal is about. `text` is its message and `body` the whole answer. `waits` is true if the server
+ * Returns the kind of a refusal. `text` is its message and `body` the whole answer. `waits` is true if the server
  * says when to try again.
  */
 export function refusalKind(answer: {
