@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { promisify } from "node:util";
@@ -317,6 +318,29 @@ describe("a new user", () => {
     const report = await readFile(join(own, "runs/train/report.html"), "utf8");
     expect(report).toContain("sft on my-env");
     expect(report).toContain('id="exported-run"');
+  });
+});
+
+describe("a coding agent", () => {
+  it("follows the skill of the package, and the model learns from rewards", async () => {
+    const document = "skills/lyceum/SKILL.md";
+    const own = join(folder, "agent");
+    await mkdir(own);
+    await symlink(join(project, "node_modules"), join(own, "node_modules"), "junction");
+    await writeFile(join(own, "package.json"), '{ "type": "module" }');
+    const blocks = await codeBlocks(document);
+    for (const { file, code } of blocks) if (file !== undefined) await writeFile(join(own, file), code);
+    const outputs: string[] = [];
+    const commands = blocks.filter(({ language, notRun }) => language === "sh" && notRun === undefined);
+    for (const { text } of commands.flatMap(commandsOf)) {
+      outputs.push(await runCommand(text, { cwd: own, environment }));
+    }
+    expect(outputs[1]).toMatch(/: (\d+) of \1 rules pass/);
+    expect(outputs.at(-1)).toContain("B is better");
+    const skill = await readFile(join(repository, document), "utf8");
+    const named = [...skill.matchAll(/node_modules\/lyceum\/\S+?\.md/g)].map(([path]) => join(own, path));
+    expect(named.length).toBeGreaterThan(2);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
   });
 });
 
