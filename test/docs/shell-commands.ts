@@ -58,7 +58,7 @@ export type Runner =
   | "document";
 
 const tutorial = (await blocksOf("sh")).filter(({ document }) => document === "docs/tutorial.md").flatMap(commandsOf);
-const ci = (await readFile(join(repository, ".ci/run"), "utf8")).split("\n");
+const ci = (await readFile(join(repository, ".ci/run"), "utf8")).split("\n").map((line) => line.trim());
 
 /** Who runs a command; undefined if nobody does. */
 export function runnerOf(command: ShellCommand): Runner | undefined {
