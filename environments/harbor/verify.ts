@@ -49,7 +49,7 @@ export async function verify(options: VerifyOptions): Promise<Verification> {
   if (!couldNotInstall(first, options)) return first;
   const second = await runTests(options, options.agent);
   if (!couldNotInstall(second, options)) return second;
-  // The agent's code can print anything. It has no part in these tests.
+  // The agent's code can print a false message about an installation, so the tests run once more without it.
   const untouched = await runTests(options, undefined);
   const failure = installFailure(untouched.printed);
   if (failure === undefined) return second;

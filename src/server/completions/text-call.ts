@@ -135,7 +135,7 @@ function textOffsets(tokens: Choice["tokens"], start: number): number[] {
  */
 function topMapping(token: ChoiceToken): Readonly<Record<string, number>> {
   const mapping = new Map<string, number>();
-  // Likeliest first: a sampled token that is not among the most likely ones is less likely than they are.
+  // In order of likelihood: a sampled token that is not among the most likely ones comes last.
   for (const { text, logprob } of [...(token.topLogprobs ?? []), token]) {
     if (!mapping.has(text)) mapping.set(text, logprob);
   }
