@@ -341,7 +341,7 @@ describe("a coding agent", () => {
     const named = [...skill.matchAll(/node_modules\/lyceum\/\S+?\.md/g)].map(([path]) => join(own, path));
     expect(named.length).toBeGreaterThan(2);
     expect(named.filter((path) => !existsSync(path))).toEqual([]);
-  });
+  }, 900_000);
 });
 
 describe("npx lyceum", () => {
