@@ -1,17 +1,16 @@
 """Runs trusted tests on stand-ins for the candidate's functions, classes and objects. This is the judge's side.
 
-A stand-in never asks the candidate for the result of a comparison or an arithmetic operation. Plain data is compared
-here, and objects are compared by identity. An object that claims to equal everything equals only itself. The candidate
-cannot change the course of a test either: it cannot end an iteration of the test, skip a part of a `with` block, or
-pass by returning nothing that could be compared.
+Plain data is compared here, and objects by the rules of `equality.py`. An object that claims to equal everything equals
+only itself. The candidate cannot change the course of a test either: it cannot end an iteration of the test, skip a part
+of a `with` block, or pass by returning nothing that could be compared.
 """
 
 import builtins
 import os
-import sys
 import types
 
-from . import candidate, codec, rewriting, standard, vacuity
+from . import candidate, codec, equality, rewriting, standard, vacuity
+from .stand_in import Iterator, StandIn, extended, number_of, stand_in_of
 
 PATH = "test.py"
 _MAX_DEPTH = 200
@@ -38,7 +37,8 @@ class Judge:
         self._namespace = None
         self._bound = {}
         self._failure = None
-        self._checks = vacuity.Checks(lambda value: type(value) in (StandIn, _Iterator))
+        self._checks = vacuity.Checks(lambda value: type(value) in (StandIn, Iterator))
+        self.equality = equality.Equality(self.request, self._decode)
 
     def bind(self, exports):
         """Creates the namespace with stand-ins for the exports. Raises AttributeError if one is missing."""
@@ -47,7 +47,12 @@ class Judge:
         module.__file__ = os.path.join(os.getcwd(), PATH)
         self._namespace = module.__dict__
         self._namespace[rewriting.NAME] = self._checks
-        self._bound = {name: self._request(None, "get", [name]) for name in exports}
+        self._bound = {name: self.request(None, "get", [name]) for name in exports}
+        self.equality.classes = {
+            number_of(value)
+            for name, value in self._bound.items()
+            if name[:1].isupper() and type(value) is StandIn
+        }
         self._namespace.update(self._bound)
 
     def set_up(self, setup):
@@ -73,12 +78,18 @@ class Judge:
             raise self._fatal
         return text
 
-    def _request(self, number, do, args=(), kwargs=None):
+    def request(self, number, do, args=(), kwargs=None):
         self._give_back()
         value = self._exchange(number, do, args, kwargs)
         if do == "get" and number is not None and type(value) in (list, dict, set):
             self._borrowed[number, args[0]] = (value, self._state(value))
         return value
+
+    def make(self, stand_in, kind, args, kwargs):
+        """Makes the object of a stand-in that was only recorded. It keeps its stand-in."""
+        number = number_of(self.request(kind, "call", args, kwargs))
+        object.__setattr__(stand_in, "_number", number)
+        self._stand_ins[number] = stand_in
 
     def _give_back(self):
         """Copies a test's changes of an attribute's list, dict or set to the candidate. The test has only a copy."""
@@ -105,18 +116,20 @@ class Judge:
             raise TypeError("a value of type %s cannot be passed to the candidate" % error) from None
         target = "" if number is None else ',"object":%d' % number
         request = '{"do":"%s"%s,"args":[%s],"kwargs":{%s}}' % (do, target, ",".join(encoded), ",".join(named))
+        asked = self.equality.asking(number, do, args, kwargs or {})
         try:
-            return self._understand(self._ask(request), do, args, kwargs or {})
+            return self._understand(self._ask(request), do, args, kwargs or {}, asked)
         except (CandidateIsGone, BrokenProtocol) as error:
             self._fatal = error
             raise
 
-    def _understand(self, text, do, args, kwargs):
+    def _understand(self, text, do, args, kwargs, request):
         try:
             answer = codec.parse(text)
             error = answer.get("error")
             if error is None and "too-large" not in answer:
                 value = self._decode(answer["value"])
+                self.equality.answered(request, value, answer["states"])
                 for index, changed in answer.get("changed", []):
                     _replace(args[index], self._decode(changed))
                     self._checks.record(args[index])
@@ -137,19 +150,35 @@ class Judge:
         return codec.decode(plain, self._stand_in)
 
     def _number_of(self, value):
-        if type(value) is not StandIn:
+        stand_in = stand_in_of(value)
+        if stand_in is None:
             return standard.encode(value, self._encode)
-        return '{"object":%d}' % object.__getattribute__(value, "_number")
+        return '{"object":%d}' % number_of(stand_in)
 
     def _stand_in(self, plain):
         if "standard" in plain:
             return standard.decode(plain, self._decode)
-        number, kind = plain["object"], plain["kind"]
-        if type(number) is not int or type(kind) is not str:
+        number, kind, owner, base = plain["object"], plain["kind"], plain.get("class"), plain.get("base")
+        if type(number) is not int or type(kind) is not str or type(owner) not in (int, type(None)):
             raise ValueError("not an object")
         if number not in self._stand_ins:
-            self._stand_ins[number] = StandIn(self._request, number, kind)
+            self.equality.found(number, owner)
+            made = StandIn(self, number, kind, owner, _changeable[base] if base else None, _record(plain))
+            if "content" in plain:
+                content = self._decode(plain["content"])
+                value = extended(type(content))(content)
+                value.__dict__["__stand_in__"] = made
+                made = value
+            self._stand_ins[number] = made
         return self._stand_ins[number]
+
+
+def _record(plain):
+    fields = plain.get("record")
+    return fields if type(fields) is list and all(type(each) is str for each in fields) else None
+
+
+_changeable = {"list": list, "set": set, "dict": dict}
 
 
 def _replace(value, changed):
@@ -178,102 +207,3 @@ def _error_of(kind, message, do):
         error = Exception(message)
     error.of_candidate = True
     return error
-
-
-class StandIn:
-    """An object of the candidate, as tests see it."""
-
-    __slots__ = ("_request", "_number", "_kind")
-
-    def __init__(self, request, number, kind):
-        object.__setattr__(self, "_request", request)
-        object.__setattr__(self, "_number", number)
-        object.__setattr__(self, "_kind", kind)
-
-    def __getattr__(self, name):
-        if name.startswith("__") and name not in ("__name__", "__doc__", "__enter__", "__exit__"):
-            raise AttributeError(name)
-        return _do(self, "get", [name])
-
-    def __setattr__(self, name, value):
-        _do(self, "set", [name, value])
-
-    def __delattr__(self, name):
-        _do(self, "delete", [name])
-
-    def __call__(self, *args, **kwargs):
-        return _do(self, "call", args, kwargs)
-
-    def __getitem__(self, key):
-        return _do(self, "get-item", [key])
-
-    def __setitem__(self, key, value):
-        _do(self, "set-item", [key, value])
-
-    def __delitem__(self, key):
-        _do(self, "delete-item", [key])
-
-    def __len__(self):
-        return _do(self, "length")
-
-    def __iter__(self):
-        return _Iterator(_do(self, "iterate"))
-
-    def __next__(self):
-        return _do(self, "next")
-
-    def __str__(self):
-        return _do(self, "text")
-
-    def __bool__(self):
-        return _do(self, "truth")
-
-    def __repr__(self):
-        return "<%s of the candidate>" % object.__getattribute__(self, "_kind")
-
-    def __instancecheck__(self, value):
-        return type(value) is StandIn and _do(self, "is-instance", [value]) is True
-
-    def __subclasscheck__(self, kind):
-        return type(kind) is StandIn and _do(self, "is-subclass", [kind]) is True
-
-    def __enter__(self):
-        return _do(_do(self, "get", ["__enter__"]), "call")
-
-    def __exit__(self, *_):
-        _do(_do(self, "get", ["__exit__"]), "call", [None, None, None])
-        # Never suppresses an error of the test or of the candidate.
-        return False
-
-    def __array__(self, *wanted, **options):
-        try:
-            items = [self[index] for index in range(len(self))]
-        except TypeError:
-            items = None
-        if items == []:
-            raise TypeError("an object without items cannot be converted to an array")
-        numpy = sys.modules["numpy"]
-        if items is not None and StandIn not in map(type, items):
-            return numpy.array(items, *wanted, **options)
-        # Anything but a sequence of plain values becomes one item.
-        single = numpy.empty((), object)
-        single[()] = self
-        return single
-
-
-class _Iterator:
-    """Iterates a stand-in as Python expects it: `next` ends with StopIteration."""
-
-    def __init__(self, iterator):
-        self._iterator = iterator
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        return next(self._iterator)
-
-
-def _do(stand_in, do, args=(), kwargs=None):
-    read = object.__getattribute__
-    return read(stand_in, "_request")(read(stand_in, "_number"), do, args, kwargs)

@@ -23,6 +23,8 @@ _arguments = {
     ("xml.etree.ElementTree", "Element"): lambda v: [_xml(v)],
 }
 
+_numbers = (("fractions", "Fraction"), ("decimal", "Decimal"))
+
 
 def _xml(element):
     # The text that follows an element in its document is not part of the element.
@@ -51,7 +53,7 @@ def encode(value, encode_list):
         content = arguments(value)
     elif kind is type and _types.get(value.__name__) is value:
         name, content = "type", [value.__name__]
-    elif "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):
+    elif _is_numpy(value):
         # Python's number is equal and is sent instead.
         name, content = "number", [value.item()]
     elif _is_array(kind) and value.dtype.kind in "biufcSU":
@@ -59,6 +61,24 @@ def encode(value, encode_list):
     else:
         return None
     return '{"standard":%s,"args":%s}' % (codec.quote(name), encode_list(content))
+
+
+def reduced(value):
+    """Returns the plain value that equals a number of the standard library or NumPy, or the keys of a dict. None if
+    there is none."""
+    kind = type(value)
+    for module, name in _numbers:
+        if kind is getattr(sys.modules.get(module), name, None):
+            if value == int(value):
+                return int(value)
+            return float(value) if value == float(value) else None
+    if kind is type({}.keys()):
+        return set(value)
+    return value.item() if _is_numpy(value) else None
+
+
+def _is_numpy(value):
+    return "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic)
 
 
 def _is_array(kind):

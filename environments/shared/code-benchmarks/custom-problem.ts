@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Language } from "../../../sandbox/execution.ts";
 import { compileJavascriptTests } from "../../../sandbox/grading/javascript/compile-javascript-tests.ts";
 import { compilePythonAsserts } from "../../../sandbox/grading/python/compile-python-tests.ts";
+import { definedNames } from "../../../sandbox/grading/python/python-names.ts";
 import type { TestSuite } from "../../../sandbox/grading/test-suite.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { parseRow } from "./benchmark-row.ts";
@@ -33,12 +34,14 @@ export function customProblem(row: unknown, language: Language): CodeProblem {
     throw malformed(id, `is in ${problem.language}`, `Set the environment's language to ${problem.language}.`);
   }
   const suite =
-    language === "python" ? pythonSuite(id, prompt, entryPoint, tests) : scriptSuite(entryPoint, tests, language);
+    language === "python" ? pythonSuite(problem, id) : scriptSuite(entryPoint, tests, language);
   return { id, prompt, entryPoint, suite, ...(solution === undefined ? {} : { solution }) };
 }
 
-function pythonSuite(id: string, prompt: string, entryPoint: string, tests: readonly string[]): TestSuite {
-  const suite = compilePythonAsserts({ tests, setup: helpersOf(prompt, entryPoint), defined: [entryPoint] });
+function pythonSuite(problem: z.infer<typeof schema>, id: string): TestSuite {
+  const { prompt, entryPoint, tests, solution = "" } = problem;
+  const defined = [entryPoint, ...definedNames(solution)];
+  const suite = compilePythonAsserts({ tests, setup: helpersOf(prompt, entryPoint), defined });
   const isTested = suite.kind === "calls" ? suite.function === entryPoint : suite.exports.includes(entryPoint);
   if (!isTested) {
     throw malformed(id, `has tests that never call ${entryPoint}`, `Write them as: assert ${entryPoint}(...) == ...`);
