@@ -103,9 +103,9 @@ class Equality:
     # What an equality says.
 
     def _check(self, left, right):
+        if not self._states[left][1]["dict"]:
+            raise AssertionError("the compared objects have no fields")
         made = [each for each in (left, right) if each in self._made and self._latest(each) == self._made[each][0]]
-        if len(made) == 2 and not any(map(self._values_given, made)):
-            return
         for each in made:
             if not self._depends_on_arguments(each):
                 raise AssertionError("the compared objects do not depend on their arguments")

@@ -6,6 +6,9 @@ of a `with` block, or pass by returning nothing that could be compared.
 """
 
 import builtins
+import functools
+import itertools
+import operator
 import os
 import types
 
@@ -14,6 +17,13 @@ from .stand_in import Iterator, StandIn, extended, number_of, stand_in_of
 
 PATH = "test.py"
 _MAX_DEPTH = 200
+_MAX_CALLS = 100_000
+_MAX_NESTED = 50
+_functions = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
+_functions += (type(str.lower), type("".__add__), type(operator.itemgetter(0)), type(operator.attrgetter("a")))
+_iterators = (types.GeneratorType, *map(type, (map(abs, ()), zip(), filter(None, ()), enumerate(()), reversed([]))))
+_iterators += (*map(type, map(iter, ([], (), "", {}, {}.values(), {}.items(), set(), range(0), range(1 << 70)))),)
+_iterators += (itertools.count, itertools.cycle, itertools.repeat, itertools.chain, itertools.islice)
 _RETURNED = '{"outcome":"returned"}'
 
 
@@ -37,6 +47,11 @@ class Judge:
         self._namespace = None
         self._bound = {}
         self._failure = None
+        # The functions that the candidate may call, the number of its calls, and how many of them are running.
+        self._functions = []
+        self._calls = 0
+        self._depth = 0
+        self._wrong = None
         self._checks = vacuity.Checks(lambda value: type(value) in (StandIn, Iterator))
         self.equality = equality.Equality(self.request, self._decode)
 
@@ -68,9 +83,12 @@ class Judge:
 
     def _outcome(self, code, path):
         text = _RETURNED
+        self._wrong = None
         try:
             with self._checks.test():
                 exec(rewriting.compiled(code, path), self._namespace)
+            if self._wrong is not None:
+                raise self._wrong
         except BaseException as error:
             text = '{"outcome":"raised","error":' + candidate.error_text(error, PATH) + "}"
         # A test may catch every exception, also these.
@@ -118,10 +136,50 @@ class Judge:
         request = '{"do":"%s"%s,"args":[%s],"kwargs":{%s}}' % (do, target, ",".join(encoded), ",".join(named))
         asked = self.equality.asking(number, do, args, kwargs or {})
         try:
-            return self._understand(self._ask(request), do, args, kwargs or {}, asked)
+            text = self._ask(request)
+            while text.startswith('{"call":'):
+                text = self._ask(self._call_back(text))
+            return self._understand(text, do, args, kwargs or {}, asked)
         except (CandidateIsGone, BrokenProtocol) as error:
             self._fatal = error
             raise
+
+    def _call_back(self, text):
+        """Calls a function of the test for the candidate. Returns the answer as JSON text."""
+        try:
+            call = codec.parse(text)
+            function = self._functions[call["call"]]
+            args = self._decode({"list": call["args"]})
+            kwargs = {name: self._decode(value) for name, value in call["kwargs"].items()}
+            self._calls += 1
+            if self._calls > _MAX_CALLS or self._depth == _MAX_NESTED:
+                raise ValueError
+        except Exception:
+            raise BrokenProtocol() from None
+        self._depth += 1
+        try:
+            return '{"returned":' + self._encode(function(*args, **kwargs)) + "}"
+        except codec.Unsupported as error:
+            self._wrong = TypeError("a value of type %s cannot be passed to the candidate" % error)
+            return '{"error":' + candidate.error_text(self._wrong) + "}"
+        except Exception as error:
+            if isinstance(error, AssertionError):
+                # The candidate may catch the error, and the test fails nevertheless.
+                self._wrong = error
+            return '{"error":' + candidate.error_text(error) + "}"
+        finally:
+            self._depth -= 1
+
+    def _function(self, value):
+        """Returns JSON text of a function or an iterator of the test. None for other values."""
+        if isinstance(value, _functions):
+            name = "function"
+        elif isinstance(value, _iterators):
+            name, value = "iterator", value.__next__
+        else:
+            return None
+        self._functions.append(value)
+        return '{"%s":%d}' % (name, len(self._functions) - 1)
 
     def _understand(self, text, do, args, kwargs, request):
         try:
@@ -152,10 +210,13 @@ class Judge:
     def _number_of(self, value):
         stand_in = stand_in_of(value)
         if stand_in is None:
-            return standard.encode(value, self._encode)
+            text = standard.encode(value, self._encode)
+            return self._function(value) if text is None else text
         return '{"object":%d}' % number_of(stand_in)
 
     def _stand_in(self, plain):
+        if "function" in plain:
+            return self._functions[plain["function"]]
         if "standard" in plain:
             return standard.decode(plain, self._decode)
         number, kind, owner, base = plain["object"], plain["kind"], plain.get("class"), plain.get("base")

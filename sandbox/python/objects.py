@@ -4,6 +4,7 @@ A request and an answer are one JSON text each. Plain values are copied. Everyth
 `{"object": number, "kind": type's name}`. A reference can be called, indexed and iterated, and has attributes.
 """
 
+import builtins
 import operator
 import sys
 
@@ -19,12 +20,14 @@ _BaseException = BaseException
 class Objects:
     """The objects of one module that a judge has seen."""
 
-    def __init__(self, module, limits, path=None):
+    def __init__(self, module, limits, path=None, ask=None):
         self._module = module
+        self._ask = ask
         self._limits = limits
         self._path = path
         self._objects = []
         self._numbers = {}
+        self._functions = {}
         self._mentioned = []
         self._states = {}
 
@@ -65,6 +68,9 @@ class Objects:
         text = standard.encode(value, self._encode)
         if text is not None:
             return text
+        function = self._functions.get(id(value))
+        if function is not None:
+            return '{"function":%d}' % function[0]
         number = self._number_of(value)
         kind = _type(value)
         if kind is _type and _is_record(value):
@@ -80,6 +86,26 @@ class Objects:
         elif base is not None:
             text += ',"content":' + self._encode(codec.content(value))
         return text + "}"
+
+    def _call(self, number, args, kwargs):
+        """Calls a function of the test. Questions may come before its answer."""
+        encoded = ",".join(map(self._encode, args))
+        named = ",".join("%s:%s" % (codec.quote(name), self._encode(value)) for name, value in kwargs.items())
+        text = self._ask('{"call":%d,"args":[%s],"kwargs":{%s}}' % (number, encoded, named))
+        while text is not None and text.startswith('{"do":'):
+            text = self._ask(self.answer(text))
+        answer = codec.parse(text or "")
+        if "returned" in answer:
+            return self._decode(answer["returned"])
+        raise _error(answer["error"])
+
+    def _items(self, number):
+        while True:
+            try:
+                item = self._call(number, (), {})
+            except StopIteration:
+                return
+            yield item
 
     def _number_of(self, value):
         number = self._numbers.get(id(value))
@@ -108,7 +134,27 @@ class Objects:
     def _known(self, plain):
         if "standard" in plain:
             return standard.decode(plain, self._decode)
+        if "function" in plain:
+            number = plain["function"]
+
+            def function(*args, **kwargs):
+                return self._call(number, args, kwargs)
+
+            # A function that comes back is the test's own.
+            self._functions[id(function)] = number, function
+            return function
+        if "iterator" in plain:
+            return self._items(plain["iterator"])
         return self._objects[plain["object"]]
+
+
+def _error(error):
+    kind = getattr(builtins, error["type"], None)
+    known = isinstance(kind, _type) and issubclass(kind, Exception)
+    try:
+        return kind(error["message"]) if known else Exception(error["message"])
+    except TypeError:
+        return Exception(error["message"])
 
 
 def _state(value):
