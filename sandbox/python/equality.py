@@ -65,6 +65,8 @@ class Equality:
             return
         result = number_of(value)
         is_new = self._owners[result][1] == time
+        # Such as a method, whose result is computed from its object.
+        self._sources.setdefault(result, sources)
         if do == "call" and number in self.classes and is_new:
             self._made[result] = time, number, args, kwargs
             self._operands.add(result)

@@ -49,6 +49,7 @@ class Judge:
         self._failure = None
         # The functions that the candidate may call, the number of its calls, and how many of them are running.
         self._functions = []
+        self._errors = {}
         self._calls = 0
         self._depth = 0
         self._wrong = None
@@ -197,9 +198,36 @@ class Judge:
             kind, message = (error["type"], error["message"]) if error else ("ValueError", "the answer is too large")
             if type(kind) is not str or type(message) is not str:
                 raise ValueError
+            found = self._errors_of([*map(str, answer.get("classes", [kind]))])
+            raised = self._decode(answer["raised"]) if "raised" in answer else None
         except Exception:
             raise BrokenProtocol() from None
-        raise _error_of(kind, message, do)
+        if kind == "StopAsyncIteration" or (kind == "StopIteration" and do != "next"):
+            # Otherwise `map`, `zip`, `async for` and others would end their iteration.
+            ended = vacuity.Ended if kind == "StopIteration" else vacuity.AsyncEnded
+            raise ended("%s: %s" % (kind, message) if message else kind)
+        try:
+            error = found(message)
+        except TypeError:
+            error = Exception(message)
+        error.of_candidate = True
+        if raised is not None:
+            error.__dict__["__stand_in__"] = raised
+        raise error
+
+    def _errors_of(self, names):
+        """Returns the class of a test's exceptions for the names of the candidate's exception's classes."""
+        name = names[0]
+        found = getattr(builtins, name, None)
+        if isinstance(found, type) and issubclass(found, Exception):
+            return found
+        if name not in self._errors:
+            # The error is SystemExit or similar, or has a class of the candidate. It ends no iteration of the test.
+            base = self._errors_of(names[1:]) if names[1:] else Exception
+            if issubclass(base, (StopIteration, StopAsyncIteration)):
+                base = Exception
+            self._errors[name] = type(name.replace("\0", ""), (base,), {"__getattr__": _attribute_of_error})
+        return self._errors[name]
 
     def _encode(self, value):
         return codec.encode(value, _MAX_DEPTH, self._size, self._number_of)
@@ -222,6 +250,8 @@ class Judge:
         number, kind, owner, base = plain["object"], plain["kind"], plain.get("class"), plain.get("base")
         if type(number) is not int or type(kind) is not str or type(owner) not in (int, type(None)):
             raise ValueError("not an object")
+        if "classes" in plain:
+            return self._errors_of([*map(str, plain["classes"])])
         if number not in self._stand_ins:
             self.equality.found(number, owner)
             made = StandIn(self, number, kind, owner, _changeable[base] if base else None, _record(plain))
@@ -232,6 +262,12 @@ class Judge:
                 made = value
             self._stand_ins[number] = made
         return self._stand_ins[number]
+
+
+def _attribute_of_error(error, name):
+    if name.startswith("__") or "__stand_in__" not in error.__dict__:
+        raise AttributeError(name)
+    return getattr(error.__dict__["__stand_in__"], name)
 
 
 def _record(plain):
@@ -253,18 +289,3 @@ def _replace(value, changed):
         value.update(changed)
 
 
-def _error_of(kind, message, do):
-    if kind == "StopAsyncIteration" or (kind == "StopIteration" and do != "next"):
-        # Otherwise `map`, `zip`, `async for` and others would end their iteration.
-        ended = vacuity.Ended if kind == "StopIteration" else vacuity.AsyncEnded
-        return ended("%s: %s" % (kind, message) if message else kind)
-    found = getattr(builtins, kind, None)
-    if not (isinstance(found, type) and issubclass(found, Exception)):
-        # The error is SystemExit or similar, or has a class of the candidate.
-        found = type(kind.replace("\0", ""), (Exception,), {})
-    try:
-        error = found(message)
-    except TypeError:
-        error = Exception(message)
-    error.of_candidate = True
-    return error

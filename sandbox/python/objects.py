@@ -56,7 +56,12 @@ class Objects:
         except codec.TooLarge:
             return '{"too-large":true}'
         except _BaseException as error:
-            return '{"error":' + candidate.error_text(error, self._path) + "}"
+            answer = '{"error":' + candidate.error_text(error, self._path)
+            kind = _type(error)
+            if standard._module_of(kind) != self._module.__name__:
+                return answer + "}"
+            # Its class is known to tests that name it, and it may have attributes.
+            return answer + ',"classes":' + _classes_of(kind) + ',"raised":' + self._encode(error) + "}"
 
     def _encode(self, value):
         return codec.encode(value, self._limits["depth"], self._limits["size"], self._number)
@@ -77,6 +82,8 @@ class Objects:
             names = ",".join(map(codec.quote, value.__dataclass_fields__))
             return '{"object":%d,"kind":%s,"record":[%s]}' % (number, codec.quote(value.__name__), names)
         text = '{"object":%d,"kind":%s' % (number, codec.quote(codec._type_name(kind)))
+        if isinstance(value, _type) and issubclass(value, Exception) and value.__module__ == self._module.__name__:
+            text += ',"classes":' + _classes_of(value)
         if standard._module_of(kind) == self._module.__name__ and not isinstance(value, _type):
             self._mentioned.append(value)
             text += ',"class":%d' % self._number_of(kind)
@@ -146,6 +153,11 @@ class Objects:
         if "iterator" in plain:
             return self._items(plain["iterator"])
         return self._objects[plain["object"]]
+
+
+def _classes_of(kind):
+    """Returns JSON text of the names of an exception's classes."""
+    return "[" + ",".join(codec.quote(each.__name__) for each in kind.__mro__[:-2]) + "]"
 
 
 def _error(error):

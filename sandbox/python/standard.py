@@ -12,14 +12,17 @@ from . import codec, empty_array
 
 # By module and name. A module is imported when the first of its values arrives.
 _arguments = {
+    ("builtins", "bytearray"): lambda v: [bytes(v)],
     ("builtins", "range"): lambda v: [v.start, v.stop, v.step],
     ("collections", "deque"): lambda v: [list(v), v.maxlen],
     ("datetime", "date"): lambda v: [v.year, v.month, v.day],
-    ("datetime", "datetime"): lambda v: [v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond],
-    ("datetime", "time"): lambda v: [v.hour, v.minute, v.second, v.microsecond],
+    ("datetime", "datetime"): lambda v: [v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond, v.tzinfo],
+    ("datetime", "time"): lambda v: [v.hour, v.minute, v.second, v.microsecond, v.tzinfo],
+    ("datetime", "timezone"): lambda v: [v.utcoffset(None)],
     ("datetime", "timedelta"): lambda v: [v.days, v.seconds, v.microseconds],
     ("decimal", "Decimal"): lambda v: [str(v)],
     ("fractions", "Fraction"): lambda v: [v.numerator, v.denominator],
+    ("uuid", "UUID"): lambda v: [str(v)],
     ("xml.etree.ElementTree", "Element"): lambda v: [_xml(v)],
 }
 
@@ -49,7 +52,7 @@ def encode(value, encode_list):
     kind = type(value)
     name = codec._type_name(kind)
     arguments = _arguments_of(kind, name)
-    if arguments is not None and getattr(value, "tzinfo", None) is None:
+    if arguments is not None:
         content = arguments(value)
     elif kind is type and _types.get(value.__name__) is value:
         name, content = "type", [value.__name__]
