@@ -49,6 +49,7 @@ class Judge:
         self._failure = None
         # The functions that the candidate may call, the number of its calls, and how many of them are running.
         self._functions = []
+        self._uncalled = set()
         self._errors = {}
         self._calls = 0
         self._depth = 0
@@ -85,11 +86,14 @@ class Judge:
     def _outcome(self, code, path):
         text = _RETURNED
         self._wrong = None
+        self._uncalled.clear()
         try:
             with self._checks.test():
                 exec(rewriting.compiled(code, path), self._namespace)
             if self._wrong is not None:
                 raise self._wrong
+            if self._uncalled and not self._checks.may_be_empty:
+                raise AssertionError("nothing was compared: a function with an assertion was not called")
         except BaseException as error:
             text = '{"outcome":"raised","error":' + candidate.error_text(error, PATH) + "}"
         # A test may catch every exception, also these.
@@ -152,6 +156,7 @@ class Judge:
             function = self._functions[call["call"]]
             args = self._decode({"list": call["args"]})
             kwargs = {name: self._decode(value) for name, value in call["kwargs"].items()}
+            self._uncalled.discard(call["call"])
             self._calls += 1
             if self._calls > _MAX_CALLS or self._depth == _MAX_NESTED:
                 raise ValueError
@@ -180,6 +185,8 @@ class Judge:
         else:
             return None
         self._functions.append(value)
+        if vacuity.has_assertion(value):
+            self._uncalled.add(len(self._functions) - 1)
         return '{"%s":%d}' % (name, len(self._functions) - 1)
 
     def _understand(self, text, do, args, kwargs, request):

@@ -89,7 +89,7 @@ class StandIn:
         if type(other) is StandIn:
             if base is not None and _read(other, "_base") is not None:
                 return plain(self) == plain(other)
-            return self is other or _judge_of(self).equality.equal(self, other)
+            return _judge_of(self).equality.equal(self, other)
         return NotImplemented if base is None else plain(self) == other
 
     def __ne__(self, other):

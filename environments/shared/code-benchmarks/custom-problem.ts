@@ -8,6 +8,7 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { parseRow } from "./benchmark-row.ts";
 import type { CodeProblem } from "./code-problem.ts";
 import { helpersOf } from "./human-eval.ts";
+import { refuseUngradable } from "./refuse-ungradable.ts";
 
 const schema = z.strictObject({
   /** `entryPoint` by default. */
@@ -25,7 +26,7 @@ const schema = z.strictObject({
 /**
  * Returns the problem of a row of a custom file. The fields are `prompt`, `entryPoint`, `tests` and, optionally, `id`,
  * `solution` and `language`. Throws `data.malformed` if a field is missing or unknown, a test is not an assert about
- * the function, or the row's language is not the environment's language.
+ * the function or cannot be graded, or the row's language is not the environment's language.
  */
 export function customProblem(row: unknown, language: Language): CodeProblem {
   const problem = parseRow(schema, row, "your own problems");
@@ -41,6 +42,7 @@ export function customProblem(row: unknown, language: Language): CodeProblem {
 function pythonSuite(problem: z.infer<typeof schema>, id: string): TestSuite {
   const { prompt, entryPoint, tests, solution = "" } = problem;
   const defined = [entryPoint, ...definedNames(solution)];
+  refuseUngradable(id, tests);
   const suite = compilePythonAsserts({ tests, setup: helpersOf(prompt, entryPoint), defined });
   const isTested = suite.kind === "calls" ? suite.function === entryPoint : suite.exports.includes(entryPoint);
   if (!isTested) {

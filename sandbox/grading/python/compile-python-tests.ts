@@ -1,6 +1,6 @@
 import type { CallSuite, CallTest, JudgeSuite } from "../test-suite.ts";
 import { readPythonAssert } from "./python-assert.ts";
-import { calledNames, definedNames, missingImports, usedClasses } from "./python-names.ts";
+import { calledNames, definedClasses, missingImports, usedClasses } from "./python-names.ts";
 import { type PythonStatement, readPythonStatements } from "./python-statements.ts";
 
 /**
@@ -78,7 +78,7 @@ export function compilePythonCheck(options: {
  */
 function classesOf(setup: string, tests: readonly string[]): string[] {
   const words = new Set(tests.flatMap((test) => test.match(/[\p{ID_Start}_][\p{ID_Continue}]*/gu) ?? []));
-  const given = definedNames(setup, ["class"]).filter((name) => words.has(name));
+  const given = definedClasses(setup).filter((name) => words.has(name));
   return [...given, ...usedClasses([setup, ...tests])];
 }
 

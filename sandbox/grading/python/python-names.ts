@@ -42,7 +42,10 @@ export function calledNames(sources: readonly string[], defined?: readonly strin
   const called = statements.flatMap((tokens) =>
     tokens.filter(
       ({ kind, text }, i) =>
-        kind === "name" && tokens[i + 1]?.text === "(" && tokens[i - 1]?.text !== "." && !bound.has(text),
+        kind === "name" &&
+        (tokens[i + 1]?.text === "(" || tokens[i - 1]?.text === "@") &&
+        tokens[i - 1]?.text !== "." &&
+        !bound.has(text),
     ),
   );
   return unique(called).filter((name) => defined?.includes(name) ?? !(builtins.has(name) || keywords.has(name)));
@@ -56,6 +59,17 @@ export function definedNames(source: string, kinds: readonly string[] = ["def", 
     return indent === 0 && kinds.includes(words[0]!) ? [words[1]!] : [];
   });
 }
+
+/** Returns the classes that a source defines by `class` or, as with `namedtuple`, by a call. Without nested ones. */
+export function definedClasses(source: string): string[] {
+  const made = (readLogicalLines(source) ?? []).flatMap(({ indent, tokens }) => {
+    const [name, equals, ...call] = tokens.map(({ text }) => text);
+    return indent === 0 && equals === "=" && call.some((word) => classMakers.has(word)) ? [name!] : [];
+  });
+  return [...definedNames(source, ["class"]), ...made];
+}
+
+const classMakers = words("namedtuple NamedTuple make_dataclass Enum IntEnum StrEnum Flag IntFlag NewType");
 
 /**
  * Returns the names of classes that tests use and only the tested code can have: names with a capital letter that
