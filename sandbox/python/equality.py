@@ -38,6 +38,11 @@ class Equality:
         self._made = {}
         self._operands = set()
         self._taken = set()
+        # Classes of which making an object changed others.
+        self._sharing = set()
+        # What requests mentioned since all fields were reported, and whether all of them made an object.
+        self._mentioned = set()
+        self._only_made = True
         self._comparing = set()
 
     # Called by the judge.
@@ -59,6 +64,7 @@ class Equality:
         """Records an answer: its value, and the fields that have changed."""
         time, number, do, (args, kwargs), mentioned = asked
         sources = mentioned.union(*(self._sources.get(each, ()) for each in mentioned))
+        self._note_sharing(do, number, mentioned, [each for each, _ in states])
         for each, fields in states:
             self._states[each] = time, fields
             self._sources[each] = sources
@@ -78,6 +84,16 @@ class Equality:
             self._operands.add(result)
         elif do == "call":
             self._operands.discard(result)
+
+    def _note_sharing(self, do, number, mentioned, changed):
+        if do != "states":
+            self._mentioned |= mentioned
+            self._only_made = self._only_made and do == "call" and number in self.classes
+            return
+        if self._only_made:
+            known = {each for each in changed if each in self._states} - self._mentioned
+            self._sharing |= {self._owners[each][0] for each in known if each in self._owners}
+        self._mentioned, self._only_made = set(), True
 
     def is_operand(self, stand_in, others):
         """Returns whether the candidate may carry out an operator of an object with these operands."""
@@ -115,6 +131,8 @@ class Equality:
     def _check(self, left, right):
         if not self._states[left][1]["dict"]:
             raise AssertionError("the compared objects have no fields")
+        if self._owners[left][0] in self._sharing:
+            raise AssertionError("the compared objects change when another one is made")
         made = [each for each in (left, right) if each in self._made and self._latest(each) == self._made[each][0]]
         for each in made:
             if not self._depends_on_arguments(each):

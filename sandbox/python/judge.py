@@ -13,14 +13,14 @@ import os
 import types
 
 from . import candidate, codec, equality, rewriting, standard, vacuity
-from .stand_in import Iterator, StandIn, extended, number_of, stand_in_of
+from .stand_in import BASES, Iterator, StandIn, extended, number_of, stand_in_of
 
 PATH = "test.py"
 _MAX_DEPTH = 200
 _MAX_CALLS = 100_000
 _MAX_NESTED = 50
-_functions = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
-_functions += (type(str.lower), type("".__add__), type(operator.itemgetter(0)), type(operator.attrgetter("a")))
+_functions = (types.FunctionType, types.MethodType, functools.partial, operator.itemgetter, operator.attrgetter)
+_methods_of_types = (type(str.lower), type(str.__add__))
 _iterators = (types.GeneratorType, *map(type, (map(abs, ()), zip(), filter(None, ()), enumerate(()), reversed([]))))
 _iterators += (*map(type, map(iter, ([], (), "", {}, {}.values(), {}.items(), set(), range(0), range(1 << 70)))),)
 _iterators += (itertools.count, itertools.cycle, itertools.repeat, itertools.chain, itertools.islice)
@@ -178,7 +178,12 @@ class Judge:
 
     def _function(self, value):
         """Returns JSON text of a function or an iterator of the test. None for other values."""
-        if isinstance(value, _functions):
+        if isinstance(value, _methods_of_types):
+            return _builtin(value.__objclass__.__module__, value.__qualname__)
+        if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, types.ModuleType):
+            # The candidate uses its own. This process runs no `eval` for it.
+            return _builtin(value.__self__.__name__, value.__name__)
+        if isinstance(value, (*_functions, types.BuiltinFunctionType)):
             name = "function"
         elif isinstance(value, _iterators):
             name, value = "iterator", value.__next__
@@ -264,6 +269,8 @@ class Judge:
             made = StandIn(self, number, kind, owner, _changeable[base] if base else None, _record(plain))
             if "content" in plain:
                 content = self._decode(plain["content"])
+                if type(content) not in BASES:
+                    raise ValueError("not a plain value")
                 value = extended(type(content))(content)
                 value.__dict__["__stand_in__"] = made
                 made = value
@@ -275,6 +282,10 @@ def _attribute_of_error(error, name):
     if name.startswith("__") or "__stand_in__" not in error.__dict__:
         raise AttributeError(name)
     return getattr(error.__dict__["__stand_in__"], name)
+
+
+def _builtin(module, name):
+    return '{"builtin":[%s,%s]}' % (codec.quote(module), codec.quote(name))
 
 
 def _record(plain):

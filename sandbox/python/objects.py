@@ -5,13 +5,15 @@ A request and an answer are one JSON text each. Plain values are copied. Everyth
 """
 
 import builtins
+import functools
+import importlib
 import operator
 import sys
 
 from . import candidate, codec, standard
 
 # The states of larger networks of objects are not read.
-_MAX_STATES = 500
+_MAX_STATES = 200
 
 _type = type
 _BaseException = BaseException
@@ -150,6 +152,9 @@ class Objects:
             # A function that comes back is the test's own.
             self._functions[id(function)] = number, function
             return function
+        if "builtin" in plain:
+            module, name = plain["builtin"]
+            return functools.reduce(getattr, name.split("."), importlib.import_module(module))
         if "iterator" in plain:
             return self._items(plain["iterator"])
         return self._objects[plain["object"]]

@@ -10,7 +10,7 @@ import sys
 
 _read = object.__getattribute__
 _plain_attributes = ("__name__", "__doc__", "__enter__", "__exit__")
-_bases = (int, float, complex, str, bytes, tuple, frozenset)
+BASES = (int, float, complex, str, bytes, tuple, frozenset)
 _arithmetic = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
 
 
@@ -218,7 +218,7 @@ def stand_in_of(value):
     """Returns the stand-in of a value of the candidate, or None."""
     if type(value) is StandIn:
         return value
-    return value.__dict__["__stand_in__"] if type(value) in map(extended, _bases) else None
+    return value.__dict__["__stand_in__"] if type(value) in map(extended, BASES) else None
 
 
 def plain(stand_in):

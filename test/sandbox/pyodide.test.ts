@@ -112,15 +112,9 @@ test("an integer of 20,000 digits comes back, and Python still refuses to conver
 });
 
 test.each([
-  ["a list subclass", "class L(list):\n    pass\ndef f():\n    return L([1])"],
-  ["an int subclass", "class I(int):\n    pass\ndef f():\n    return [I(1)]"],
   ["a generator", "def f():\n    yield 1"],
   ["a cycle", "def f():\n    x = []\n    x.append(x)\n    return x"],
   ["an object that claims to be a list", "class C:\n    __class__ = list\ndef f():\n    return C()"],
-  [
-    "a tuple with an equality of its own",
-    "class T(tuple):\n    _fields = ()\n    __eq__ = lambda *a: True\ndef f():\n    return T()",
-  ],
   ["61 lists in one another", "def f():\n    x = []\n    for _ in range(60):\n        x = [x]\n    return x"],
 ])("%s is not a plain value", async (_, code) => {
   expect(outcomes(await call(code))).toEqual(["unsupported"]);

@@ -64,9 +64,24 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
     });
 
     test.each([
+      ["type('L', (list,), {'__iter__': lambda self: iter([7])})([1])", { list: [int(1)] }],
+      ["type('I', (int,), {'__pos__': lambda self: 7, '__str__': lambda self: '7'})(3)", int(3)],
+      ["type('S', (str,), {'__iter__': lambda self: iter('no'), '__len__': lambda self: 7})('a')", "a"],
+      ["type('D', (dict,), {'items': lambda self: []})(a=1)", { dict: [["a", int(1)]] as const }],
+      ["__import__('enum').IntEnum('Color', 'RED').RED", int(1)],
+      ["__import__('fractions').Fraction(1, 2)", { float: "0.5" }],
+      ["__import__('decimal').Decimal('4.00')", int(4)],
+      ["{'a': 1}.keys()", { set: ["a"] }],
+    ])("calls: %s is returned as the plain value that it equals", async (expression, expected) => {
+      const result = await runPython(sandbox, { code: `def f(): return ${expression}`, task: calls("f", []) });
+      expect(result.cases).toMatchObject([{ outcome: "returned", value: expected }]);
+    });
+
+    test.each([
+      "__import__('fractions').Fraction(1, 3)",
+      "__import__('decimal').Decimal('NaN')",
+      "__import__('enum').Enum('Color', 'RED').RED",
       "object()",
-      "type('L', (list,), {})()",
-      "type('I', (int,), {})(3)",
       "lambda: 1",
       "range(3)",
       "[object()]",

@@ -34,8 +34,7 @@ export function customProblem(row: unknown, language: Language): CodeProblem {
   if (problem.language !== undefined && problem.language !== language) {
     throw malformed(id, `is in ${problem.language}`, `Set the environment's language to ${problem.language}.`);
   }
-  const suite =
-    language === "python" ? pythonSuite(problem, id) : scriptSuite(entryPoint, tests, language);
+  const suite = language === "python" ? pythonSuite(problem, id) : scriptSuite(entryPoint, tests, language);
   return { id, prompt, entryPoint, suite, ...(solution === undefined ? {} : { solution }) };
 }
 
