@@ -14,7 +14,7 @@ import { zygoteBackends } from "./zygote-backends.ts";
  */
 const packagesOfOthers = [28, 34, 38, 44, 45, 52, 69, 93];
 const ofNumpy = [30, 51, 57, 59];
-const unable = [17, 36, 48, 84];
+const unable = [17, 48, 84];
 
 describe.each(zygoteBackends)("$name", (backend) => {
   const { open, missing } = backend;
