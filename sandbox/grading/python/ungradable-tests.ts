@@ -18,7 +18,8 @@ export function ungradableTest(tests: readonly string[]): UngradableTest | undef
   for (const test of tests) {
     for (const name of definedClasses(test)) {
       const used = new RegExp(`(?<![\\w.]|class\\s+|raise\\s+|except\\s+)${name}\\b(?!\\s*=[^=])`, "u");
-      const line = lines.find((each) => used.test(each));
+      const definition = new RegExp(`^${name}\\s*=[^=]`, "u");
+      const line = lines.find((each) => used.test(each) && !definition.test(each));
       if (line === undefined || isOfTests(test, name)) continue;
       return {
         line: line.trim(),
