@@ -238,7 +238,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
         "shop.prices['b']['c'].append(4)\nassert shop.prices == {'b': {'c': [2, 4]}}",
         "shop.copy.append(5)\nassert shop.items == [1]",
         "items = shop.items\nshop.items = [7]\nassert shop.items == [7]",
-        "shop.items.append(print)\nshop.state()",
+        "shop.items.append(object())\nshop.state()",
       ];
       const { cases } = await runPython(sandbox, { code, task: { kind: "judge", tests, exports: ["Shop"] } });
       expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual([
