@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -10,6 +10,7 @@ import type { EnvironmentSpec } from "../../../src/contract/environment.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { className, identifiers, moduleName } from "../../../src/server/python/python-names.ts";
 import { type PythonPackageOptions, pythonPackage } from "../../../src/server/python/python-package.ts";
+import { pythonModule } from "../../../src/server/python/python-template.ts";
 import { docText, oneLine, pythonLiteral } from "../../../src/server/python/python-text.ts";
 import { pythonType } from "../../../src/server/python/python-type.ts";
 
@@ -174,6 +175,23 @@ async function compiled(files: Readonly<Record<string, string>>, use?: (folder: 
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+describe("the modules of packages", () => {
+  test("are Python before the names of an environment are filled in", async () => {
+    const folder = join(import.meta.dirname, "../../../src/server/python/templates");
+    const names = await readdir(folder);
+    expect(names.length).toBeGreaterThan(5);
+    const entries = names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const);
+    await compiled(Object.fromEntries(await Promise.all(entries)));
+  });
+
+  test("take texts as they are, and only for texts that they contain", () => {
+    const filled = pythonModule("session", { '"environment-id"': '"$& Session"', Session: "Meeting" });
+    expect(filled).toContain('ENVIRONMENT = "$& Session"');
+    expect(filled).toContain("class Meeting:");
+    expect(() => pythonModule("session", { "no such text": "" })).toThrow("does not contain");
+  });
+});
 
 describe("the package of an environment", () => {
   test("has the modules that fit one agent with tools, and they compile", async () => {

@@ -1,9 +1,4 @@
-/**
- * Returns the module that answers chat requests by the model that a trainer of TRL trains. The same for every
- * environment.
- */
-export function modelEndpointModule(): string {
-  return `"""An endpoint of OpenAI's chat protocol on this machine, answered by the model that TRL's GRPOTrainer trains."""
+"""An endpoint of OpenAI's chat protocol on this machine, answered by the model that TRL's GRPOTrainer trains."""
 
 import copy
 import json
@@ -260,5 +255,3 @@ def _handler(endpoint: ModelEndpoint) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Handler
-`;
-}

@@ -1,8 +1,6 @@
-/** Returns the module that trains on a program by the capture routes. The same for every environment. */
-export function agentRolloutsModule(): string {
-  return `"""Trains the model of a program, such as a TypeScript agent, by TRL's GRPOTrainer.
+"""Trains the model of a program, such as a TypeScript agent, by TRL's GRPOTrainer.
 
-\`rollout_func=AgentRollouts(["node", "agent.ts"])\` runs the program once for each completion. Its model calls go to a
+`rollout_func=AgentRollouts(["node", "agent.ts"])` runs the program once for each completion. Its model calls go to a
 capture server of Lyceum, and from there to the model that the trainer trains. The trainer gets the recorded tokens.
 """
 
@@ -40,7 +38,7 @@ def agent_rows(count: int, *, split: str | None = None, start: int = 0) -> list[
 def environment_reward(
     agent_answer: Sequence[str | None], index: Sequence[int], split: Sequence[str | None], **_: Any
 ) -> list[float | None]:
-    """The reward of the environment for each answer, for \`reward_funcs\`. None if the program gave no answer."""
+    """The reward of the environment for each answer, for `reward_funcs`. None if the program gave no answer."""
     session = Session()
     try:
         return [
@@ -60,11 +58,11 @@ def _reward(session: Session, answer: str, index: int, split: str | None) -> flo
 
 
 class AgentRollouts:
-    """A \`rollout_func\` that runs a program for each completion.
+    """A `rollout_func` that runs a program for each completion.
 
-    The program reads \`{"messages": [...], "tools": []}\` from its standard input and writes its answer to its standard
+    The program reads `{"messages": [...], "tools": []}` from its standard input and writes its answer to its standard
     output. OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY and LYCEUM_MODEL are its model.
-    Reward functions get \`agent_answer\` (None if the program failed), \`agent_error\` and \`agent_sequences\`, the number
+    Reward functions get `agent_answer` (None if the program failed), `agent_error` and `agent_sequences`, the number
     of its conversations. TRL trains on one sequence of a completion: the one with the most sampled tokens.
     """
 
@@ -245,5 +243,3 @@ def _kill(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-`;
-}

@@ -1,13 +1,4 @@
-import { pythonLiteral } from "./python-text.ts";
-
-/** Returns the module with the parallel environment for PettingZoo. */
-export function pettingZooModule(options: {
-  readonly prefix: string;
-  readonly name: string;
-  readonly agents: readonly string[];
-}): string {
-  const { prefix, name, agents } = options;
-  return `"""A parallel environment of PettingZoo. Actions and observations are texts."""
+"""A parallel environment of PettingZoo. Actions and observations are texts."""
 
 from typing import Any
 
@@ -16,7 +7,7 @@ from pettingzoo import ParallelEnv
 
 from .session import Session
 
-AGENTS = ${pythonLiteral([...agents])}
+AGENTS = ["agent"]
 
 
 class AnyText(Text):
@@ -26,14 +17,14 @@ class AnyText(Text):
         return isinstance(x, str)
 
 
-class ${prefix}ParallelEnv(ParallelEnv):
+class TemplateParallelEnv(ParallelEnv):
     """A game of several agents on a Lyceum server.
 
-    Every agent without an end has an observation. \`info["acts"]\` is true for those that act next; the
+    Every agent without an end has an observation. `info["acts"]` is true for those that act next; the
     actions of others are ignored, and their text is empty.
     """
 
-    metadata = {"name": ${JSON.stringify(name)}, "render_modes": []}
+    metadata = {"name": "environment-id", "render_modes": []}
 
     def __init__(self, url: str | None = None, *, token: str | None = None) -> None:
         self.possible_agents = list(AGENTS)
@@ -53,7 +44,7 @@ class ${prefix}ParallelEnv(ParallelEnv):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
-        """Starts an episode. \`options\` can have the split and the index of the task."""
+        """Starts an episode. `options` can have the split and the index of the task."""
         chosen = {key: value for key, value in (options or {}).items() if key in ("split", "index")}
         data = self._session.reset(seed=seed, **chosen)
         self.agents = list(AGENTS)
@@ -89,11 +80,9 @@ class ${prefix}ParallelEnv(ParallelEnv):
 
 def _text(observation: dict[str, Any]) -> str:
     parts = [part for message in observation["messages"] for part in message["content"]]
-    return "\\n\\n".join(part["text"] for part in parts if part["type"] == "text")
+    return "\n\n".join(part["text"] for part in parts if part["type"] == "text")
 
 
 def _reward(result: dict[str, Any]) -> float:
     reward = result.get("reward") or {}
     return float(reward.get("value") or 0.0)
-`;
-}

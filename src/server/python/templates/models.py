@@ -1,22 +1,11 @@
-import { pythonLiteral } from "./python-text.ts";
-
-/** Returns the module with the models of actions, observations and reset options. */
-export function modelsModule(options: {
-  readonly prefix: string;
-  readonly agents: readonly string[];
-  readonly splits: readonly string[];
-}): string {
-  const { prefix, agents, splits } = options;
-  const literal = (names: readonly string[]): string =>
-    names.length === 0 ? "str" : `Literal[${names.map(pythonLiteral).join(", ")}]`;
-  return `"""The models of the environment's actions, observations and reset options."""
+"""The models of the environment's actions, observations and reset options."""
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-AgentId = ${literal(agents)}
-Split = ${literal(splits)}
+AgentId = Literal["agent"]
+Split = Literal["train"]
 
 
 class ToolCall(BaseModel):
@@ -38,7 +27,7 @@ class AgentAction(BaseModel):
     tool_calls: list[ToolCall] | None = None
 
 
-class ${prefix}Action(BaseModel):
+class TemplateAction(BaseModel):
     """An action: the text of the assistant and its tool calls, or the actions of several agents."""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,7 +60,7 @@ class AgentStep(BaseModel):
     truncated: bool
 
 
-class ${prefix}Observation(BaseModel):
+class TemplateObservation(BaseModel):
     """An observation: the new text of a single acting agent, and the messages of all."""
 
     model_config = ConfigDict(extra="allow")
@@ -88,7 +77,7 @@ class ${prefix}Observation(BaseModel):
     index: int | None = None
 
 
-class ${prefix}State(BaseModel):
+class TemplateState(BaseModel):
     """The state of a session."""
 
     model_config = ConfigDict(extra="allow")
@@ -98,7 +87,7 @@ class ${prefix}State(BaseModel):
     done: bool = False
 
 
-class ${prefix}Reset(BaseModel):
+class TemplateReset(BaseModel):
     """The options of a reset. Without them, the episode plays the first task with seed 0."""
 
     model_config = ConfigDict(extra="forbid")
@@ -107,5 +96,3 @@ class ${prefix}Reset(BaseModel):
     split: Split | None = None
     index: int | None = Field(default=None, ge=0)
     episode_id: str | None = Field(default=None, max_length=255)
-`;
-}

@@ -1,6 +1,4 @@
-/** Returns the module with a session of an environment server, which the other modules use. */
-export function sessionModule(environment: string): string {
-  return `"""A session of an environment server: one WebSocket, one episode at a time."""
+"""A session of an environment server: one WebSocket, one episode at a time."""
 
 import json
 import os
@@ -9,11 +7,11 @@ from typing import Any
 from websockets.sync.client import connect
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-ENVIRONMENT = ${JSON.stringify(environment)}
+ENVIRONMENT = "environment-id"
 
 
 class ServerError(RuntimeError):
-    """An error that the server reports. \`code\` is its code, such as CAPACITY_REACHED."""
+    """An error that the server reports. `code` is its code, such as CAPACITY_REACHED."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -54,7 +52,7 @@ class Session:
         return self._ask({"type": "reset", "data": data})
 
     def step(self, action: dict[str, Any]) -> dict[str, Any]:
-        """Takes an action: \`text\`, and \`tool_calls\` or \`actions\`."""
+        """Takes an action: `text`, and `tool_calls` or `actions`."""
         if self._socket is None:
             raise RuntimeError("Call reset before step.")
         return self._ask({"type": "step", "data": action})
@@ -77,5 +75,3 @@ class Session:
         if answer["type"] == "error":
             raise ServerError(data["message"], data.get("code", ""))
         return data
-`;
-}

@@ -1,14 +1,6 @@
-/** Returns the module with the taskset of verifiers. It is at the top level, because verifiers finds it by its name. */
-export function verifiersModule(options: {
-  readonly prefix: string;
-  readonly module: string;
-  readonly split: string;
-  readonly tasks: number;
-}): string {
-  const { prefix, module, split, tasks } = options;
-  return `"""The taskset of verifiers (verifiers.v1): the server plays the user of each conversation.
+"""The taskset of verifiers (verifiers.v1): the server plays the user of each conversation.
 
-Install it by \`pip install ${module}[verifiers]\`, in an environment without openenv.
+Install it by `pip install template_package[verifiers]`, in an environment without openenv.
 """
 
 import asyncio
@@ -16,10 +8,10 @@ from collections.abc import Iterator
 
 import verifiers.v1 as vf
 
-from ${module}.session import Session
+from template_package.session import Session
 
 
-class ${prefix}Data(vf.TaskData):
+class TemplateData(vf.TaskData):
     """A task of the server."""
 
     url: str | None = None
@@ -27,35 +19,35 @@ class ${prefix}Data(vf.TaskData):
     index: int
 
 
-class ${prefix}Config(vf.TasksetConfig):
+class TemplateConfig(vf.TasksetConfig):
     """The tasks to play."""
 
     url: str | None = None
     """The address of the server. LYCEUM_URL by default."""
-    split: str = ${JSON.stringify(split)}
-    count: int = ${tasks}
+    split: str = "train"
+    count: int = 100
     """The number of tasks."""
 
 
-class ${prefix}Task(vf.Task[${prefix}Data]):
+class TemplateTask(vf.Task[TemplateData]):
     """A task without signals of its own: the server scores it."""
 
 
-class ${prefix}Taskset(vf.Taskset[${prefix}Task, ${prefix}Config]):
+class TemplateTaskset(vf.Taskset[TemplateTask, TemplateConfig]):
     """The first tasks of a split."""
 
-    def load(self) -> Iterator[${prefix}Task]:
+    def load(self) -> Iterator[TemplateTask]:
         for index in range(self.config.count):
-            data = ${prefix}Data(
+            data = TemplateData(
                 name=f"{self.config.split}#{index}",
                 url=self.config.url,
                 split=self.config.split,
                 index=index,
             )
-            yield ${prefix}Task(data, self.config.task)
+            yield TemplateTask(data, self.config.task)
 
 
-class ${prefix}EnvConfig(vf.EnvConfig):
+class TemplateEnvConfig(vf.EnvConfig):
     """The agent that plays. It has no tools of its own, and runs on this machine."""
 
     player: vf.AgentConfig = vf.AgentConfig(
@@ -63,7 +55,7 @@ class ${prefix}EnvConfig(vf.EnvConfig):
     )
 
 
-class ${prefix}Env(vf.Env[${prefix}EnvConfig]):
+class TemplateEnv(vf.Env[TemplateEnvConfig]):
     """Sends each answer to the server and each observation to the model. The reward is the server's."""
 
     async def run(self, task, agents):
@@ -86,6 +78,4 @@ class ${prefix}Env(vf.Env[${prefix}EnvConfig]):
             session.close()
 
 
-__all__ = ["${prefix}Env", "${prefix}Taskset"]
-`;
-}
+__all__ = ["TemplateEnv", "TemplateTaskset"]
