@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { MessageNode } from "../../src/contract/episode.ts";
-import { textMessage } from "../../src/contract/message.ts";
+import { type Role, textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
@@ -182,6 +183,99 @@ describe("truncation of an episode", () => {
     expect(fitted(undefined)).toEqual({ episodes, truncated: 0, dropped: 0 });
     expect(fitted(5)).toMatchObject({ truncated: 1 });
     expect(fitted(5, "drop")).toEqual({ episodes: [], truncated: 0, dropped: 1 });
+  });
+});
+
+describe("a conversation that is cut", () => {
+  interface Said {
+    readonly role: Role;
+    readonly length: number;
+  }
+  /** Returns an episode of these messages, and the ids of each. `unlearnt` answers are parts of prompts. */
+  const conversation = (messages: readonly Said[], unlearnt: readonly number[] = []) => {
+    const nodes: MessageNode[] = [];
+    const turns: { turn: number; node: number; finish: "stop" }[] = [];
+    const idsOf: number[][] = [];
+    let observed: number[] = [];
+    for (const [id, { role, length }] of messages.entries()) {
+      const ids = Array.from({ length }, (_, i) => 100 * (id + 1) + i);
+      idsOf.push(ids);
+      const node = { id, parent: id === 0 ? null : id - 1, turn: turns.length, message: textMessage(role, "x") };
+      const isAnswer = role === "assistant" && !unlearnt.includes(id);
+      if (!isAnswer) {
+        observed.push(...ids);
+        const next = messages[id + 1]?.role === "assistant" && !unlearnt.includes(id + 1);
+        nodes.push(next ? { ...node, tokens: { ids: observed, mask: 0, startsSequence: turns.length === 0 } } : node);
+        if (next) observed = [];
+      } else {
+        const tokens = { ids, mask: 1 as const, logprobs: ids.map(() => -1), weightsVersion: 0, startsSequence: false };
+        nodes.push({ ...node, tokens });
+        turns.push({ turn: turns.length, node: id, finish: "stop" });
+      }
+    }
+    const reward = { status: "scored" as const, value: 1, components: {} };
+    const episode = playedEpisode({ agent: { nodes, turns, reward, terminated: true, truncated: false } });
+    return { episodes: trainingGroup({ task: episode.task, episodes: [episode] }).episodes, idsOf };
+  };
+  const learntIds = (kept: ReturnType<typeof fitEpisodes>): readonly number[] =>
+    kept.episodes.flatMap((episode) =>
+      episode.sequencesOf("agent").flatMap(({ ids, mask }) => ids.filter((_, i) => mask[i] === 1)),
+    );
+
+  it.each([
+    ["its first question", "uaua", 2, [1, 3]],
+    ["the first question whole", "uaua", 3, [3]],
+    ["a part of the first answer", "uaua", 4, [3]],
+    ["a part of the second question", "uaua", 7, [3]],
+    ["the question of a result of a tool", "uatauata", 3, [5, 7]],
+    ["a part of that question", "uatauata", 2, [1, 3, 5, 7]],
+    ["the question, and a part of the result of the tool", "uata", 7, []],
+    ["the system message", "suaua", 3, [2, 4]],
+    ["the system message and the question", "suaua", 6, [4]],
+    ["every question", "uaua", 9, []],
+  ] as const)("learns the answers whose question is left: %s", (_, letters, cutTokens, answers) => {
+    const roles = { u: "user", a: "assistant", t: "tool", s: "system" } as const;
+    const { episodes, idsOf } = conversation(
+      [...letters].map((letter) => ({ role: roles[letter as "u"], length: 3 })),
+    );
+    const maxLength = 3 * letters.length - 1 - cutTokens;
+    const kept = fitEpisodes(episodes, { overlong: "truncate", maxLength: () => maxLength, split: "train" });
+    expect(learntIds(kept)).toEqual(answers.flatMap((place) => idsOf[place]!));
+    expect(kept).toMatchObject(answers.length === 0 ? { truncated: 0, dropped: 1 } : { truncated: 1, dropped: 0 });
+  });
+
+  it("never learns an answer whose last user message is cut off whole", () => {
+    const answered = fc.tuple(
+      fc.constantFrom<readonly Role[]>(["user"], ["system", "user"], ["tool"], ["tool", "tool"], ["tool", "user"]),
+      fc.boolean(),
+    );
+    const property = fc.property(
+      fc.array(answered, { minLength: 1, maxLength: 5 }),
+      fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 16, maxLength: 16 }),
+      fc.integer({ min: 1, max: 40 }),
+      (turns, lengths, maxLength) => {
+        const roles = turns.flatMap(([observed], turn) => [
+          ...(turn === 0 ? (["user"] as const) : observed),
+          "assistant" as const,
+        ]);
+        const places = roles.flatMap((role, place) => (role === "assistant" ? [place] : []));
+        const unlearnt = places.filter((_, turn) => !turns[turn]![1] && turn < places.length - 1);
+        const messages = roles.map((role, place) => ({ role, length: lengths[place]! }));
+        const { episodes, idsOf } = conversation(messages, unlearnt);
+        const kept = fitEpisodes(episodes, { overlong: "truncate", maxLength: () => maxLength, split: "train" });
+        const sequence = kept.episodes[0]?.sequencesOf("agent")[0];
+        const learnt = new Set(learntIds(kept));
+        for (const place of places) {
+          const question = roles.slice(0, place).lastIndexOf("user");
+          const isLeft = idsOf[question]!.some((id) => sequence?.ids.includes(id));
+          const isLearnt = idsOf[place]!.some((id) => learnt.has(id));
+          if (isLearnt) expect(isLeft).toBe(true);
+          const isPlain = roles[place - 1] === "user" && !unlearnt.includes(place);
+          if (sequence !== undefined && isPlain && isLeft) expect(isLearnt).toBe(true);
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
   });
 });
 
