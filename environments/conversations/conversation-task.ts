@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Message, ToolSpec } from "../../src/contract/message.ts";
+import { withCallIds } from "./call-ids.ts";
 import {
   type ChatTurn,
   chatSideSchema,
@@ -70,7 +71,7 @@ export function conversationRowSchema(reportUnknown: UnknownKeyReport): z.ZodTyp
       const before = whole == null ? turnsOf(prompt!, "user") : [];
       const after = whole ?? turnsOf(completion!, "assistant");
       const turns = [...before, ...after];
-      const messages = turns.map(({ message }) => message);
+      const messages = withCallIds(turns.map(({ message }) => message));
       // The path in the row: its key and the position within it.
       const at = (place: number): string[] => {
         if (whole != null) return ["messages", String(place)];

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Message, Role } from "../../src/contract/message.ts";
+import { withCallIds } from "../conversations/call-ids.ts";
 import {
   type ChatTurn,
   chatSideSchema,
@@ -54,7 +55,9 @@ export function preferenceRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<
       }
       if (haveSameReasoning(answers.chosen!, answers.rejected!))
         return refuse("says the same as the chosen answer", "rejected");
-      return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
+      const whole = [answers.chosen!, answers.rejected!].map((answer) => withCallIds([...prompt, answer]));
+      const [chosenAnswer, rejectedAnswer] = whole.map((messages) => messages.at(-1)!);
+      return { messages: whole[0]!.slice(0, -1), chosen: chosenAnswer!, rejected: rejectedAnswer! };
     });
 }
 

@@ -1,6 +1,6 @@
 import type { AgentEpisode, Episode } from "../contract/episode.ts";
 import type { Json } from "../contract/json.ts";
-import type { Message } from "../contract/message.ts";
+import { argumentsText, type Message } from "../contract/message.ts";
 import type { ScoredReward } from "../contract/reward.ts";
 import { reasoningOf } from "../core/tokens/assistant-text.ts";
 
@@ -64,10 +64,10 @@ function chatMessage(message: Message): Json {
   const reasoning = reasoningOf(message);
   const parts = content.filter(({ type }) => type !== "reasoning");
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-  const calls = toolCalls?.map((call) => ({
-    id: call.id,
+  const calls = toolCalls?.map(({ id, name: tool, ...given }) => ({
+    id,
     type: "function",
-    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    function: { name: tool, arguments: argumentsText(given) },
   }));
   return {
     role,

@@ -1,7 +1,7 @@
 import type { Action } from "../contract/action.ts";
 import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
-import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../contract/message.ts";
+import { argumentsText, type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../contract/message.ts";
 import type { ActRequest, ActResult, Policy } from "../contract/policy.ts";
 import { parseExactJson } from "../core/text/exact-json.ts";
 import type { TerminalInput } from "./terminal-input.ts";
@@ -71,7 +71,7 @@ async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<Ac
 
 function shown(message: Message): string {
   const parts = message.content.map((part) => (part.type === "image" ? `(an image, ${part.mediaType})` : part.text));
-  const calls = (message.toolCalls ?? []).map((call) => `/call ${call.name} ${JSON.stringify(call.arguments)}`);
+  const calls = (message.toolCalls ?? []).map((call) => `/call ${call.name} ${argumentsText(call)}`);
   return [parts.join(""), ...calls].join("\n");
 }
 

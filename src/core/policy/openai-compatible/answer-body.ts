@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { TokenUsage } from "../../../contract/policy.ts";
+import { parseMessagesJson } from "../../text/exact-json.ts";
 import { malformed } from "../serving/unusable-answer.ts";
 
 /** A count, such as of tokens, or a token id. */
@@ -26,7 +27,7 @@ export const usageSchema = lenient(
 /** Parses the JSON of an answer. Throws a transient `RequestFailure` if it is not JSON. */
 export function parseBody(body: string): unknown {
   try {
-    return JSON.parse(body);
+    return parseMessagesJson(body, "rounded");
   } catch (cause) {
     throw malformed(`is not JSON: ${(cause as Error).message}`);
   }
