@@ -83,22 +83,29 @@ describe("the arguments of a call and the parameters of a tool", () => {
   const { render } = compileChatTemplate(template);
   const schema = conversationRowSchema(() => undefined);
 
-  async function shownRow(line: string) {
-    const { messages, tools = [] } = schema.parse(await rowOf(line));
-    return { shown: render({ messages, tools, generationPrompt: false }), messages };
+  async function shownRows(lines: readonly string[]) {
+    const path = join(folder, "calls.jsonl");
+    await writeFile(path, lines.join("\n"));
+    const rows = await jsonlTaskset(path);
+    return Promise.all(
+      lines.map(async (_, i) => {
+        const { messages, tools = [] } = schema.parse((await rows.get(i)).task);
+        return { shown: render({ messages, tools, generationPrompt: false }), messages };
+      }),
+    );
   }
   const line = (call: string, parameters = "{}"): string =>
     `{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": ${call}}}]}], "tools": [{"type": "function", "function": {"name": "f", "parameters": ${parameters}}}]}`;
 
   it("are shown as Python shows them: in a row as an object or a text, written and read again", async () => {
-    for (const [text, python] of recorded) {
-      for (const given of [text, JSON.stringify(text), JSON.stringify(JSON.stringify(text))]) {
-        const { shown, messages } = await shownRow(line(given, text));
-        expect(shown).toBe(`${python}qf${python}`);
-        const again = argumentsText(messages[1]!.toolCalls![0]!);
-        expect((await shownRow(line(again))).shown).toBe(`{}qf${python}`);
-      }
-    }
+    const forms = recorded.flatMap(([text, python]) =>
+      [text, JSON.stringify(text), JSON.stringify(JSON.stringify(text))].map((given) => ({ text, python, given })),
+    );
+    const rows = await shownRows(forms.map(({ text, given }) => line(given, text)));
+    expect(rows.map(({ shown }) => shown)).toEqual(forms.map(({ python }) => `${python}qf${python}`));
+    const written = rows.map(({ messages }) => argumentsText(messages[1]!.toolCalls![0]!));
+    const again = await shownRows(written.map((text) => line(text)));
+    expect(again.map(({ shown }) => shown)).toEqual(forms.map(({ python }) => `{}qf${python}`));
   });
 
   it("are shown so after a trace and with marks of control tokens", () => {

@@ -109,14 +109,14 @@ export function keepsValue(text: string): boolean {
   // Schemas drop the key `__proto__`.
   if (reordersKeys(text) || /"__proto__"\s*:/.test(text)) return false;
   // Most texts have no number that can change.
-  if (!/\d\.0|\d{16}|\d[eE]|-0/.test(text)) return true;
+  if (!/\d\.0|[\d.]{16}|\d[eE]|-0/.test(text)) return true;
   for (const [token] of text.matchAll(new RegExp(String.raw`${strings}|-?\d[\d.eE+-]*`, "gs"))) {
     if (token.startsWith('"')) continue;
     const value = Number(token);
     const isInteger = /^-?\d+$/.test(token);
     // JavaScript writes a float of 1e21 or more with an exponent, as Python does.
     const isWhole = Number.isInteger(value) && Math.abs(value) < 1e21;
-    if (isInteger ? String(value) !== token : isWhole || !Number.isFinite(value)) return false;
+    if (isInteger ? String(value) !== token : isWhole || !Number.isFinite(value) || isRounded(token)) return false;
   }
   return true;
 }
