@@ -148,8 +148,10 @@ function withExactTexts(value: unknown, exact: ExactJson, within?: string): unkn
     Object.entries(value).flatMap(([key, item]) => {
       const part = (exact as ReadonlyMap<string, ExactJson>).get(key)!;
       const isRendered = part instanceof Map && (key === "chat_template_kwargs" || key === within);
-      const own = isRendered ? exactText(writeExactJson(part)) : undefined;
-      const inner = isRendered ? item : withExactTexts(item, part, rendered[key] ?? within);
+      if (!isRendered) return [[key, withExactTexts(item, part, rendered[key] ?? within)]];
+      const written = writeExactJson(part);
+      const inner = parseExactJson(written, "text");
+      const own = exactText(written);
       return own === undefined ? [[key, inner]] : [[key, inner], [`${key}Json`, own]];
     }),
   );
