@@ -54,7 +54,7 @@ const messageKeys = {
   tool_calls: z.array(toolCall).nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
-  weight: z.union([z.literal(0), z.literal(1)], "weight must be 0 or 1").nullish(),
+  weight: z.union([z.literal(0), z.literal(1)], "weight must be 0 or 1: a message is learnt or not").nullish(),
   train: z.boolean().nullish(),
 };
 

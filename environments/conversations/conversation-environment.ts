@@ -2,6 +2,7 @@ import type { Action, AgentId } from "../../src/contract/action.ts";
 import type { Environment, EnvironmentSpec, Observations, StepResult } from "../../src/contract/environment.ts";
 import { scored } from "../../src/contract/reward.ts";
 import { contractError } from "../../src/core/environment/environment-error.ts";
+import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import { haveSameContent } from "./chat-message.ts";
 import { answerPositions, type ConversationTask } from "./conversation-task.ts";
 
@@ -75,5 +76,6 @@ export class ConversationEnvironment implements Environment<ConversationTask> {
 /** Returns the messages since the previous answer. */
 function observed({ task, answers, turn }: Replay): Observations {
   const messages = task.messages.slice(turn === 0 ? 0 : answers[turn - 1]! + 1, answers[turn]);
-  return { agent: { messages, context: "append", ...(task.tools === undefined ? {} : { tools: task.tools }) } };
+  const { tools, templateVariables } = task;
+  return { agent: { messages, context: "append", ...withoutUndefined({ tools, templateVariables }) } };
 }

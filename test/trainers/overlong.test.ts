@@ -235,9 +235,7 @@ describe("a conversation that is cut", () => {
     ["every question", "uaua", 9, []],
   ] as const)("learns the answers whose question is left: %s", (_, letters, cutTokens, answers) => {
     const roles = { u: "user", a: "assistant", t: "tool", s: "system" } as const;
-    const { episodes, idsOf } = conversation(
-      [...letters].map((letter) => ({ role: roles[letter as "u"], length: 3 })),
-    );
+    const { episodes, idsOf } = conversation([...letters].map((letter) => ({ role: roles[letter as "u"], length: 3 })));
     const maxLength = 3 * letters.length - 1 - cutTokens;
     const kept = fitEpisodes(episodes, { overlong: "truncate", maxLength: () => maxLength, split: "train" });
     expect(learntIds(kept)).toEqual(answers.flatMap((place) => idsOf[place]!));

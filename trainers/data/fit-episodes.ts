@@ -27,7 +27,7 @@ export function fitEpisodes(
     /** Returns the largest number of tokens that an agent's model reads, or undefined if the agent is not trained. */
     readonly maxLength: (agent: AgentId) => number | undefined;
     /** Returns the number of tokens that follow the text of a question in every prompt of an agent. 0 by default. */
-    readonly promptEnd?: (agent: AgentId) => number;
+    readonly promptEnd?: (agent: AgentId, record: AgentEpisode) => number;
     /** The split of the tasks, for error messages. */
     readonly split: string;
   },
@@ -52,7 +52,8 @@ export function fitEpisodes(
       episode.sequencesOf(agent).map((sequence) => {
         const kept = lastTokens(sequence, limitOf(agent) + 1);
         if (kept.ids.length === sequence.ids.length) return sequence;
-        return answeringOnly(kept, { whole: sequence, record: episode.agents[agent]!, promptEnd: promptEnd(agent) });
+        const record = episode.agents[agent]!;
+        return answeringOnly(kept, { whole: sequence, record, promptEnd: promptEnd(agent, record) });
       });
     fitted.push({ episode: isLong ? withSequences(episode, cut) : episode, isCut: isLong });
   }

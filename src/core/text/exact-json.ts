@@ -32,7 +32,10 @@ export function parseExactJson(
 
 /** Returns true if no number is printed as this decimal, however many digits are printed. */
 function isRounded(decimal: string): boolean {
-  const digits = decimal.replace(/e.*$/i, "").replace(/[-.]/g, "").replace(/^0+|0+$/g, "");
+  const digits = decimal
+    .replace(/e.*$/i, "")
+    .replace(/[-.]/g, "")
+    .replace(/^0+|0+$/g, "");
   if (digits.length <= 15) return false;
   if (digits.length > 100) return true;
   const printed = Math.abs(Number(decimal)).toExponential(digits.length - 1);
@@ -58,13 +61,7 @@ export class JsonNumber {
 }
 
 /** A JSON value that keeps what JavaScript's values lose: integers, the type of numbers, and the order of keys. */
-export type ExactJson =
-  | null
-  | boolean
-  | string
-  | JsonNumber
-  | readonly ExactJson[]
-  | ReadonlyMap<string, ExactJson>;
+export type ExactJson = null | boolean | string | JsonNumber | readonly ExactJson[] | ReadonlyMap<string, ExactJson>;
 
 const strings = String.raw`"(?:[^"\\]|\\.)*"`;
 
@@ -72,13 +69,17 @@ const strings = String.raw`"(?:[^"\\]|\\.)*"`;
 export function readExactJson(text: string): ExactJson {
   JSON.parse(text);
   // As texts with a first letter, keys keep their order and numbers their digits.
-  const lettered = text.replace(new RegExp(String.raw`(${strings})(\s*:)?|-?\d[\d.eE+-]*`, "gs"), (token, string, colon) => {
-    if (string === undefined) return `"n${token}"`;
-    return `"s${string.slice(1)}${colon ?? ""}`;
-  });
+  const lettered = text.replace(
+    new RegExp(String.raw`(${strings})(\s*:)?|-?\d[\d.eE+-]*`, "gs"),
+    (token, string, colon) => {
+      if (string === undefined) return `"n${token}"`;
+      return `"s${string.slice(1)}${colon ?? ""}`;
+    },
+  );
   const value = (part: unknown): ExactJson => {
     if (Array.isArray(part)) return part.map(value);
-    if (typeof part === "string") return part.startsWith("n") ? new JsonNumber(numberText(part.slice(1))) : part.slice(1);
+    if (typeof part === "string")
+      return part.startsWith("n") ? new JsonNumber(numberText(part.slice(1))) : part.slice(1);
     if (typeof part !== "object" || part === null) return part as null | boolean;
     return new Map(Object.entries(part).map(([key, item]) => [key.slice(1), value(item)]));
   };
@@ -152,7 +153,12 @@ function withExactTexts(value: unknown, exact: ExactJson, within?: string): unkn
       const written = writeExactJson(part);
       const inner = parseExactJson(written, "text");
       const own = exactText(written);
-      return own === undefined ? [[key, inner]] : [[key, inner], [`${key}Json`, own]];
+      return own === undefined
+        ? [[key, inner]]
+        : [
+            [key, inner],
+            [`${key}Json`, own],
+          ];
     }),
   );
 }

@@ -1,7 +1,13 @@
 import type { ParseError } from "../../contract/action.ts";
-import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { argumentsText, type Message, type Part, type ToolCall, type ToolSpec, textOf } from "../../contract/message.ts";
+import {
+  argumentsText,
+  type Message,
+  type Part,
+  type ToolCall,
+  type ToolSpec,
+  textOf,
+} from "../../contract/message.ts";
 import {
   type ExactJson,
   exactText,

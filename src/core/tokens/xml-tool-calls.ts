@@ -72,7 +72,8 @@ function typedJson(text: string, schema: unknown): string {
   const python: Readonly<Record<string, string>> = { True: "true", False: "false", None: "null" };
   const json = Object.hasOwn(python, written) ? python[written]! : written;
   const value = tryParseJson<Json>(json);
-  if (value === undefined || (types.length > 0 && types.every((type) => type === "string"))) return JSON.stringify(text);
+  if (value === undefined || (types.length > 0 && types.every((type) => type === "string")))
+    return JSON.stringify(text);
   const isAllowed = types.length === 0 || types.some((type) => hasType(value, type));
   return isAllowed || !types.includes("string") ? json : JSON.stringify(text);
 }

@@ -13,18 +13,19 @@ type Version = AiSdkModel["specificationVersion"];
 /**
  * Converts a request to the AI SDK's form. Tools are sent as schemas for the environment to execute. Earlier reasoning
  * is omitted, because providers accept only reasoning that they signed. Throws `policy.unsupported-input` for an image
- * in a message that cannot contain one, and for min-p, which the interface does not have.
+ * in a message that cannot contain one, and for min-p and variables of a chat template, which the interface lacks.
  */
 export function callOptions(
-  { messages, tools = [], sampling, seed }: ActRequest,
+  { messages, tools = [], templateVariables, sampling, seed }: ActRequest,
   options: { readonly version: Version; readonly signal: AbortSignal },
 ): CallOptions {
   const { temperature, maxTokens, topP, topK, minP, stop = [] } = sampling;
-  if (minP !== undefined) {
+  const missing = minP === undefined ? "variables of a chat template" : "min-p";
+  if (minP !== undefined || templateVariables !== undefined) {
     throw new LyceumError({
       code: "policy.unsupported-input",
-      message: "The AI SDK has no setting for min-p.",
-      hint: "Remove minP, or use an OpenAI-compatible server that supports it.",
+      message: `The AI SDK has no setting for ${missing}.`,
+      hint: "Remove it, or use an OpenAI-compatible server that supports it.",
     });
   }
   return {

@@ -19,7 +19,11 @@ import { type AnswerContext, tokensOf } from "./answer-tokens.ts";
 
 const text = z.string().nullish();
 
-const calledSchema = z.object({ name: z.string().min(1), arguments: z.unknown().optional(), argumentsJson: z.string().optional() });
+const calledSchema = z.object({
+  name: z.string().min(1),
+  arguments: z.unknown().optional(),
+  argumentsJson: z.string().optional(),
+});
 
 const toolCallSchema = z.object({ id: lenient(z.union([z.string(), z.number()])), function: calledSchema });
 

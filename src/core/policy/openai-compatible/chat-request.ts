@@ -8,10 +8,13 @@ import { type BodyOptions, type RequestBody, requestBody } from "./request-body.
  * `policy.unsupported-input` for an image in a message that is not a user message.
  */
 export function chatBody(request: ActRequest, options: BodyOptions): RequestBody {
-  const { messages, tools = [] } = request;
+  const { messages, tools = [], templateVariables } = request;
   const fields = {
     messages: messages.map(chatMessage),
-    ...(tools.length === 0 ? {} : { tools: tools.map(({ parametersJson: _, ...tool }) => ({ type: "function", function: tool })) }),
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map(({ parametersJson: _, ...tool }) => ({ type: "function", function: tool })) }),
+    ...(templateVariables === undefined ? {} : { chat_template_kwargs: templateVariables }),
     ...(options.logprobs ? { logprobs: true } : {}),
   };
   return requestBody(fields, request, options);
