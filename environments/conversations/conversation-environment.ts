@@ -2,7 +2,6 @@ import type { Action, AgentId } from "../../src/contract/action.ts";
 import type { Environment, EnvironmentSpec, Observations, StepResult } from "../../src/contract/environment.ts";
 import { scored } from "../../src/contract/reward.ts";
 import { contractError } from "../../src/core/environment/environment-error.ts";
-import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import { haveSameContent } from "./chat-message.ts";
 import { answerPositions, type ConversationTask } from "./conversation-task.ts";
 
@@ -77,5 +76,11 @@ export class ConversationEnvironment implements Environment<ConversationTask> {
 function observed({ task, answers, turn }: Replay): Observations {
   const messages = task.messages.slice(turn === 0 ? 0 : answers[turn - 1]! + 1, answers[turn]);
   const { tools, templateVariables } = task;
-  return { agent: { messages, context: "append", ...withoutUndefined({ tools, templateVariables }) } };
+  return {
+    agent: {
+      ...{ messages, context: "append" },
+      ...(tools === undefined ? {} : { tools }),
+      ...(templateVariables === undefined ? {} : { templateVariables }),
+    },
+  };
 }

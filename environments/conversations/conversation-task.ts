@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../src/contract/json.ts";
+import type { Json } from "../../src/contract/json.ts";
 import type { Message, ToolSpec } from "../../src/contract/message.ts";
 import { templateVariablesSchema } from "../../src/core/tokens/template-variables.ts";
 import { withCallIds } from "./call-ids.ts";
@@ -26,7 +26,7 @@ export interface ConversationTask {
   /** The tools that the assistant could call. */
   readonly tools?: readonly ToolSpec[];
   /** Variables of the model's chat template. */
-  readonly templateVariables?: JsonObject;
+  readonly templateVariables?: Readonly<Record<string, Json>>;
 }
 
 /** A row of a chat file: a conversation and its metadata. */
@@ -39,11 +39,16 @@ export interface ConversationRow extends ConversationTask {
 export const rowVariables = z
   .record(z.string(), z.json())
   .nullish()
-  .transform((variables): JsonObject | undefined => {
+  .transform((variables, context): Readonly<Record<string, Json>> | undefined => {
     const given = Object.entries(variables ?? {}).filter(([, value]) => value !== null);
-    return given.length === 0 ? undefined : Object.fromEntries(given);
-  })
-  .pipe(templateVariablesSchema.optional());
+    if (given.length === 0) return undefined;
+    const { data, error } = templateVariablesSchema.safeParse(Object.fromEntries(given));
+    for (const issue of error?.issues ?? []) {
+      const message = (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
+      context.addIssue({ code: "custom", message, path: [...issue.path] });
+    }
+    return data;
+  });
 
 /** The key that a row has if its variables have a number or an order of keys that JavaScript cannot express. */
 export const inexactVariables = z

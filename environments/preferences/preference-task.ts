@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../src/contract/json.ts";
+import type { Json } from "../../src/contract/json.ts";
 import type { Message, Role } from "../../src/contract/message.ts";
 import { withCallIds } from "../conversations/call-ids.ts";
 import {
@@ -18,7 +18,7 @@ export interface PreferenceTask {
   readonly chosen: Message;
   readonly rejected: Message;
   /** Variables of the model's chat template, for both answers. */
-  readonly templateVariables?: JsonObject;
+  readonly templateVariables?: Readonly<Record<string, Json>>;
 }
 
 /**

@@ -2,14 +2,25 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
 import type { ToolCall } from "../../contract/message.ts";
 import { exactText, type LargeIntegers, parseExactJson } from "../text/exact-json.ts";
 
-/** The arguments of a tool call, with their exact text if a JavaScript value cannot express them. */
+/**
+ * The arguments of a tool call, with their exact text if a JavaScript value cannot express them.
+ *
+ * @example
+ * import type { CallArguments } from "lyceum";
+ * const read: CallArguments = { arguments: { celsius: 5 }, argumentsJson: '{"celsius":5.0}' };
+ * read.argumentsJson; // => '{"celsius":5.0}'
+ */
 export type CallArguments = Pick<ToolCall, "arguments" | "argumentsJson">;
 
 /**
  * Reads the arguments of a tool call as servers and data sets write them: an object or its JSON text. Nothing, a blank,
  * `null`, an empty list, and an empty object that is followed by `""` are no arguments. A text in the JSON text is read
  * once more, and an empty object before another object is dropped. Throws a `SyntaxError` if the text is not JSON.
- * `argumentsJson` is the exact text of a given object, as `parseMessagesJson` returns it.
+ * `argumentsJson` is the exact text of a given object, as data files and servers have it.
+ *
+ * @example
+ * import { callArguments } from "lyceum";
+ * callArguments('{"celsius": 5.0}'); // => { arguments: { celsius: 5 }, argumentsJson: '{"celsius":5.0}' }
  */
 export function callArguments(
   given: unknown,

@@ -108,7 +108,7 @@ describe("the ids of calls", () => {
       fc.property(fc.array(turn, { maxLength: 4 }), (turns) => {
         const seen = new Set<string>();
         const messages = turns.flatMap(({ ids, results }): Message[] => {
-          const own = ids.map((id) => (seen.has(id) ? "" : id));
+          const own = ids.map((id, i) => (seen.has(id) || ids.indexOf(id) < i ? "" : id));
           for (const id of own) if (id !== "") seen.add(id);
           return [
             {
