@@ -15,7 +15,7 @@ const reserved: readonly string[] = [
  * The schema of the variables of a chat template, by name. Refuses the names that the conversation sets.
  *
  * @example
- * import { templateVariablesSchema } from "lyceum";
+ * import { templateVariablesSchema } from "lyceum/contract";
  * templateVariablesSchema.safeParse({ messages: [] }).success; // => false
  */
 export const templateVariablesSchema: z.ZodType<Readonly<Record<string, Json>>, Readonly<Record<string, Json>>> = z

@@ -6,7 +6,7 @@ import { exactText, type LargeIntegers, parseExactJson } from "../text/exact-jso
  * The arguments of a tool call, with their exact text if a JavaScript value cannot express them.
  *
  * @example
- * import type { CallArguments } from "lyceum";
+ * import type { CallArguments } from "lyceum/contract";
  * const read: CallArguments = { arguments: { celsius: 5 }, argumentsJson: '{"celsius":5.0}' };
  * read.argumentsJson; // => '{"celsius":5.0}'
  */
@@ -19,7 +19,7 @@ export type CallArguments = Pick<ToolCall, "arguments" | "argumentsJson">;
  * `argumentsJson` is the exact text of a given object, as data files and servers have it.
  *
  * @example
- * import { callArguments } from "lyceum";
+ * import { callArguments } from "lyceum/contract";
  * callArguments('{"celsius": 5.0}'); // => { arguments: { celsius: 5 }, argumentsJson: '{"celsius":5.0}' }
  */
 export function callArguments(

@@ -5,11 +5,11 @@ import { conversationsEnvironment } from "../../../environments/conversations/co
 import type { ConversationsOptions } from "../../../environments/index.ts";
 import { chatRows } from "../../../src/cli/chat-row.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import type { Episode } from "../../../src/contract/episode.ts";
 import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
-import type { Episode } from "../../../src/contract/episode.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
