@@ -8,7 +8,7 @@ import { createHttpServer } from "../core/network/create-server.ts";
 import { listen } from "../core/network/listen.ts";
 import { openAIError } from "../server/capture/dialects/openai-error.ts";
 import { completionApp } from "../server/completions/completion-app.ts";
-import { foreignRequest, isLoopback } from "../server/http/allowed-origin.ts";
+import { foreignRequest, isLoopback } from "../core/network/allowed-origin.ts";
 import { checkToken } from "../server/http/check-token.ts";
 import { endSlowReaders } from "../server/http/heartbeat.ts";
 import { bearerToken, sameSecret } from "../server/http/same-secret.ts";

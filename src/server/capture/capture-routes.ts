@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LyceumError } from "../../contract/errors/index.ts";
-import { foreignRequest, isLoopback } from "../http/allowed-origin.ts";
+import { foreignRequest, isLoopback } from "../../core/network/allowed-origin.ts";
 import { sameSecret } from "../http/same-secret.ts";
 import { createAdminRoutes } from "./admin-routes.ts";
 import { clientError, unauthorized } from "./capture-error.ts";

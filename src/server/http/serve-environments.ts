@@ -6,7 +6,7 @@ import { createHttpServer } from "../../core/network/create-server.ts";
 import { listen } from "../../core/network/listen.ts";
 import { serveSocket } from "../openenv/socket.ts";
 import type { SessionHost } from "../session/session-host.ts";
-import { foreignRequest, isLoopback } from "./allowed-origin.ts";
+import { foreignRequest, isLoopback } from "../../core/network/allowed-origin.ts";
 import { checkToken } from "./check-token.ts";
 import { environmentApp } from "./environment-app.ts";
 import { endSlowReaders, watchConnections } from "./heartbeat.ts";

@@ -63,6 +63,17 @@ describe("the server", () => {
     }
   });
 
+  it("answers no page of another site", async () => {
+    const { url } = await servedFolder(await temporaryFolder());
+    const { host, port } = new URL(url);
+    const status = async (origin: string) => (await ask(`${url}api/runs`, { headers: { host, origin } })).status;
+    expect(await status(`http://${host}`)).toBe(200);
+    const foreign = ["http://evil.example", "null", "", `http://127.0.0.1:${Number(port) + 1}`, `http://localhost:${port}`];
+    for (const origin of [...foreign, `http://${host}.evil.example`, `file://${host}`, `http://${host}/`]) {
+      expect(await status(origin), origin).toBe(403);
+    }
+  });
+
   it("listens on the loopback address only", async () => {
     const { url } = await servedFolder(await temporaryFolder());
     const outside = Object.values(networkInterfaces())

@@ -86,6 +86,21 @@ describe.each(Object.entries(servers))("%s", (_, [health, start]) => {
     await answer.text();
   });
 
+  it("refuses two hosts, in whatever order and spelling", async () => {
+    await using server = await start();
+    const port = Number(new URL(server.url).port);
+    const own = `Host: 127.0.0.1:${port}`;
+    const status = async (headers: readonly string[]) =>
+      Number((await exchange(port, requestText(health, headers))).split(" ")[1]);
+    expect(await status([own])).toBe(200);
+    for (const other of [own, "host: evil.example", "HOST: localhost", "Host:", "host : x", `Host: localhost:${port}`]) {
+      expect(await status([own, other]), other).toBe(400);
+      expect(await status([other, "Accept: */*", own]), other).toBe(400);
+    }
+    const upgrade = `GET /ws HTTP/1.1\r\n${[own, "Host: evil.example", ...upgradeHeaders].join("\r\n")}\r\n\r\n`;
+    expect(await exchange(port, upgrade)).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
   it("refuses targets that are no path, and none by an error of its own", async () => {
     await using server = await start();
     const port = Number(new URL(server.url).port);
