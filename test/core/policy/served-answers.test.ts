@@ -200,6 +200,39 @@ describe("a retry", () => {
   });
 });
 
+describe("an answer without a message whose prompt was blocked", () => {
+  const filtered = { hate: { filtered: false }, violence: { filtered: true, severity: "high" } };
+  test.each([
+    { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 5 } },
+    [{ promptFeedback: { blockReason: "SAFETY", safetyRatings: [] } }],
+    { choices: [], promptFeedback: { blockReason: "OTHER" } },
+    { choices: [{ index: 0, finish_reason: "content_filter", logprobs: null }] },
+    { choices: [{ index: 0, finish_reason: "content_filter: PROHIBITED_CONTENT", message: null }] },
+    { choices: [{ index: 0, finish_reason: "SAFETY" }] },
+    { choices: [], prompt_filter_results: [{ prompt_index: 0, content_filter_results: filtered }] },
+  ])("is not asked for again: %j", async (body) => {
+    await using server = await chatServer(() => ({ body }));
+    const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl });
+    await expect(policy.act(actRequest())).rejects.toMatchObject({
+      code: "policy.rejected",
+      message: "The server's content filter blocked the prompt.",
+      data: { reason: "content-filter" },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([
+    { choices: [] },
+    { choices: [{ finish_reason: "stop" }] },
+    { choices: [], prompt_filter_results: [{ content_filter_results: { hate: { filtered: false } } }] },
+    { promptFeedback: {} },
+  ])("is asked for again if nothing says so: %j", async (body) => {
+    await using server = await chatServer((_, index) => (index === 0 ? { body } : completion("4")));
+    const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl });
+    expect((await policy.act(actRequest())).retries).toBe(1);
+  });
+});
+
 describe("a refusal without a reason", () => {
   const forbidden = { status: 403, body: { error: "Forbidden" } };
   const asked = (text: string) => actRequest({ messages: [{ role: "user", content: [{ type: "text", text }] }] });
