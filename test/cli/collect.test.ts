@@ -166,6 +166,11 @@ describe("lyceum collect", () => {
     const { stdout } = await collect("-e ./uneven.ts --split train[1:3] -g 3 -n 4");
     expect(stdout).toBe("out/good.jsonl: 6 episodes, 6 conversations written\n");
     expect((await rows()).map(({ task }) => task)).toEqual(["1", "1", "1", "2", "2", "2"]);
+    const words = "collect -o out/few.jsonl -e ./uneven.ts --split train[1:3] -g 2 -n 9".split(" ");
+    expect((await runInProcess(words, { folder })).stdout).toBe(
+      "out/few.jsonl: 4 episodes, 4 conversations written\n" +
+        'warning: The split "train[1:3]" has 2 tasks, which is fewer than the episodes asked for. --group 5 plays each 5 times.\n',
+    );
   });
 
   it("writes a row for each new conversation of an episode", async () => {
