@@ -87,6 +87,30 @@ describe("lyceum eval of a served model", () => {
     expect(asked(server)).toHaveLength(6);
   });
 
+  it("leaves out the fields that -M and a policy file of the judge name", async () => {
+    await writeFile(join(folder, "questions.jsonl"), '{"turns": ["1 + 1?"]}\n');
+    await writeFile(join(folder, "other.json"), JSON.stringify(["2."]));
+    const server = await chatServer(({ messages }) => {
+      if (messages === undefined) return { body: { data: [] } };
+      return completion(String(messages[0]!.content).includes("Assistant B:") ? "[[A]]" : "2.");
+    });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const judge = { model: "j", baseUrl: server.baseUrl, omit: ["seed"], maxTokensField: "max_completion_tokens" };
+    await writeFile(join(folder, "judge.json"), JSON.stringify(judge));
+    const words = `eval win-rate -s path=questions.jsonl -m ${server.baseUrl}#m --opponent scripted:other.json -o out --judge judge.json`;
+    const { code, stderr } = await run(`${words} -M omit=[temperature,seed] -M maxTokensField=max_tokens`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const fields = (model: string): unknown[] => {
+      const bodies = asked(server).filter((body) => body.model === model);
+      return bodies.map(({ model: _, messages: __, ...rest }) => Object.keys(rest).toSorted());
+    };
+    expect(fields("m")).toEqual([["max_tokens"]]);
+    expect(fields("j").length).toBeGreaterThan(0);
+    for (const sent of fields("j")) expect(sent).toEqual(["max_completion_tokens", "temperature"]);
+    const refused = await run(`${words} -M omit=[messages]`);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("A request needs the field messages") });
+  });
+
   it("compares three models with a judge, whose refused key ends the run", async () => {
     await writeFile(join(folder, "questions.jsonl"), '{"turns": ["1 + 1?", "2 + 2?"]}\n{"turns": ["3 + 3?"]}\n');
     for (const [name, answer] of [

@@ -5,6 +5,8 @@ import { type Catalog, openCatalog } from "../../src/cli/catalog.ts";
 import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import { actRequest } from "../core/policy/act-request.ts";
+import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { trainedFolder } from "./trained-folder.ts";
 
 let folder: string;
@@ -76,4 +78,29 @@ test("a training shares its engine with a frozen partner", async () => {
     { catalog, view: { stream: { write: () => true }, color: false }, signal, resumeCommand: () => "" },
   );
   expect(engines).toEqual({ started: 1, closed: 1 });
+});
+
+test.each([
+  [{ omit: ["temperature", "seed"] }, { max_tokens: 9 }],
+  [{ maxTokensField: "max_completion_tokens" }, { temperature: 1, seed: 1, max_completion_tokens: 9 }],
+  [{ omit: ["temperature"], maxTokensField: "max_completion_tokens" }, { seed: 1, max_completion_tokens: 9 }],
+  [{ omit: ["max_tokens", "seed"] }, { temperature: 1 }],
+  [{ omit: ["temperature", "seed", "max_completion_tokens"], maxTokensField: "max_completion_tokens" }, {}],
+])("a judge or an expert of a config is sent no more than %j", async (options, sent) => {
+  await using server = await chatServer(() => completion("Yes."));
+  await using opener = createPolicyOpener({ catalog: await openCatalog(), signal });
+  for (const role of ["judge", "expert"]) {
+    const policy = await opener.open({ model: "m", baseUrl: server.baseUrl, ...options }, role);
+    await policy.act(actRequest({ seed: 1, sampling: { temperature: 1, maxTokens: 9 } }));
+    const { model: _, messages: __, ...fields } = server.requests.at(-1)!.body;
+    expect(fields).toEqual(sent);
+  }
+});
+
+test("a provider's model has the settings that can be left out", async () => {
+  await using opener = createPolicyOpener({ catalog: await openCatalog(), signal });
+  await expect(opener.open({ model: "openai:m", omit: ["max_tokens"] }, "judge")).rejects.toMatchObject({
+    code: "config.invalid",
+    message: expect.stringMatching(/omit.*maxOutputTokens, temperature, topP, topK, seed, stopSequences/s),
+  });
 });

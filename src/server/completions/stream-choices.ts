@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { SampledModel } from "../../core/policy/sampled-model.ts";
 import { type ChoicePart, ChoiceParts } from "./choice-part.ts";
 import { type ChoiceRequest, sampleChoices } from "./sample-choices.ts";
@@ -49,6 +50,8 @@ export async function* streamChoices(
   try {
     while (ended === undefined || changed.size > 0) {
       await news.promise;
+      // Everything that has arrived by now is handled first, so that a busy server sends larger pieces.
+      await setImmediate();
       news = Promise.withResolvers();
       const fresh = changed.values();
       changed = new Map();

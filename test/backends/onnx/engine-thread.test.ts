@@ -249,6 +249,24 @@ describe("the engine's thread", () => {
     );
   });
 
+  it("samples no further while the receiver of the tokens is behind", async () => {
+    const engine = createEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 2 });
+    const { model } = await engine.open(full as { source: typeof source; trainable: { type: "full" } });
+    const { sampler } = await engine.snapshot({ model });
+    const { signal } = new AbortController();
+    let isBehind = false;
+    const emitted: boolean[] = [];
+    const emit = (): void => void emitted.push(isBehind);
+    const room = async (): Promise<void> => {
+      isBehind = true;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      isBehind = false;
+    };
+    await engine.sample({ sampler, requests: requests(2, 4), reportTokens: true }, { signal, emit, room });
+    expect(emitted.length).toBeGreaterThan(4);
+    expect(emitted).not.toContain(true);
+  });
+
   it("rejects every running and later call if it dies, and closing succeeds", async () => {
     let thread: Worker | undefined;
     const original = Worker.prototype.postMessage;

@@ -289,6 +289,28 @@ describe("the input of a model", () => {
     ]);
   });
 
+  test("lacks the settings that are left out, and only these", async () => {
+    const names = ["maxOutputTokens", "temperature", "topP", "topK", "seed", "stopSequences"] as const;
+    const sampling = { temperature: 0.5, maxTokens: 9, topP: 0.9, topK: 4, stop: ["x"] };
+    for (const omit of [[], ...names.map((name) => [name]), ["temperature", "seed"] as const, names]) {
+      const model = new MockLanguageModelV4({ doGenerate: async () => four });
+      await aiSdkPolicy(model, { omit }).act(actRequest({ sampling, seed: 3 }));
+      const [call] = model.doGenerateCalls;
+      const sent = names.filter((name) => Object.hasOwn(call!, name));
+      expect(sent).toEqual(names.filter((name) => !(omit as readonly string[]).includes(name)));
+    }
+  });
+
+  test("a refused setting is named with the option that leaves it out", async () => {
+    const message = "Unsupported parameter: 'temperature' is not supported with this model.";
+    const doGenerate = () => Promise.reject(api(400, { responseBody: JSON.stringify({ error: { message } }) }));
+    const policy = aiSdkPolicy(new MockLanguageModelV4({ doGenerate }));
+    await expect(policy.act(actRequest())).rejects.toMatchObject({
+      code: "policy.rejected",
+      hint: expect.stringContaining("-M omit=[temperature]"),
+    });
+  });
+
   test("names the tool of a result", async () => {
     const model = new MockLanguageModelV4({ doGenerate: async () => four });
     const messages = [
