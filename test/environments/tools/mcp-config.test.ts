@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { environments } from "../../../environments/index.ts";
 import type { ToolsOptions } from "../../../environments/tools/tools-options.ts";
 import { answerText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
@@ -101,7 +101,28 @@ test("instances share a server, which ends with the last of them", async () => {
   expect(ids.size).toBe(2);
 });
 
-test("a server that dies is restarted once, and one that dies at every call leaves the episode unscored", async () => {
+test("a call under way is repeated once only if its tool may run twice", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-mcp-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const log = join(folder, "calls");
+  vi.stubEnv("WORDS_LOG", log);
+  const environment = made([{ ...command, env: { WORDS_LOG: "$WORDS_LOG" } }]);
+  const { task } = await (await environment.tasks("train")).get(0);
+  await using instance = await opened(environment);
+  await instance.reset({ task, seed: 0 });
+  for (const name of ["crash", "crash_idempotent", "crash_read_only"]) {
+    const [step] = await play(environment, task, [callText(name, {})]);
+    const { reward } = step!.agents.agent!;
+    expect(reward).toMatchObject({ status: "unscored", error: { code: "data.unavailable" } });
+    expect(JSON.stringify(reward).includes("may have run")).toBe(name === "crash");
+  }
+  const calls = (await readFile(log, "utf8")).trim().split("\n");
+  expect(calls).toEqual(["crash", "crash_idempotent", "crash_idempotent", "crash_read_only", "crash_read_only"]);
+  // The next call connects again.
+  expect(rewardOf(await play(environment, task, [count, answerText("3")]))).toBeCloseTo(1, 12);
+});
+
+test("a server that dies is restarted, and one that dies at every call leaves the episode unscored", async () => {
   const environment = made([command]);
   const { task } = await (await environment.tasks("train")).get(0);
   await using instance = await opened(environment);

@@ -1,5 +1,5 @@
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { callTool, defaultToolLimits } from "../../../src/core/tools/call-tool.ts";
 import { mcpTools } from "../../../src/core/tools/mcp-tools.ts";
@@ -41,6 +41,73 @@ test.each(Object.entries(results))("a model reads the result %s", async (name, [
     context: (signal) => ({ signal }) as never,
   });
   expect(result).toEqual({ text: shown, ok: true });
+});
+
+describe("a slow tool", () => {
+  const started = async () => {
+    const answers: PromiseWithResolvers<void>[] = [];
+    const handler = createMcpHandler(() => {
+      const server = new McpServer({ name: "slow", version: "1.0.0" });
+      server.registerTool("slow", { description: "Waits.", inputSchema: z.object({}) }, async () => {
+        const answer = Promise.withResolvers<void>();
+        answers.push(answer);
+        await answer.promise;
+        return { content: [{ type: "text", text: "done" }] };
+      });
+      server.registerTool("fast", { description: "Answers.", inputSchema: z.object({}) }, async () => ({
+        content: [{ type: "text", text: "here" }],
+      }));
+      return server;
+    });
+    const http = await serve((request) => handler.fetch(request));
+    const server = await mcpTools({ url: `${http.url}/mcp` });
+    onTestFinished(async () => {
+      for (const answer of answers) answer.resolve();
+      await server[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
+    });
+    const call = (name: string, callMs: number) =>
+      callTool({
+        tools: createToolSet(server.tools),
+        limits: { ...defaultToolLimits, callMs },
+        call: { name, arguments: {} },
+        context: (signal) => ({ signal }) as never,
+      });
+    return { call, answers };
+  };
+
+  test("is waited for up to the limit of a call, beyond the minute of the protocol's client", async () => {
+    const { call, answers } = await started();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const result = call("slow", 600_000);
+      while (answers.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      vi.advanceTimersByTime(10 * 60_000);
+      answers[0]!.resolve();
+      expect(await result).toEqual({ text: "done", ok: true });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("that is stopped runs once, and the server goes on", async () => {
+    const { call, answers } = await started();
+    expect(await call("slow", 300)).toMatchObject({ ok: false, text: expect.stringContaining("longer than 0.3 s") });
+    expect(answers).toHaveLength(1);
+    expect(await call("fast", 30_000)).toEqual({ text: "here", ok: true });
+    expect(answers).toHaveLength(1);
+  });
+});
+
+test("images are told once", async () => {
+  const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  onTestFinished(() => void warnings.mockRestore());
+  const handler = createMcpHandler(resultServer);
+  await using http = await serve((request) => handler.fetch(request));
+  await using server = await mcpTools({ url: `${http.url}/mcp` });
+  const { signal } = new AbortController();
+  for (let i = 0; i < 3; i++) expect(await server.tools.image!.execute!({}, { signal } as never)).toBe("(image)");
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([expect.stringContaining("returned image")]);
 });
 
 describe("a JSON Schema", () => {
