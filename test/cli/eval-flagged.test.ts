@@ -37,7 +37,9 @@ const limited: ChatAnswer = {
 
 it("a flagged prompt stays unscored, a limit of a minute is waited for, and nothing is paid twice", async () => {
   const folder = await evalFolder();
-  const rows = Array.from({ length: 8 }, (_, n) => JSON.stringify({ question: `${n} + ${n}?`, answer: `#### ${2 * n}` }));
+  const rows = Array.from({ length: 8 }, (_, n) =>
+    JSON.stringify({ question: `${n} + ${n}?`, answer: `#### ${2 * n}` }),
+  );
   await writeFile(join(folder, "test.jsonl"), rows.join("\n"));
   const paid: string[] = [];
   const refused: string[] = [];
@@ -52,7 +54,8 @@ it("a flagged prompt stays unscored, a limit of a minute is waited for, and noth
     if (n === "3") return refuse(flagged);
     if (n === "5") return refuse(blocked);
     if (n === "4" && !refused.includes("4")) return refuse(limited);
-    if (failing.has(n)) return refuse({ status: 529, body: { error: { type: "overloaded_error", message: "Overloaded" } } });
+    if (failing.has(n))
+      return refuse({ status: 529, body: { error: { type: "overloaded_error", message: "Overloaded" } } });
     paid.push(n);
     return completion(`#### ${2 * Number(n)}`);
   });
@@ -72,7 +75,9 @@ it("a flagged prompt stays unscored, a limit of a minute is waited for, and noth
   failing.clear();
   const retried = await run(" --retry-failed");
   expect(retried, retried.stderr).toMatchObject({ code: 0 });
-  expect(retried.stdout).toMatch(/status 403: m requires moderation[^\n]*\n +The server refuses the content of this prompt/);
+  expect(retried.stdout).toMatch(
+    /status 403: m requires moderation[^\n]*\n +The server refuses the content of this prompt/,
+  );
   expect(paid.toSorted()).toEqual(["0", "1", "2", "4", "6", "7"]);
   expect(refused.toSorted()).toEqual(["3", "3", "4", "5", "5", "6", "6"]);
   expect(await counts()).toMatchObject({ episodes: 8, scored: 6, failed: 2, correct: 6 });

@@ -83,7 +83,10 @@ test("a training shares its engine with a frozen partner", async () => {
 test.each([
   [{ omit: ["temperature", "seed"] }, { max_tokens: 9 }],
   [{ maxTokensField: "max_completion_tokens" }, { temperature: 1, seed: 1, max_completion_tokens: 9 }],
-  [{ omit: ["temperature"], maxTokensField: "max_completion_tokens" }, { seed: 1, max_completion_tokens: 9 }],
+  [
+    { omit: ["temperature"], maxTokensField: "max_completion_tokens" },
+    { seed: 1, max_completion_tokens: 9 },
+  ],
   [{ omit: ["max_tokens", "seed"] }, { temperature: 1 }],
   [{ omit: ["temperature", "seed", "max_completion_tokens"], maxTokensField: "max_completion_tokens" }, {}],
 ])("a judge or an expert of a config is sent no more than %j", async (options, sent) => {

@@ -151,7 +151,12 @@ describe("shared calls", () => {
     const ended: string[] = [];
     const call = (name: string, requests: readonly SampleRequest[]): Promise<unknown> =>
       sampleAll(sampler, requests, { shared: true }).then(() => ended.push(name));
-    const many = [1, 2, 3, 4, 5].map((i) => call(`many ${i}`, Array.from({ length: 8 }, (_, k) => requestOf(k, 4))));
+    const many = [1, 2, 3, 4, 5].map((i) =>
+      call(
+        `many ${i}`,
+        Array.from({ length: 8 }, (_, k) => requestOf(k, 4)),
+      ),
+    );
     await Promise.all([...many, call("one", [requestOf(1, 4)])]);
     expect(ended[0]).toBe("one");
     expect(ended).toHaveLength(6);

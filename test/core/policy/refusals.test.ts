@@ -216,7 +216,11 @@ test.each([
     { error: { code: "data_inspection_failed", message: "Input data may contain inappropriate content." } },
   ],
   ["a guardrail", 403, { detail: "Request blocked by guardrail" }],
-  ["LiteLLM before Bedrock", 400, message("{'error': 'Violated guardrail policy', 'bedrock_guardrail_response': 'No.'}")],
+  [
+    "LiteLLM before Bedrock",
+    400,
+    message("{'error': 'Violated guardrail policy', 'bedrock_guardrail_response': 'No.'}"),
+  ],
   ["Mistral", 403, { object: "error", message: "Request blocked: input violates moderation thresholds", code: "1930" }],
   ["Together", 422, message("NSFW content detected in prompt")],
   ["Groq", 403, { error: { message: "Blocked by the prompt guard.", code: "prompt_injection_detected" } }],

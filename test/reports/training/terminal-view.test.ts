@@ -215,7 +215,10 @@ describe("showTraining in a terminal", () => {
       );
       let plain = "";
       const terminal = fakeTerminal({ columns: 80, rows: 40 });
-      const stream = isTTY ? terminal : { write: (text: string) => void (plain += text) };
+      const write = (text: string): void => {
+        plain += text;
+      };
+      const stream = isTTY ? terminal : { write };
       const shown = showTraining(replay(events), { stream: stream as typeof terminal, color: false });
       await vi.runAllTimersAsync();
       await shown;

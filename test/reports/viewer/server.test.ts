@@ -68,7 +68,13 @@ describe("the server", () => {
     const { host, port } = new URL(url);
     const status = async (origin: string) => (await ask(`${url}api/runs`, { headers: { host, origin } })).status;
     expect(await status(`http://${host}`)).toBe(200);
-    const foreign = ["http://evil.example", "null", "", `http://127.0.0.1:${Number(port) + 1}`, `http://localhost:${port}`];
+    const foreign = [
+      "http://evil.example",
+      "null",
+      "",
+      `http://127.0.0.1:${Number(port) + 1}`,
+      `http://localhost:${port}`,
+    ];
     for (const origin of [...foreign, `http://${host}.evil.example`, `file://${host}`, `http://${host}/`]) {
       expect(await status(origin), origin).toBe(403);
     }

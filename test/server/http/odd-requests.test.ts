@@ -93,7 +93,14 @@ describe.each(Object.entries(servers))("%s", (_, [health, start]) => {
     const status = async (headers: readonly string[]) =>
       Number((await exchange(port, requestText(health, headers))).split(" ")[1]);
     expect(await status([own])).toBe(200);
-    for (const other of [own, "host: evil.example", "HOST: localhost", "Host:", "host : x", `Host: localhost:${port}`]) {
+    for (const other of [
+      own,
+      "host: evil.example",
+      "HOST: localhost",
+      "Host:",
+      "host : x",
+      `Host: localhost:${port}`,
+    ]) {
       expect(await status([own, other]), other).toBe(400);
       expect(await status([other, "Accept: */*", own]), other).toBe(400);
     }

@@ -46,7 +46,11 @@ export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Poli
         ...(providerOptions === undefined ? {} : { providerOptions }),
       });
     } catch (error) {
-      throw providerFailure(error, model.modelId, callSettings.filter((setting) => call[setting] !== undefined));
+      throw providerFailure(
+        error,
+        model.modelId,
+        callSettings.filter((setting) => call[setting] !== undefined),
+      );
     }
     const result = generatedAction(generated, request.sampling);
     for (const warning of generated.warnings ?? []) {

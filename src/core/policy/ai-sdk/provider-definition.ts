@@ -22,7 +22,10 @@ export function providerDefinition(provider: string): PolicyDefinition {
         .record(z.string().min(1), z.record(z.string().min(1), z.json()))
         .optional()
         .describe("Options that are specific to the provider."),
-      omit: z.array(z.enum(callSettings)).optional().describe("Settings of each call to leave out, such as temperature."),
+      omit: z
+        .array(z.enum(callSettings))
+        .optional()
+        .describe("Settings of each call to leave out, such as temperature."),
     }),
     open: async ({ apiKeyVariable, ...serving }, { address, name = `${provider}:${address}` }) => {
       const { aiSdkPolicy, providerModel } = await import("./index.ts");

@@ -62,7 +62,9 @@ const filterResult = z.object({
 
 const blockedSchema = z.union([
   z.object({ promptFeedback: z.object({ blockReason: z.string().min(1) }) }),
-  z.object({ choices: z.tuple([z.object({ finish_reason: z.string().refine(isFiltered), message: z.null().optional() })]) }),
+  z.object({
+    choices: z.tuple([z.object({ finish_reason: z.string().refine(isFiltered), message: z.null().optional() })]),
+  }),
   z.object({ choices: z.array(z.unknown()).max(0), prompt_filter_results: z.tuple([filterResult], z.unknown()) }),
 ]);
 
