@@ -117,6 +117,8 @@ describe("bookkeeping never costs an answer", () => {
   test.each([
     ['{"a":1}', { a: 1 }],
     ['{}""', {}],
+    ['null""', {}],
+    ['[] ""', {}],
     ['{"a":1}""', { a: 1 }],
     ['{}{"a":1}', { a: 1 }],
     ["null", {}],

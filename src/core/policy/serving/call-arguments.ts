@@ -3,7 +3,7 @@ import { parseExactJson } from "../../text/exact-json.ts";
 
 /**
  * Reads the arguments of a tool call as servers write them: an object or its JSON text. Nothing, a blank, `null`, an
- * empty list, and an empty object that is followed by `""` are no arguments. A text in the JSON text is read once more,
+ * empty list and an empty object are no arguments, also if `""` follows. A text in the JSON text is read once more,
  * and an empty object before another object is dropped. Throws a `SyntaxError` if the text is not JSON.
  */
 export function callArguments(given: unknown): Json {
@@ -23,10 +23,10 @@ function parsedText(text: string): Json {
   try {
     return parseExactJson(trimmed) as Json;
   } catch (error) {
-    const joined = /^(?:\{\}\s*(?=\{))?([\s\S]*?)(?:\s*"")?$/.exec(trimmed)?.[1] ?? "";
+    const joined = /^(?:\{\}\s*(?=\{))?([\s\S]*?)(?:\s*"")*$/.exec(trimmed)?.[1] ?? "";
     if (joined === trimmed || joined === "") throw error;
     const value = parseExactJson(joined) as Json;
-    if (isJsonObject(value)) return value;
+    if (isJsonObject(value) || value === null || (Array.isArray(value) && value.length === 0)) return value;
     throw error;
   }
 }
