@@ -94,7 +94,10 @@ function blockTo(text: string, tag: string, { at, from }: Pick<Block, "at" | "fr
   let to = text.indexOf(tag, from);
   for (let next = to; next >= 0; next = text.indexOf(tag, next + tag.length)) {
     to = next;
-    if (!isQuoted(text.slice(Math.max(from, next - longestLine), next), text.slice(next + tag.length, next + longestLine))) break;
+    if (
+      !isQuoted(text.slice(Math.max(from, next - longestLine), next), text.slice(next + tag.length, next + longestLine))
+    )
+      break;
   }
   return to < 0 ? { at, from, to: text.length, end: text.length } : { at, from, to, end: to + tag.length };
 }
@@ -129,7 +132,8 @@ function laterBlock(text: string): Block | undefined {
     for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
       const line = text.slice(Math.max(text.lastIndexOf("\n", at) + 1, at - longestLine), at);
       const begins = at - line.length;
-      if (begins === 0 || line.trim() !== "" || isLiteral(text.slice(0, begins), text.slice(at + start.length))) continue;
+      if (begins === 0 || line.trim() !== "" || isLiteral(text.slice(0, begins), text.slice(at + start.length)))
+        continue;
       return [blockTo(text, end, { at: begins, from: at + start.length })];
     }
     return [];
@@ -143,7 +147,17 @@ function isLiteral(before: string, after: string): boolean {
   return before.lastIndexOf("<tool_call>") > before.lastIndexOf("</tool_call>");
 }
 
-const quotePairs = ["\"\"", "''", "``", "\u201C\u201D", "\u2018\u2019", "\u201E\u201C", "\u00AB\u00BB", "\u300C\u300D", "()"];
+const quotePairs = [
+  '""',
+  "''",
+  "``",
+  "\u201C\u201D",
+  "\u2018\u2019",
+  "\u201E\u201C",
+  "\u00AB\u00BB",
+  "\u300C\u300D",
+  "()",
+];
 /** Where a quotation is looked for around a tag. */
 const longestLine = 500;
 
