@@ -17,6 +17,6 @@ test.each([
   const text = Buffer.from(written);
   for (const json of [undefined, Buffer.from(JSON.stringify(written))]) {
     const reward = readReward({ json, text }, [0, 100]);
-    expect(reward.failure === undefined ? reward.status === "scored" && reward.value : undefined).toBe(value);
+    expect(reward.status === "scored" && reward.failure === undefined ? reward.value : undefined).toBe(value);
   }
 });
