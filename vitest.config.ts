@@ -32,6 +32,7 @@ const notQuick = [
   "team-round-trip",
   "tinker-cookbook",
   "trackers",
+  "trained-families",
   "transformers-js",
   "trl-accelerate",
   "trl-agent",
@@ -39,31 +40,15 @@ const notQuick = [
   "viewer",
 ].map((name) => `test/interop/${name}.test.ts`);
 
-/** Suites of attacks and faults that take a minute or more: they run with the slow tier. */
-const slow = [
-  "test/cli/file-faults.test.ts",
-  "test/cli/forbidden-writes.test.ts",
-  "test/environments/hidden-test-leaks.test.ts",
-  "test/environments/hidden-test-leaks-javascript.test.ts",
-  "test/sandbox/faults.test.ts",
-  "test/sandbox/faults-engine.test.ts",
-  "test/sandbox/faults-host.test.ts",
-  "test/sandbox/javascript-attacks.test.ts",
-  "test/sandbox/python-attacks.test.ts",
-];
-
-/** Suites whose cases the engines share in the fast tier (test/tier.ts). In the slow tier, each engine runs all of them. */
-const shared = [
-  "test/environments/bug-fix/bug-fix-benchmarks.test.ts",
-  "test/environments/class-completion/class-climb.test.ts",
-  "test/sandbox/docker-javascript.test.ts",
-  "test/sandbox/false-passes.test.ts",
-  "test/sandbox/isolated-vm-adversarial.test.ts",
-  "test/sandbox/vacuous-passes.test.ts",
-  "test/sandbox/zygote-adversaries.test.ts",
-  "test/sandbox/zygote-benchmarks.test.ts",
-  "test/sandbox/zygote-start.test.ts",
-];
+/**
+ * The tier of a test file is in its name. `NAME.test.ts` is of the fast tier: it starts no engine, process, server or
+ * sandbox. `NAME.system.test.ts` does, or takes seconds. `NAME.sampled.test.ts` is a system test too, and runs a part of
+ * its cases there and all in the slow tier (test/tier.ts). `NAME.soak.test.ts` is of the slow tier only, as is all of
+ * test/soak.
+ */
+const system = ["test/**/*.system.test.ts", "test/**/*.sampled.test.ts"];
+const slow = ["test/**/*.soak.test.ts", "test/soak/**/*.test.ts"];
+const apart = ["test/interop/**", "test/package/**"];
 
 const config: ViteUserConfig = {
   test: {
@@ -85,14 +70,29 @@ const config: ViteUserConfig = {
         extends: true,
         resolve: { alias: entryPoints },
         test: {
-          name: "unit",
+          name: "fast",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/interop/**", "test/package/**", "test/soak/**", ...slow],
-          setupFiles: ["test/property-seed.ts"],
+          exclude: [...apart, ...system, ...slow],
+          setupFiles: ["test/temporary-files.ts", "test/property-seed.ts", "test/fast-tier.ts"],
+          testTimeout: 10_000,
+          hookTimeout: 10_000,
+        },
+      },
+      {
+        extends: true,
+        resolve: { alias: entryPoints },
+        test: {
+          name: "full",
+          include: system,
+          exclude: [...apart, ...slow],
+          setupFiles: ["test/temporary-files.ts", "test/property-seed.ts"],
           // A tiny model is as fast on one thread. More threads would take time from the tests beside it.
           env: { OMP_NUM_THREADS: "1" },
           testTimeout: 600_000,
           hookTimeout: 600_000,
+          // Its tests wait for other programs a fifth of the time.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -115,7 +115,8 @@ const config: ViteUserConfig = {
         resolve: { alias: entryPoints },
         test: {
           name: "soak",
-          include: ["test/soak/**/*.test.ts", ...slow, ...shared],
+          include: [...slow, "test/**/*.sampled.test.ts"],
+          setupFiles: ["test/temporary-files.ts"],
           env: { LYCEUM_TEST_TIER: "slow" },
           testTimeout: 1_800_000,
           hookTimeout: 600_000,

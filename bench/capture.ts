@@ -4,6 +4,7 @@ import type { Policy, PreviousTokens } from "../src/contract/policy.ts";
 import type { Sampler } from "../src/contract/sampler.ts";
 import { TokenPrefix } from "../src/contract/token-prefix.ts";
 import { samplerPolicy } from "../src/core/policy/sampler-policy.ts";
+import { median } from "../src/core/statistics.ts";
 import { createByteRenderer } from "../src/core/tokens/byte-renderer.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
@@ -114,9 +115,4 @@ function instantPolicy(): Policy {
     close: async () => {},
   };
   return samplerPolicy({ name: "instant", sampler: () => sampler, renderer: createByteRenderer() });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }

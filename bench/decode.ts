@@ -1,4 +1,5 @@
 import type { SampleRequest } from "../src/contract/sampler.ts";
+import { median } from "../src/core/statistics.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { readCeiling } from "./machine-ceilings.ts";
@@ -94,8 +95,4 @@ async function decodeRate(options: {
   let start: number | undefined;
   for await (const _ of sample([...requests, request([1], before, rows)])) start ??= performance.now();
   return (1000 * rows * counted) / (performance.now() - start!);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { mean } from "../src/core/statistics.ts";
 import { type CatalogueCase, catalogue } from "../test/trainers/catalogue.ts";
 import { type AlgorithmDefinition, algorithms } from "../trainers/algorithms/index.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
@@ -93,8 +94,4 @@ function bounds(outcomes: readonly Outcome[]): { readonly lower: number; readonl
   const variance = gains.reduce((sum, gain) => sum + (gain - centre) ** 2, 0) / (gains.length - 1);
   const half = studentsT * Math.sqrt(variance / gains.length);
   return { lower: centre - half, upper: centre + half };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -3,6 +3,7 @@ import { textMessage } from "../src/contract/message.ts";
 import type { Policy } from "../src/contract/policy.ts";
 import { scored } from "../src/contract/reward.ts";
 import { rolloutEpisode } from "../src/core/rollout/rollout-episode.ts";
+import { median } from "../src/core/statistics.ts";
 import { taskEntry } from "../src/core/taskset/task-entry.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
@@ -27,10 +28,6 @@ async function run(): Promise<BenchmarkResult[]> {
     { name: "long-episode/turn-us", value: (1_000 * span(0, turns)) / turns, unit: "us" },
     { name: "long-episode/late-over-early", value: span(turns - 20, turns) / span(20, 40), unit: "ratio", baseline: 1 },
   ];
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((first, second) => first - second)[Math.floor(values.length / 2)]!;
 }
 
 /** Plays one episode. Returns the time before each turn and after the last, in milliseconds. */

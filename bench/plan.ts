@@ -5,6 +5,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { median } from "../src/core/statistics.ts";
 import { policySpec } from "../trainers/config/model-config.ts";
 import { checkConfig } from "../trainers/config/training-config.ts";
 import { readDecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
@@ -134,8 +135,4 @@ async function runTraining(
   const [code] = await closed;
   if (code !== 0 || !(peakBytes > 0)) throw new Error(`The training ${name} ended with ${code}.`);
   return { steps: steps.slice(1), rates: combineRates(rates), peakBytes };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { EnvironmentDefinition } from "../src/contract/environment.ts";
+import { mean } from "../src/core/statistics.ts";
 import { letterEnvironment } from "../test/trainers/letter-environment.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import { train } from "../trainers/training/train.ts";
@@ -96,8 +97,4 @@ async function play(options: {
     await rm(output, { recursive: true, force: true });
   }
   return { reward, msPerStep: (elapsed.at(-1)! - elapsed[0]!) / (elapsed.length - 1) };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,6 +1,6 @@
 import type { AgentEpisode, Episode } from "../src/contract/episode.ts";
-import type { Json } from "../src/contract/json.ts";
-import type { Message } from "../src/contract/message.ts";
+import type { Json, JsonObject } from "../src/contract/json.ts";
+import { argumentsText, type Message } from "../src/contract/message.ts";
 import type { ScoredReward } from "../src/contract/reward.ts";
 import { reasoningOf } from "../src/core/tokens/assistant-text.ts";
 
@@ -17,6 +17,8 @@ export interface ChatRow {
   /** The id of the task. */
   readonly task: string;
   readonly agent: string;
+  /** The variables of the chat template, if the environment set some. */
+  readonly chat_template_kwargs?: JsonObject;
 }
 
 /**
@@ -28,7 +30,7 @@ export function chatRows(episode: Episode): ChatRow[] {
   return Object.entries(episode.agents).flatMap(([agent, played]) => {
     const { reward } = played;
     if (reward.status !== "scored") return [];
-    return conversations(played).map((messages) => row({ messages, reward, agent, task: episode.task.id }));
+    return conversations(played).map((messages) => row({ messages, reward, agent, task: episode.task.id, played }));
   });
 }
 
@@ -37,9 +39,18 @@ function row(options: {
   readonly reward: ScoredReward;
   readonly agent: string;
   readonly task: string;
+  readonly played: AgentEpisode;
 }): ChatRow {
-  const { messages, reward, agent, task } = options;
-  return { messages: messages.map(chatMessage), reward: reward.value, components: reward.components, task, agent };
+  const { messages, reward, agent, task, played } = options;
+  const { templateVariables } = played;
+  return {
+    messages: messages.map(chatMessage),
+    reward: reward.value,
+    components: reward.components,
+    task,
+    agent,
+    ...(templateVariables === undefined ? {} : { chat_template_kwargs: templateVariables }),
+  };
 }
 
 /** Returns the paths from a root to the last action on it. */
@@ -64,10 +75,10 @@ function chatMessage(message: Message): Json {
   const reasoning = reasoningOf(message);
   const parts = content.filter(({ type }) => type !== "reasoning");
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-  const calls = toolCalls?.map((call) => ({
-    id: call.id,
+  const calls = toolCalls?.map(({ id, name: tool, ...given }) => ({
+    id,
     type: "function",
-    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    function: { name: tool, arguments: argumentsText(given) },
   }));
   return {
     role,

@@ -88,6 +88,12 @@ export async function collectCommand(
     ...(counts.failed === 0 ? [] : [`${counts.failed} episodes failed${first}`]),
   ];
   options.output.write(visibleText(`${args.output}: ${parts.join(", ")}\n`));
+  if (limit !== undefined && count < limit) {
+    const group = Math.ceil(args.episodes! / count);
+    warned.unshift(
+      `The split "${split}" has ${count} tasks, which is fewer than the episodes asked for. --group ${group} plays each ${group} times.`,
+    );
+  }
   for (const warning of warned) options.output.write(visibleText(`warning: ${warning}\n`));
   signal.throwIfAborted();
   if (counts.failed === counts.episodes && failed.length > 0)

@@ -94,7 +94,7 @@ export async function openCollection(args: CollectArguments): Promise<Collection
   await save();
   let failed = false;
   resources.defer(async () => {
-    // A failed write is known by then.
+    // `failed` is set by now if a write failed.
     await (failed ? save().catch(() => undefined) : save());
   });
   const owned = resources.move();

@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import type { ExportDtype } from "../trainers/backend/training-backend.ts";
 import type { Device } from "../trainers/config/model-config.ts";
@@ -135,7 +136,8 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .configureHelp(helpLayout)
     .configureOutput({ outputError: (text, write) => write(visibleText(text)) })
     .addHelpText("after", exitCodeHelp)
-    .exitOverride();
+    .exitOverride()
+    .hook("preAction", (_, command) => refuseBlankValues(command));
 
   const train = program
     .command("train")
@@ -270,4 +272,27 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   addHelpExamples(program);
   return program;
+}
+
+/**
+ * Refuses options and arguments without text, such as those of `--judge "$UNSET"`: deeper down, they would be read as
+ * names. Throws `config.invalid`.
+ */
+function refuseBlankValues(command: Command): void {
+  const given = command.options
+    .filter((option) => command.getOptionValueSource(option.attributeName()) === "cli")
+    .map((option) => ({ name: option.long ?? option.flags, value: command.getOptionValue(option.attributeName()) }));
+  const named = command.registeredArguments.map((argument, i) => ({
+    name: argument.name(),
+    value: command.processedArgs[i] as unknown,
+  }));
+  const blank = [...given, ...named].find(({ value }) =>
+    [value].flat().some((text) => typeof text === "string" && text.trim() === ""),
+  );
+  if (blank === undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `${blank.name} has no value: its text is empty.`,
+    hint: "Leave it out, or name something. In a shell, the variable may not be set.",
+  });
 }

@@ -21,9 +21,9 @@ interface DryRunOptions extends TrainCommandOptions {
 }
 
 /**
- * Runs `lyceum train --probe` or `lyceum preflight`: does a part of what a run, or each of its stages, does before its
- * first step. A probe leaves out stages that learn from demonstrations. A stage uses the weights that the previous stage
- * left in the output folder. If there are none, it uses the initial model. Throws `preflight.failed` if a check fails.
+ * Runs only the checks before step 1, for each stage: `lyceum train --probe` or `lyceum preflight`. A probe leaves out
+ * stages that learn from demonstrations. A stage uses the weights that the previous stage left in the output folder. If
+ * there are none, it uses the initial model. Throws `preflight.failed` if a check fails.
  */
 export async function dryRunCommand(runs: readonly PreparedRun[], options: DryRunOptions): Promise<void> {
   const { kind } = options;

@@ -161,7 +161,7 @@ function interrupted(folder: string): LyceumError {
   });
 }
 
-/** Throws if no episode has a score, because then more than one task is wrong. */
+/** Throws if no episode has a score: the fault is then not in a single task. */
 function refuseFailed({ summary: { status, counts, name }, folder, failure }: FinishedRun): void {
   if (status !== "failed") return;
   throw new LyceumError({

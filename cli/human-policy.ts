@@ -1,7 +1,14 @@
 import type { Action } from "../src/contract/action.ts";
 import { LyceumError, unknownNameError } from "../src/contract/errors/index.ts";
 import type { Json } from "../src/contract/json.ts";
-import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../src/contract/message.ts";
+import {
+  argumentsText,
+  type Message,
+  type ToolCall,
+  type ToolSpec,
+  textMessage,
+  textOf,
+} from "../src/contract/message.ts";
 import type { ActRequest, ActResult, Policy } from "../src/contract/policy.ts";
 import { parseExactJson } from "../src/core/text/exact-json.ts";
 import type { TerminalInput } from "./terminal-input.ts";
@@ -71,7 +78,7 @@ async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<Ac
 
 function shown(message: Message): string {
   const parts = message.content.map((part) => (part.type === "image" ? `(an image, ${part.mediaType})` : part.text));
-  const calls = (message.toolCalls ?? []).map((call) => `/call ${call.name} ${JSON.stringify(call.arguments)}`);
+  const calls = (message.toolCalls ?? []).map((call) => `/call ${call.name} ${argumentsText(call)}`);
   return [parts.join(""), ...calls].join("\n");
 }
 

@@ -12,6 +12,6 @@ if (problem !== undefined) {
   module.enableCompileCache();
   const { runCli } = await import("./run-cli.ts");
   process.exitCode = await runCli(process.argv.slice(2), { watchdog: true });
-  // The user's timers and sockets do not keep a failed command alive. Output that is not read yet does.
+  // Ends a failed command although the user's timers and sockets are open, but after its output is written.
   if (process.exitCode !== 0) process.stdout.write("", () => setTimeout(() => process.exit(), 500).unref());
 }

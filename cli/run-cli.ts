@@ -33,7 +33,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     { plays = false, files = false }: { readonly plays?: boolean; readonly files?: boolean } = {},
   ): Promise<void> => {
     keepsFiles = files;
-    // While the watchdog listens to signals as well, they do not end the process by themselves.
+    // With this listener, signals do not end the process. The watchdog also listens to them.
     using interruption = listenForInterrupt(
       process,
       () => void (watchdog?.stop() ?? Promise.resolve()).then(endProcess),
@@ -107,7 +107,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   const program = createProgram(commands, { version: packageVersion() });
   try {
     await program.parseAsync([...argv], { from: "user" });
-    // By then it is known whether the last output could be written.
+    // Waits for the error of the last write, if it failed.
     await setImmediate();
     if (output.failure === undefined) return exitCodes.ok;
     stderr.write(`The output could not be written: ${writeFailure(output.failure).reason}.\n`);
@@ -143,7 +143,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     }
     const next = [
       `cd ${folder}`,
-      // A clone that runs from its sources may not be built.
+      // The new package imports `dist`, which a clone that runs from sources may lack.
       ...(import.meta.filename.endsWith(".ts") ? [`npm run build --prefix ${reference.slice("file:".length)}`] : []),
       "npm install",
       "npm test",
@@ -204,7 +204,7 @@ function asJson(value: unknown): string {
 }
 
 /**
- * Lets a command continue if its output cannot be written. Returns the reason when it is known. Ignores closed outputs,
+ * Lets a command continue if its output cannot be written. `failure` is then the first error. Ignores closed outputs,
  * such as those of `lyceum ... | head` and of a closed terminal.
  */
 function outliveOutput(): { readonly failure: Error | undefined } {

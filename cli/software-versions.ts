@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { packageVersion } from "./package-version.ts";
 
-/** Returns the versions that a run records, as far as they are known. */
+/** Returns the versions of Lyceum, Node and the runtime that a run records. Unknown ones are absent. */
 export function softwareVersions(): Record<string, string> {
   const runtime = runtimeVersion();
   return {

@@ -31,6 +31,6 @@ export function onThreadSignal(signals: readonly NodeJS.Signals[], listener: () 
       handle.start(constants.signals[signal]);
     }
   } catch {
-    // Then such a process ends only at the limit of a call, or by SIGKILL.
+    // Without signals here, a blocked process ends only at the time limit of its call, or by SIGKILL.
   }
 }

@@ -81,7 +81,7 @@ function warn({ subject, call }: RunningCall, text: string, limitMs: number): vo
   );
 }
 
-/** Kills the process after printing what is saved of its work. The main thread cannot end it now. */
+/** Prints which work is saved, and kills the process. The main thread is blocked and cannot end it. */
 function end(text: string): void {
   say(`${text}\n  ${saved || "What was written before is kept."}`);
   process.kill(process.pid, "SIGKILL");

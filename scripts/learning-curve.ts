@@ -56,10 +56,13 @@ const curves = lines.map(({ xs, ys, dots }, i) => {
     ...(dots ? circles : []),
   ];
 });
-const legend = names.map((name, i) => `<text class="name s${i}" x="70" y="${24 + 16 * i}">${name}</text>`);
+// At the lower right: a curve of a training that works is not there.
+const legend = names.map(
+  (name, i) => `<text class="name s${i}" x="${right - 6}" y="${bottom - 26 + 16 * i}" text-anchor="end">${name}</text>`,
+);
 await writeFile(
   picture,
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 210" width="600" height="315" role="img">
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 210" width="520" height="273" role="img">
 <title>${title}</title>
 <style>${style}</style>
 ${[...rows, ...columns].join("\n")}

@@ -49,7 +49,7 @@ export function algorithmName(config: OldConfig): string {
   return config.section.startsWith("marlhf") ? (config.text("*.rl_algorithm") ?? "magrpo") : config.section;
 }
 
-/** The keys of versions that hand one joint action on after each turn. */
+/** The keys of versions in which one joint action continues after each turn. */
 const handoffKeys = ["*.handoff", "*.turn_gradient_weights", "*.early_termination_weight"];
 
 /** The keys of later versions, in which every joint action branches. */

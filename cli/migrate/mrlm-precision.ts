@@ -3,7 +3,7 @@ import { serverCluster } from "./mrlm-cluster.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
-/** Why a server of SkyRL has no other precision. */
+/** The reason why a precision is lost in a converted config that trains on a server of SkyRL. */
 export const serverPrecision = "SkyRL computes in bfloat16, with float32 master weights";
 
 /** SkyRL's keys for bfloat16, in training and in sampling. */

@@ -12,7 +12,7 @@ import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.t
 import { expertEdits, expertMetrics, namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
-import { replyCode } from "../shared/code-turns/reply-code.ts";
+import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
 import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
@@ -88,7 +88,11 @@ export function bugFixEnvironment(
         return { replies: { fixer: original }, state: { bug, original, found } };
       }
       const isLast = turn + 1 >= maxTurns + firstTurns;
-      const code = replyCode(texts[fixer]!, { language: "python", names: [task.problem.entryPoint] });
+      const code = replyCode(texts[fixer]!, {
+        language: "python",
+        names: [task.problem.entryPoint],
+        usedBy: testCode(bug.suite),
+      });
       const revision = (feedback: string) => ({
         replies: {
           [fixer]: revisionPrompt(parsed, {

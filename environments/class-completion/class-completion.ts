@@ -89,7 +89,9 @@ export function classCompletionEnvironment(
     step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { acting, owners } = sharesOf(task);
       const isLast = turn + 1 >= maxTurns;
-      const replies = acting.map(({ agent, own }) => replyCode(texts[agent]!, { language: "python", names: own }));
+      const replies = acting.map(({ agent, own }) =>
+        replyCode(texts[agent]!, { language: "python", names: own, methods: true }),
+      );
       const revisions = (feedback: (place: number) => string) => ({
         replies: Object.fromEntries(
           acting.map(({ agent, own }, place) => [

@@ -2,11 +2,13 @@ import { z } from "zod";
 import type { Language } from "../../sandbox/execution.ts";
 import { compileJavascriptTests } from "../../sandbox/grading/javascript/compile-javascript-tests.ts";
 import { compilePythonAsserts } from "../../sandbox/grading/python/compile-python-tests.ts";
+import { definedNames } from "../../sandbox/grading/python/python-names.ts";
 import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseRow } from "../shared/code-benchmarks/benchmark-row.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { helpersOf } from "../shared/code-benchmarks/human-eval.ts";
+import { refuseUngradable } from "../shared/code-benchmarks/refuse-ungradable.ts";
 
 const schema = z.strictObject({
   /** `entryPoint` by default. */
@@ -24,7 +26,7 @@ const schema = z.strictObject({
 /**
  * Returns the problem of a row of a custom file. The fields are `prompt`, `entryPoint`, `tests` and, optionally, `id`,
  * `solution` and `language`. Throws `data.malformed` if a field is missing or unknown, a test is not an assert about
- * the function, or the row's language is not the environment's language.
+ * the function or cannot be graded, or the row's language is not the environment's language.
  */
 export function customProblem(row: unknown, language: Language): CodeProblem {
   const problem = parseRow(schema, row, "your own problems");
@@ -32,13 +34,15 @@ export function customProblem(row: unknown, language: Language): CodeProblem {
   if (problem.language !== undefined && problem.language !== language) {
     throw malformed(id, `is in ${problem.language}`, `Set the environment's language to ${problem.language}.`);
   }
-  const suite =
-    language === "python" ? pythonSuite(id, prompt, entryPoint, tests) : scriptSuite(entryPoint, tests, language);
+  const suite = language === "python" ? pythonSuite(problem, id) : scriptSuite(entryPoint, tests, language);
   return { id, prompt, entryPoint, suite, ...(solution === undefined ? {} : { solution }) };
 }
 
-function pythonSuite(id: string, prompt: string, entryPoint: string, tests: readonly string[]): TestSuite {
-  const suite = compilePythonAsserts({ tests, setup: helpersOf(prompt, entryPoint), defined: [entryPoint] });
+function pythonSuite(problem: z.infer<typeof schema>, id: string): TestSuite {
+  const { prompt, entryPoint, tests, solution = "" } = problem;
+  const defined = [entryPoint, ...definedNames(solution)];
+  refuseUngradable(id, tests);
+  const suite = compilePythonAsserts({ tests, setup: helpersOf(prompt, entryPoint), defined });
   const isTested = suite.kind === "calls" ? suite.function === entryPoint : suite.exports.includes(entryPoint);
   if (!isTested) {
     throw malformed(id, `has tests that never call ${entryPoint}`, `Write them as: assert ${entryPoint}(...) == ...`);

@@ -10,7 +10,7 @@ import { codeFeedback } from "../shared/code-turns/code-feedback.ts";
 import { codeLevels } from "../shared/code-turns/code-levels.ts";
 import { expertEdits, expertMetrics } from "../shared/code-turns/expert-edits.ts";
 import { joinSource } from "../shared/code-turns/join-source.ts";
-import { replyCode } from "../shared/code-turns/reply-code.ts";
+import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
 import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
@@ -46,7 +46,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       const isLast = turn + 1 >= maxTurns;
       const code = {
         aux: replyCode(texts.aux, { language, names: [auxName] }),
-        main: replyCode(texts.main, { language, names: [entryPoint] }),
+        main: replyCode(texts.main, { language, names: [entryPoint], usedBy: testCode(suite) }),
       };
       const revision = (feedback: Readonly<Record<Agent, string>>) => {
         const reply = (agent: Agent, original: string, name: string): string =>

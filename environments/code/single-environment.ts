@@ -10,7 +10,7 @@ import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.t
 import { codeLevels } from "../shared/code-turns/code-levels.ts";
 import { expertEdits, expertMetrics } from "../shared/code-turns/expert-edits.ts";
 import { joinSource } from "../shared/code-turns/join-source.ts";
-import { replyCode } from "../shared/code-turns/reply-code.ts";
+import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
 import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
@@ -31,7 +31,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
     step: async ({ task, text, turn, random, opened: { value: sandbox }, signal }) => {
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
-      const code = replyCode(text, { language, names: [entryPoint] });
+      const code = replyCode(text, { language, names: [entryPoint], usedBy: testCode(suite) });
       const revision = (feedback: string) => ({
         reply: revisionPrompt(options, {
           language,

@@ -8,9 +8,9 @@ import {
   type ToolSpec,
   textMessage,
 } from "../../src/contract/message.ts";
-import { tryParseExactJson } from "../../src/core/text/exact-json.ts";
 import { reasoningOf } from "../../src/core/tokens/assistant-text.ts";
 import { withSeparateReasoning } from "../../src/core/tokens/split-reasoning.ts";
+import { callArguments } from "../../src/core/tools/call-arguments.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
 const imagePart = z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() });
@@ -29,7 +29,10 @@ const toolCall = z.object({
   id: z.string().nullish(),
   function: z.object({
     name: z.string().min(1),
-    arguments: z.union([z.string(), z.record(z.string(), z.json())], "arguments must be a mapping or its JSON text"),
+    arguments: z
+      .union([z.string(), z.record(z.string(), z.json())], "arguments must be a mapping or its JSON text")
+      .nullish(),
+    argumentsJson: z.string().optional(),
   }),
 });
 
@@ -51,7 +54,7 @@ const messageKeys = {
   tool_calls: z.array(toolCall).nullish(),
   tool_call_id: z.string().nullish(),
   name: z.string().nullish(),
-  weight: z.union([z.literal(0), z.literal(1)], "weight must be 0 or 1").nullish(),
+  weight: z.union([z.literal(0), z.literal(1)], "weight must be 0 or 1: a message is learnt or not").nullish(),
   train: z.boolean().nullish(),
 };
 
@@ -72,16 +75,15 @@ export function chatTurnSchema(reportUnknown: UnknownKeyReport): z.ZodType<ChatT
       if (value != null && !Object.hasOwn(messageKeys, key)) reportUnknown(key);
     if (content == null && role !== "assistant") refuse(`the message of the ${role} is empty`);
     const toolCalls = (calls ?? []).map((call, place): ToolCall => {
-      const { name: tool, arguments: given } = call.function;
-      const parsed = typeof given === "string" ? tryParseExactJson(given) : given;
-      if (parsed === undefined) {
-        refuse(
-          `the arguments of the call of ${tool} are not JSON, or have an integer beyond 2^53`,
-          "tool_calls",
-          place,
-        );
+      const { name: tool, arguments: given, argumentsJson } = call.function;
+      const id = call.id ?? "";
+      try {
+        return { id, name: tool, ...callArguments(given, { argumentsJson, largeIntegers: "text" }) };
+      } catch (error) {
+        const problem = `the arguments of the call of ${tool} are not JSON: ${(error as Error).message}`;
+        refuse(problem, "tool_calls", place);
+        return { id, name: tool, arguments: null };
       }
-      return { id: call.id ?? `call-${place + 1}`, name: tool, arguments: parsed ?? null };
     });
     const parts = typeof content === "string" ? textParts(content) : (content ?? []).map(partOf);
     const thoughts = new Set([row.reasoning_content, row.reasoning, row.thinking].filter(Boolean) as string[]);
@@ -128,7 +130,14 @@ export function turnsOf(side: string | readonly ChatTurn[], role: Role): readonl
 /** The schema of a tool in a chat file, with or without a `function` object around it. */
 export const chatToolSchema: z.ZodType<ToolSpec> = z
   .union([z.object({ function: z.unknown() }).transform((tool) => tool.function), z.unknown()])
-  .pipe(z.object({ name: z.string().min(1), description: z.string().default(""), parameters: z.json().default({}) }));
+  .pipe(
+    z.object({
+      name: z.string().min(1),
+      description: z.string().default(""),
+      parameters: z.json().default({}),
+      parametersJson: z.string().exactOptional(),
+    }),
+  );
 
 /**
  * Returns true if two messages have the same text and tool calls. Ignores reasoning, ids of calls and surrounding white

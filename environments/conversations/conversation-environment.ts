@@ -75,5 +75,12 @@ export class ConversationEnvironment implements Environment<ConversationTask> {
 /** Returns the messages since the previous answer. */
 function observed({ task, answers, turn }: Replay): Observations {
   const messages = task.messages.slice(turn === 0 ? 0 : answers[turn - 1]! + 1, answers[turn]);
-  return { agent: { messages, context: "append", ...(task.tools === undefined ? {} : { tools: task.tools }) } };
+  const { tools, templateVariables } = task;
+  return {
+    agent: {
+      ...{ messages, context: "append" },
+      ...(tools === undefined ? {} : { tools }),
+      ...(templateVariables === undefined ? {} : { templateVariables }),
+    },
+  };
 }

@@ -1,5 +1,8 @@
 import { z } from "zod";
+import type { Json } from "../../src/contract/json.ts";
 import type { Message, ToolSpec } from "../../src/contract/message.ts";
+import { templateVariablesSchema } from "../../src/core/tokens/template-variables.ts";
+import { withCallIds } from "./call-ids.ts";
 import {
   type ChatTurn,
   chatSideSchema,
@@ -22,6 +25,8 @@ export interface ConversationTask {
   readonly unlearnt?: readonly number[];
   /** The tools that the assistant could call. */
   readonly tools?: readonly ToolSpec[];
+  /** Variables of the model's chat template. */
+  readonly templateVariables?: Readonly<Record<string, Json>>;
 }
 
 /** A row of a chat file: a conversation and its metadata. */
@@ -30,13 +35,25 @@ export interface ConversationRow extends ConversationTask {
   readonly agent?: string;
 }
 
-/** Refuses variables of the chat template for one row: a model has one set of variables for all rows. */
-export const templateVariables = z
-  .record(z.string(), z.unknown())
+/** The variables of the chat template that a row sets, as in TRL. Parquet files fill absent ones with null. */
+export const rowVariables = z
+  .record(z.string(), z.json())
   .nullish()
-  .refine((variables) => Object.values(variables ?? {}).every((value) => value == null), {
-    error: "variables of a single row are not supported: set model.templateVariables, and remove them from the rows",
+  .transform((variables, context): Readonly<Record<string, Json>> | undefined => {
+    const given = Object.entries(variables ?? {}).filter(([, value]) => value !== null);
+    if (given.length === 0) return undefined;
+    const { data, error } = templateVariablesSchema.safeParse(Object.fromEntries(given));
+    for (const issue of error?.issues ?? []) {
+      const message = (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
+      context.addIssue({ code: "custom", message, path: [...issue.path] });
+    }
+    return data;
   });
+
+/** The key that a row has if its variables have a number or an order of keys that JavaScript cannot express. */
+export const inexactVariables = z
+  .undefined("has a float such as 5.0, a large integer or an order of keys that cannot be kept: write it as a text")
+  .optional();
 
 /**
  * Returns the schema of a row: `{ messages }` or `{ prompt, completion }`, each a text or a list of messages. With a
@@ -54,9 +71,19 @@ export function conversationRowSchema(reportUnknown: UnknownKeyReport): z.ZodTyp
       tools: z.array(chatToolSchema).nullish(),
       reward: z.number().nullish(),
       agent: z.string().nullish(),
-      chat_template_kwargs: templateVariables,
+      chat_template_kwargs: rowVariables,
+      chat_template_kwargsJson: inexactVariables,
     })
-    .transform(({ messages: whole, prompt, completion, tools, reward, agent }, context) => {
+    .transform((row, context) => {
+      const {
+        messages: whole,
+        prompt,
+        completion,
+        tools,
+        reward,
+        agent,
+        chat_template_kwargs: templateVariables,
+      } = row;
       const refuse = (message: string, ...path: string[]): typeof z.NEVER => {
         context.addIssue({ code: "custom", message, path });
         return z.NEVER;
@@ -70,7 +97,7 @@ export function conversationRowSchema(reportUnknown: UnknownKeyReport): z.ZodTyp
       const before = whole == null ? turnsOf(prompt!, "user") : [];
       const after = whole ?? turnsOf(completion!, "assistant");
       const turns = [...before, ...after];
-      const messages = turns.map(({ message }) => message);
+      const messages = withCallIds(turns.map(({ message }) => message));
       // The path in the row: its key and the position within it.
       const at = (place: number): string[] => {
         if (whole != null) return ["messages", String(place)];
@@ -98,6 +125,7 @@ export function conversationRowSchema(reportUnknown: UnknownKeyReport): z.ZodTyp
         ...(first < before.length ? { completion: before.length } : {}),
         ...(unlearnt.length === 0 ? {} : { unlearnt }),
         ...(tools == null ? {} : { tools }),
+        ...(templateVariables === undefined ? {} : { templateVariables }),
         ...(reward == null ? {} : { reward }),
         ...(agent == null ? {} : { agent }),
       };

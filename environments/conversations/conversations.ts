@@ -63,11 +63,12 @@ export function conversationsEnvironment(
         const rows = await loadRows({ environment: id, path, split, schema, ...loading });
         const kept = await filterTaskset(rows, (row) => isWanted(row, parsed), loading);
         if (kept.length === 0) throw nothingLeft(path!, rows.length);
-        return mapTaskset(kept, ({ messages, completion, unlearnt, tools }) => ({
+        return mapTaskset(kept, ({ messages, completion, unlearnt, tools, templateVariables }) => ({
           messages,
           ...(completion === undefined ? {} : { completion }),
           ...(unlearnt === undefined ? {} : { unlearnt }),
           ...(tools === undefined ? {} : { tools }),
+          ...(templateVariables === undefined ? {} : { templateVariables }),
         }));
       },
     }),

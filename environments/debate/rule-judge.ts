@@ -1,3 +1,4 @@
+import { sum } from "../../src/core/statistics.ts";
 import { type ArgumentFeatures, argumentValue, formOf, lengthOf } from "./argument-features.ts";
 import type { Argument, DebateTopic, Side } from "./debate-topic.ts";
 import { isCopy, isSound, type Sentence, sentencesOf } from "./sentence.ts";
@@ -153,10 +154,6 @@ function isDeveloped({ own, reasons, evidence }: Sentence, used: ReadonlySet<str
 
 function raise(credits: number[], { index, credit }: PointCredit): void {
   credits[index] = Math.max(credits[index]!, credit);
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 function mean(values: readonly number[]): number {

@@ -37,9 +37,13 @@ function fromText(file: RewardFile): Verdict {
   return Number.isFinite(value) ? [value, { reward: value }] : "reward.txt has no finite number.";
 }
 
+/** A decimal number as Python's `float` reads it: with underscores between digits, and not in hexadecimal. */
+const floatText = /^[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;
+
 /** Returns NaN if the text is not one number. White space around it, such as a CRLF, does not count. */
 function numberIn(text: string): number {
-  return text.trim() === "" ? Number.NaN : Number(text);
+  const number = text.trim();
+  return floatText.test(number) ? Number(number.replaceAll("_", "")) : Number.NaN;
 }
 
 /** Returns the text of a file without the byte order mark that Windows programs write. */

@@ -8,8 +8,8 @@ import { failedReward, maxRewardBytes, readReward } from "./reward-file.ts";
 import { scriptEntries } from "./script-lines.ts";
 
 /**
- * The folders whose changes the tests do not see: programs and libraries that the tests themselves use, the tests and
- * their verdict.
+ * Folders of which the tests see the image's version, not the agent's: programs and libraries that the tests use, the
+ * tests, and their verdict.
  */
 const protectedFolders = [
   ...["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/boot", "/dev", "/proc", "/sys", "/run"],
@@ -49,7 +49,7 @@ export async function verify(options: VerifyOptions): Promise<Verification> {
   if (!couldNotInstall(first, options)) return first;
   const second = await runTests(options, options.agent);
   if (!couldNotInstall(second, options)) return second;
-  // The agent's code can print anything. It has no part in these tests.
+  // The agent's code can print a false message about an installation, so the tests run once more without it.
   const untouched = await runTests(options, undefined);
   const failure = installFailure(untouched.printed);
   if (failure === undefined) return second;

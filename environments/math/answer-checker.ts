@@ -1,6 +1,6 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { answeredNumber } from "./answered-number.ts";
-import { withoutReason } from "./clause.ts";
+import { candidates, hasDenial, lastLine, valueOfSentence } from "./candidates.ts";
 import { englishNumber } from "./digit-groups.ts";
 import { asksForSimpleForm, hasUnreducedFraction } from "./equivalence/asked-form.ts";
 import type { Comparison } from "./equivalence/comparison.ts";
@@ -11,7 +11,7 @@ import { normalLatex } from "./equivalence/normal-latex.ts";
 import { plainMath } from "./plain-math.ts";
 import { formatRational } from "./rational.ts";
 import { readNumbers } from "./read-number.ts";
-import { sentenceValue } from "./sentence-value.ts";
+import { inAskedScale } from "./scale-words.ts";
 import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
 import { isRounded, requestedDecimals } from "./stated-precision.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
@@ -42,8 +42,9 @@ const longestAnswer = 1_000;
 export function createAnswerChecker(options: ComparisonPoolOptions = {}): AnswerChecker {
   const pool = new ComparisonPool(options);
   return {
-    check: async ({ text, gold, question, signal }) => {
+    check: async ({ text: reply, gold, question, signal }) => {
       signal?.throwIfAborted();
+      const text = question === undefined ? reply : inAskedScale(reply, question);
       const golds = typeof gold === "string" ? [gold] : gold;
       const stated = statedAnswer(text.slice(-20_000));
       const { mark } = stated;
@@ -144,8 +145,6 @@ function formatNumber({ number, percent }: MeasuredNumber): string {
 /** A dollar sign before an amount in a sentence, not at the start of a formula. */
 const amount = /\\?\$(?=\d[\d,]*(?:\.\d+)?(?:[ \t]+[a-z]{2,}|[.,;:!?*]*(?:\s|$)))/gi;
 
-const isDenied = /\b(?:not?|never|neither|nor|except|unless)\b|n't\b/i;
-
 /**
  * Returns true for words around plain numbers, without a formula that could contain the numbers and without a negation.
  */
@@ -153,54 +152,13 @@ function isProse(text: string): boolean {
   const isFormula =
     /[\\[\](){}<>$|!^]|(?<![a-z])(?:a?(?:sin|cos|tan)|cot|sec|csc|log|ln|exp|sqrt|pi|inf|mod)(?![a-z])/i;
   const words = text.replace(amount, " ").replaceAll("**", " ");
-  return /[a-z]{2,}/i.test(words) && !isFormula.test(words) && !isDenied.test(words);
-}
-
-/**
- * Returns the possible answers: the stated text, or, without a mark, the last line and its value; and the last formula.
- */
-function candidates({ text, mark }: StatedAnswer): string[] {
-  const answer = mark === "none" ? lastLine(text) : text;
-  const value = mark === "none" ? valueOfSentence(text) : undefined;
-  const formula = mark === "boxed" ? undefined : lastFormula(answer);
-  return [answer, formula ?? "", value ?? ""]
-    .map((candidate) => candidate.trim())
-    .filter((candidate) => candidate !== "");
-}
-
-/** Returns the last line of a text. Prepends the introductory line if the last line is a displayed formula. */
-function lastLine(text: string): string {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const [before, last] = [lines.at(-2) ?? "", lines.at(-1) ?? ""];
-  return /^\s*(?:\$\$|\\\[)/.test(last) && /[A-Za-z:,]\s*$/.test(before) ? `${before} ${last}` : last;
+  return /[a-z]{2,}/i.test(words) && !isFormula.test(words) && !hasDenial.test(words);
 }
 
 /** Returns the last line of a text if it has a number, otherwise the text. */
 function numberLine(text: string): string {
   const line = lastLine(text);
   return /\d/.test(line) ? line : text;
-}
-
-/** Returns the value of the last sentence of a text. Marks a unit of one letter as text. */
-function valueOfSentence(text: string): string | undefined {
-  const sentence = lastLine(text)
-    .split(/(?<=[a-z)$\d}][.!?])\s+(?=[A-Z])/)
-    .at(-1)!;
-  return sentenceValue(withoutReason(sentence))?.replace(
-    /(?<=\d[ $]+)([mgslLNJWV](?:\/[a-z]+)?)(?=\s*(?:\^\s*\{?[23]|[²³]|$))/,
-    "\\text{$1}",
-  );
-}
-
-/** Returns the last formula of a sentence, unless it is negated (`not $x$`) or one of several (`$x$ or $y$`). */
-function lastFormula(sentence: string): string | undefined {
-  const formulas = sentence.replace(/(?<!\\)\\[()[\]]/g, () => "$");
-  const [before, last] = [undefined, ...formulas.matchAll(/\$([^$]+)\$/g)].slice(-2);
-  if (last === undefined) return undefined;
-  const between = formulas.slice(before === undefined ? 0 : before.index + before[0].length, last.index);
-  const words = between.trim().split(/\s+/).slice(-3).join(" ");
-  const isListed = before !== undefined && /^[\s$,;/&]*(?:and)?[\s$,;]*$/i.test(between);
-  return isListed || isDenied.test(words) || /\bor\b/i.test(words) ? undefined : last[1];
 }
 
 function comparisonError(cause: string): LyceumError {

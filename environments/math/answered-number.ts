@@ -29,7 +29,7 @@ const factorial = /\d\s*!(?![\s"'”»)*_.!]*(?:$|\n|\s\p{Lu}))/u;
 const formula =
   /[\\[\]{}<>|^!_=+*/~×÷·√∞≤≥≈±]|#[A-Za-z](?![A-Za-z])|(?<![\p{L}'’])[xyznk]\s*#|[A-Za-z]\(|#\s*\(|#\s*-\s*[A-Za-z](?![A-Za-z])|(?<![A-Za-z])(?:a?(?:sin|cos|tan)|cot|sec|csc|log|ln|exp|sqrt|pi|inf|mod|base)(?![A-Za-z])/iu;
 /** A letter that stands alone and is no unit. */
-const variable = /#\s+(?![mgsLlhNJWVAKCF](?![A-Za-z]))[A-Za-z](?![A-Za-z'’])(?!\s+[A-Za-z])/;
+const variable = /#\s+(?![mgsLlhNJWVAKCF](?![A-Za-z]))[A-Za-z](?![\p{L}'’])(?!\s+[A-Za-z])/u;
 
 /** Returns true if only words and punctuation surround a number, as in "18 eggs" or `总共 18 个`. */
 function isAmongWords(before: string, after: string): boolean {

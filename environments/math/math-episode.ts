@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { StepContext, StepOutcome } from "../../src/core/environment/define-environment.ts";
 import type { AnswerChecker } from "./answer-checker.ts";
 import { answerLine } from "./math-problem.ts";
+import { inAskedScale } from "./scale-words.ts";
 import { sharedChecker } from "./shared-checker.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
@@ -60,11 +61,12 @@ export function mathEpisode({ answerOnly, maxTurns, formatReward }: MathEpisodeO
       answerOnly ? question : `${question}\n\n${mathInstruction}`,
     step: async (
       reply: Pick<
-        StepContext<{ readonly answer: string }, undefined, AnswerChecker>,
+        StepContext<{ readonly question: string; readonly answer: string }, undefined, AnswerChecker>,
         "task" | "text" | "turn" | "opened" | "signal"
       >,
     ) => {
-      const { task, text, turn, opened, signal } = reply;
+      const { task, turn, opened, signal } = reply;
+      const text = inAskedScale(reply.text, task.question);
       const exact = verifyAnswer(text, task.answer);
       // The checker reads marked answers that `verifyAnswer` cannot read.
       const isUnread = exact.extracted === undefined && exact.mark !== "none";

@@ -24,6 +24,9 @@ export function plainMath(text: string): string {
     .replace(/\\(?:cdot|ast)\b/g, "·")
     .replace(/\\div\b/g, "÷")
     .replace(/\\(?=[%$])/g, "")
+    .replace(/(?<=[$€£¥₹₽₩₺₫] ?\d[\d.,]{0,20}) ?([MB]|bn|mn)(?![\p{L}\d$^_])/gu, (_all, letter: string) =>
+      /b/i.test(letter) ? " billion" : " million",
+    )
     .replace(/(?:(-)[ \t]*|(?<![ \t])[ \t]*)[$€£¥₹₽₩₺₫](?=-?[\d.])/g, " $1")
     .replace(/[$€£¥₹₽₩₺₫]/g, " ")
     .replace(/(?<![\w}\])^_]\s*)\{\s*(-?[\d.,]+)\s*\}/g, " $1 ")

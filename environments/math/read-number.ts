@@ -11,6 +11,8 @@ export interface NumberReading {
    * division (`84/7`), or too large.
    */
   readonly operand: boolean;
+  /** True if a letter multiplies the number, as in `46k`, which may also be a variable. */
+  readonly hasScaleLetter: boolean;
   readonly start: number;
   readonly end: number;
 }
@@ -51,7 +53,7 @@ const zero = rational(0);
 
 /**
  * Returns all numbers in a text that {@link plainMath} has normalized, from left to right: integers, thousands
- * separators, decimals, scientific notation, fractions, mixed numbers, percentages, and `1.5 million`. Values are
+ * separators, decimals, scientific notation, fractions, mixed numbers, percentages, `1.5 million` and `46k`. Values are
  * exact.
  */
 export function readNumbers(text: string): NumberReading[] {
@@ -71,6 +73,7 @@ export function readNumbers(text: string): NumberReading[] {
       value: sign.negative ? negateRational(found.value ?? zero) : (found.value ?? zero),
       percent: percent !== null,
       operand: found.value === undefined || found.unevaluated === true || isOperand(text, sign.start, end),
+      hasScaleLetter: found.hasScaleLetter === true,
       start: sign.start,
       end,
     });
@@ -83,6 +86,7 @@ interface UnsignedNumber {
   readonly value?: Rational;
   /** True for a whole number written as a fraction. Repeating a question such as `84 / 7` does not answer it. */
   readonly unevaluated?: boolean;
+  readonly hasScaleLetter?: boolean;
   readonly end: number;
 }
 
@@ -123,10 +127,10 @@ function numberAt(text: string, start: number): UnsignedNumber | undefined {
   }
   const scale = scaleAt(text, end);
   if (scale !== undefined) {
-    value = value && scaled(value, scale.power);
+    value = value && multiplyRationals(value, scale.factor);
     end = scale.end;
   }
-  return { ...(value && { value }), unevaluated, end };
+  return { ...(value && { value }), unevaluated, hasScaleLetter: scale?.isLetter === true, end };
 }
 
 /** Returns the sign of a number. A minus is a sign unless it subtracts from something to its left. */

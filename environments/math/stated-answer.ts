@@ -1,7 +1,9 @@
 import { untilClosingBrace } from "../../src/core/parsers/extract-boxed.ts";
 import { withoutReason } from "./clause.ts";
 import { cleanReply } from "./clean-reply.ts";
+import { withPlainLabels } from "./plain-labels.ts";
 import { sentenceValue } from "./sentence-value.ts";
+import { afterWithdrawal } from "./withdrawal.ts";
 
 /** The part of a text that states its answer. */
 export interface StatedAnswer {
@@ -43,6 +45,11 @@ const foreignPhrase = new RegExp(
   "giu",
 );
 
+/** A sentence whose subject is the answer: "46 is the answer". */
+const subject =
+  /(?<=^|\n[ \t]{0,4}|[.!?:;,][ \t]{1,4})(?!(?:which|that|this|it|what|who|and|so|but) is\b)(?=[^\n.!?;:]{0,60}[\d$\\])(?=\S(?:[^\n.!?;:]|\.\d){0,60}?\bis (?:the|my) (?:(?:final|correct|right) )*answer\b(?!\?))/gi;
+const toVerb = (rest: string): string | undefined => /^[\s\S]*?(?=\s+is (?:the|my)\b)/i.exec(rest)?.[0];
+
 const marks: readonly Mark[] = [
   { mark: "boxed", pattern: /\\(?:boxed|fbox)\s*\{/g, read: untilClosingBrace },
   { mark: "hashes", pattern: /(?<!#)####(?!#)/g, read: toLineEnd },
@@ -50,15 +57,22 @@ const marks: readonly Mark[] = [
   { mark: "phrase", pattern: phrase, read: toSentenceEnd },
   { mark: "phrase", pattern: heading, read: toSentenceEnd },
   { mark: "phrase", pattern: foreignPhrase, read: toSentenceEnd },
+  { mark: "phrase", pattern: subject, read: toVerb },
 ];
 
 /**
  * Returns the last stated answer of a text: in `\boxed{}`, after `####`, in `<answer>` tags, or after "the answer is"
  * or "Answer:". If the stated text is a sentence ("Answer: The sum is 34."), returns the value of its subject. Without
- * a mark, returns the whole text without chat tokens.
+ * a mark, returns the whole text without chat tokens. What the text withdraws later is not stated.
  */
 export function statedAnswer(reply: string): StatedAnswer {
-  const text = cleanReply(reply);
+  const text = withPlainLabels(cleanReply(reply));
+  const { answer, position } = lastAnswer(text);
+  const rest = afterWithdrawal(text.slice(position));
+  return rest === undefined ? answer : lastAnswer(rest).answer;
+}
+
+function lastAnswer(text: string): { readonly answer: StatedAnswer; readonly position: number } {
   let last: StatedAnswer = { text, mark: "none" };
   let [lastPosition, boxEnd] = [-1, -1];
   for (const { mark, pattern, read } of marks) {
@@ -77,7 +91,7 @@ export function statedAnswer(reply: string): StatedAnswer {
       break;
     }
   }
-  return last;
+  return { answer: last, position: Math.max(0, lastPosition) };
 }
 
 /** A remark after an answer that states no other answer: `34 (since 30 + 4 = 34)`. */

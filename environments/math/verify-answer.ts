@@ -1,4 +1,6 @@
 import { answeredNumber } from "./answered-number.ts";
+import { candidates } from "./candidates.ts";
+import { normalLatex } from "./equivalence/normal-latex.ts";
 import { plainMath } from "./plain-math.ts";
 import { equalRationals, formatRational, multiplyRationals, type Rational, rational } from "./rational.ts";
 import { equalInequalities, readInequality } from "./read-inequality.ts";
@@ -24,7 +26,8 @@ const maximumLength = 20_000;
 
 /**
  * Compares the last answer in a text with the right answer, exactly: numbers as fractions (0.5 equals 1/2, but 0.33
- * does not equal 1/3), inequalities by variable, relation and bound, anything else as text. A number may have
+ * does not equal 1/3), inequalities by variable, relation and bound, anything else as text in normal notation (`createAnswerChecker` compares
+ * values). A number may have
  * separators, a currency, a unit or a percent sign. An unevaluated expression or a choice ("5 or 6") is no answer.
  */
 export const verifyAnswer: AnswerVerifier = (text, gold) => {
@@ -50,7 +53,7 @@ export const verifyAnswer: AnswerVerifier = (text, gold) => {
 function goldNumber(gold: string): NumberReading | undefined {
   const text = plainMath(gold).replace(/^\s*[A-Za-z]\s*=/, "");
   const [reading, ...others] = readNumbers(text);
-  if (reading === undefined || reading.operand || others.length > 0) return undefined;
+  if (reading === undefined || reading.operand || others.length > 0 || reading.hasScaleLetter) return undefined;
   const rest = text.slice(0, reading.start) + text.slice(reading.end);
   return /^[\s.]*$/.test(rest) ? reading : undefined;
 }
@@ -66,15 +69,25 @@ function hundredth(value: Rational): Rational {
   return multiplyRationals(value, rational(1n, 100n));
 }
 
+/** Compares texts in normal notation: the statement, and the formula or the value that ends it. */
 function compareText(stated: StatedAnswer, gold: string): Verdict {
   const { mark } = stated;
-  const answer = mark === "none" ? (stated.text.trimEnd().split("\n").at(-1) ?? "") : stated.text;
-  const extracted = normalText(answer);
-  if (extracted === "") return { correct: false, reason: "It states no answer.", mark };
-  return { correct: extracted === normalText(gold), extracted, mark };
+  const answers = candidates(stated).filter((answer) => normalText(answer) !== "");
+  if (answers.length === 0) return { correct: false, reason: "It states no answer.", mark };
+  const same = answers.find(
+    (answer) => normalText(answer) === normalText(gold) || normalFormula(answer) === normalFormula(gold),
+  );
+  return { correct: same !== undefined, extracted: normalText(same ?? answers[0]!), mark };
 }
 
 function normalText(text: string): string {
   const joined = plainMath(text).toLowerCase().replace(/\s+/g, "");
   return joined.endsWith(".") ? joined.slice(0, -1) : joined;
+}
+
+/** Writes a formula in one notation. Case, which tells variables apart, stays, and so do braces. */
+function normalFormula(text: string): string {
+  return normalLatex(text)
+    .replace(/[$\s]/g, "")
+    .replace(/\{[bp]matrix\}/g, "{pmatrix}");
 }

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { Json } from "../../src/contract/json.ts";
 import type { Message, Role } from "../../src/contract/message.ts";
+import { withCallIds } from "../conversations/call-ids.ts";
 import {
   type ChatTurn,
   chatSideSchema,
@@ -8,13 +10,15 @@ import {
   turnsOf,
   type UnknownKeyReport,
 } from "../conversations/chat-message.ts";
-import { templateVariables } from "../conversations/conversation-task.ts";
+import { inexactVariables, rowVariables } from "../conversations/conversation-task.ts";
 
 /** A prompt with a chosen and a rejected answer. */
 export interface PreferenceTask {
   readonly messages: readonly Message[];
   readonly chosen: Message;
   readonly rejected: Message;
+  /** Variables of the model's chat template, for both answers. */
+  readonly templateVariables?: Readonly<Record<string, Json>>;
 }
 
 /**
@@ -30,7 +34,8 @@ export function preferenceRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<
       messages: side.nullish(),
       chosen: side,
       rejected: side,
-      chat_template_kwargs: templateVariables,
+      chat_template_kwargs: rowVariables,
+      chat_template_kwargsJson: inexactVariables,
     })
     .transform((row, context): PreferenceTask => {
       const refuse = (message: string, ...path: string[]): PreferenceTask => {
@@ -54,7 +59,11 @@ export function preferenceRowSchema(reportUnknown: UnknownKeyReport): z.ZodType<
       }
       if (haveSameReasoning(answers.chosen!, answers.rejected!))
         return refuse("says the same as the chosen answer", "rejected");
-      return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
+      const whole = [answers.chosen!, answers.rejected!].map((answer) => withCallIds([...prompt, answer]));
+      const [chosenAnswer, rejectedAnswer] = whole.map((messages) => messages.at(-1)!);
+      const task = { messages: whole[0]!.slice(0, -1), chosen: chosenAnswer!, rejected: rejectedAnswer! };
+      const templateVariables = row.chat_template_kwargs;
+      return templateVariables === undefined ? task : { ...task, templateVariables };
     });
 }
 

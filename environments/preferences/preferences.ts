@@ -42,6 +42,7 @@ export function preferencesEnvironment(
       if (rows.length === 0) throw emptyFile(path!);
       return filterTaskset(rows, () => true, loading);
     },
+    templateVariables: ({ templateVariables }) => templateVariables,
     reset: ({ task }) => task.messages,
     step: ({ task, action }) => {
       // Reasoning counts only if nothing else tells the answers apart.

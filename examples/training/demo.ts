@@ -4,9 +4,10 @@
  * right. Prints the share of 500 held-out problems that are answered correctly, before and after each stage.
  *
  *   npm run demo [-- --seed 2] [-- --output folder]
+ *
+ * The output is runs/demo by default, and replaces that of the last demo.
  */
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import type { EnvironmentDefinition } from "lyceum";
@@ -101,7 +102,8 @@ export async function runDemo(options: {
 if (import.meta.main) {
   const { values } = parseArgs({ options: { seed: { type: "string" }, output: { type: "string" } } });
   const seed = Number(values.seed ?? 1);
-  const folder = values.output ?? (await mkdtemp(join(tmpdir(), "lyceum-demo-")));
+  const folder = values.output ?? join("runs", "demo");
+  if (values.output === undefined) await rm(folder, { recursive: true, force: true });
   console.log(`A model with random weights learns two-digit addition, such as 37+70= (seed ${seed}).`);
   console.log(`${problems} held-out problems, answered correctly:\n`);
   const start = performance.now();

@@ -5,8 +5,7 @@
  *
  *   npm run example examples/training/train-by-hand.ts
  */
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { collectGroups, demonstrationPolicy, evaluate, rollout } from "lyceum";
 import { mathEnvironment } from "lyceum/environments";
@@ -24,7 +23,8 @@ import {
 } from "lyceum/trainers";
 
 const seed = 1;
-const output = await mkdtemp(join(tmpdir(), "train-by-hand-"));
+const output = join("runs", "train-by-hand");
+await rm(output, { recursive: true, force: true });
 const environment = mathEnvironment({ tasks: "arithmetic", operations: ["addition"], digits: 1, answerOnly: true });
 const sampling = { temperature: 1, maxTokens: 4 };
 const imitate: Loss = { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" };

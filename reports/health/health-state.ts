@@ -10,7 +10,7 @@ export interface HealthState {
   readonly evaluations: Readonly<Record<string, EvaluatedScore>>;
   /** The training reward at the time when the held-out score, as a metric of steps, was at its best. */
   readonly rewardAtBest?: WindowSummary;
-  /** The troubles that have a warning and are not over. */
+  /** Problems that were reported and have not cleared. */
   readonly troubles: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import type { HealthSettings } from "./health-settings.ts";
 import { type HealthState, rememberEvaluation, rememberStep } from "./health-state.ts";
 
 /**
- * A trouble is over if its level is below this. The gap to 1 prevents repeated warnings for values near a threshold.
+ * A problem has cleared if its level is below this. The gap to 1 prevents repeated warnings for values near the limit.
  */
 const overBelow = 0.8;
 

@@ -1,10 +1,11 @@
-import type { RunEndEvent, TrainingEvent } from "../../src/contract/training-event.ts";
+import type { RunEndEvent, RunStartEvent, TrainingEvent } from "../../src/contract/training-event.ts";
 import type { TrainingProgress } from "../../src/core/training-progress.ts";
 import { writeActivity } from "./activity-view.ts";
 import { createLiveBlock, type TerminalStream } from "./live-block.ts";
 import { plainLine } from "./plain-line.ts";
 import { preflightLines } from "./preflight-text.ts";
 import { probeLines } from "./probe-text.ts";
+import { withStatedAccuracy } from "./run-record.ts";
 import { trainingFrame } from "./training-frame.ts";
 import { initialTrainingState, updateTrainingState } from "./training-state.ts";
 import { warningKind } from "./warning-group.ts";
@@ -41,7 +42,16 @@ export async function showTraining(
   events: AsyncIterable<TrainingEvent>,
   options: TerminalViewOptions,
 ): Promise<RunEndEvent | undefined> {
-  return options.stream.isTTY === true ? await showLive(events, options) : await showPlain(events, options);
+  const shown = withStatedAccuracies(events);
+  return options.stream.isTTY === true ? await showLive(shown, options) : await showPlain(shown, options);
+}
+
+async function* withStatedAccuracies(events: AsyncIterable<TrainingEvent>): AsyncGenerator<TrainingEvent> {
+  let start: RunStartEvent | undefined;
+  for await (const event of events) {
+    if (event.type === "run-start") start = event;
+    yield event.type === "evaluation" ? withStatedAccuracy(event, start) : event;
+  }
 }
 
 async function showPlain(

@@ -31,7 +31,7 @@ async function readBuilt(folder: string): Promise<PageFiles> {
 
 /** A clone has the script and the bundler. A package has neither, so they are not imported by name. */
 async function buildNow(): Promise<PageFiles> {
-  const script = pathToFileURL(join(import.meta.dirname, "../../../scripts/build-page.ts")).href;
+  const script = pathToFileURL(join(import.meta.dirname, "../../scripts/build-page.ts")).href;
   try {
     const { currentPage } = (await import(script)) as { currentPage: () => Promise<PageFiles> };
     return await currentPage();

@@ -1,3 +1,4 @@
+import { median } from "../../src/core/statistics.ts";
 import { formatCount, formatDuration, formatNumber, formatPercent } from "../../src/core/text/format.ts";
 import type { RunRecord } from "../training/run-record.ts";
 
@@ -55,8 +56,4 @@ function stepTile({ steps }: RunRecord, { label, metric }: { label: string; metr
   const [from, to] = [values[0], values.at(-1)];
   if (from === undefined || to === undefined) return [];
   return [{ label, value: formatNumber(to), note: values.length > 1 ? `from ${formatNumber(from)}` : "" }];
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]!;
 }

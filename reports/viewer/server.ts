@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ErrorCode, toErrorData } from "../../src/contract/errors/index.ts";
+import { foreignRequest } from "../../src/core/network/allowed-origin.ts";
 import { createHttpServer } from "../../src/core/network/create-server.ts";
 import { listen } from "../../src/core/network/listen.ts";
 import { parseFilter } from "./episode-filter.ts";
@@ -18,8 +19,8 @@ const loopback = "127.0.0.1";
 
 /**
  * Serves the page and its data on the loopback address until it is closed, on a free port by default. Answers only
- * requests whose host is this machine: a page of another site whose name points here sends its own name. Throws
- * `config.invalid` if the port is in use or not allowed.
+ * requests whose host is this machine and whose origin, if any, is this page: a page of another site sends its own.
+ * Throws `config.invalid` if the port is in use or not allowed.
  */
 export async function serveView(options: {
   readonly source: ViewSource;
@@ -33,8 +34,9 @@ export async function serveView(options: {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     try {
-      if (!hosts.includes(request.headers.host ?? ""))
+      if (!hosts.includes(request.headers.host ?? "") || foreignRequest(request) !== undefined) {
         return send(response, 403, text("This server answers only its own machine."));
+      }
       if (request.method !== "GET" && request.method !== "HEAD") {
         return send(response, 405, text("Only GET and HEAD are supported."));
       }

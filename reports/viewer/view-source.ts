@@ -60,7 +60,7 @@ export interface RunSummary {
   readonly trend?: { readonly of: "reward" | "loss"; readonly values: readonly number[] };
   /** The error that ended it. */
   readonly error?: string;
-  /** The reason why it cannot be read, if it cannot. */
+  /** The read error, if any. */
   readonly problem?: string;
 }
 

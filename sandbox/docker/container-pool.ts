@@ -24,7 +24,7 @@ export interface ContainerPoolOptions {
   readonly spares?: number;
   /** The image. `lyceum-sandbox` for Python and `lyceum-sandbox-javascript` for JavaScript by default. */
   readonly image?: string;
-  /** The engine's socket or address. By default, what the environment variables (`DOCKER_HOST`) say. */
+  /** The engine's socket or address. By default, that of the environment variables (`DOCKER_HOST`). */
   readonly connection?: Docker.DockerOptions;
   /** The limits of one container. They must be above the limits of one execution. */
   readonly container?: Partial<ContainerLimits>;

@@ -31,7 +31,7 @@ try {
     const { result, reusable } = outcome;
     send({ kind: "result", nonce, result, reusable });
     if (!reusable) return;
-    // Does cleanup while nobody waits.
+    // The result is sent already, so cleanup delays no one.
     outcome[Symbol.dispose]();
     tools.guests.prepare();
     tools.judges.prepare();

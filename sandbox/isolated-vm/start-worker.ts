@@ -109,7 +109,7 @@ export class IsolatedVmWorker implements Worker {
     const message = await answer;
     const wallMs = performance.now() - started;
     if (typeof message !== "string" && message.kind === "failed") {
-      // How it ends itself differs between systems, and reveals nothing about the code.
+      // The failure is the worker's own: how it ends differs between systems and says nothing about the code.
       this.#reusable = false;
       throw new Error(`The worker failed: ${message.message}`);
     }

@@ -36,7 +36,7 @@ export class Watchdog implements Disposable {
     const { promise, reject } = Promise.withResolvers<never>();
     this.ended = promise;
     this.#reject = reject;
-    // Nobody may be waiting at that moment.
+    // Prevents an unhandled rejection if no one awaits the promise when it rejects.
     promise.catch(() => undefined);
     this.#limits = limits;
     this.#runningMs = runningMs;

@@ -170,7 +170,7 @@ export class PooledSandbox implements Sandbox {
     let wasIdle = false;
     for (let attempt = 1; ; attempt++) {
       const { result, fromOutside } = await this.#attempt({ job, signal, attempt, queued });
-      // A start has its own attempts.
+      // Failed starts were repeated already.
       if (signal.aborted || wasNotReached(result)) return result;
       if (!hasFailed(result)) {
         if (wasIdle || attempt === jobAttempts || !isIdleTimeout(result, job.limits.cpuMs)) return result;
@@ -181,7 +181,7 @@ export class PooledSandbox implements Sandbox {
       if (attempt === jobAttempts) {
         return fromOutside || !canaries ? asInfrastructure(result) : asDoingOfTheCode(result, failures);
       }
-      // What ends from outside needs no canary: nothing would follow from it.
+      // No canary after an end from outside: its result would change nothing.
       canaries &&= fromOutside || (await this.#canarySucceeds(job.request.language, signal));
     }
   }
@@ -247,7 +247,7 @@ export class PooledSandbox implements Sandbox {
       const place = this.#waiting.indexOf(waiter);
       if (place !== -1) this.#waiting.splice(place, 1);
       reject(signal.reason);
-      // Others may have waited for it to be alone.
+      // This job may have needed the pool for itself. The other jobs can start now.
       this.#dispatch();
     };
     signal.addEventListener("abort", onAbort, { once: true });
@@ -369,7 +369,7 @@ export class PooledSandbox implements Sandbox {
     );
   }
 
-  /** Starts one worker, unless another start failed permanently meanwhile: a hundred in turn would take minutes. */
+  /** Starts one worker. Rejects at once if another start failed permanently: each failing start takes seconds. */
   async #startUnlessRefused(before: LyceumError | undefined): Promise<Worker> {
     const { signal } = this.#closing;
     signal.throwIfAborted();

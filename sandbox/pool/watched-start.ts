@@ -36,9 +36,9 @@ const firstAttempts = { fromOutside: 10, other: 3 };
 
 /**
  * Waits for a start as long as it makes progress. On a busy machine a start takes minutes, and an engine under load
- * sometimes never answers. Rejects as `start` does, and with a `WorkerFailure` if the start exceeds a limit. Its signal
- * then aborts, and so it does if `signal` aborts. The start is then given a moment to kill what it started, and what it
- * returns is closed.
+ * sometimes never answers. Rejects as `start` does, and with a `WorkerFailure` if the start exceeds a limit. If it
+ * exceeds one, or `signal` aborts, the start's own signal aborts. The start then has a moment to kill its processes. A
+ * result that it still returns is closed.
  */
 export async function watchedStart<T>(options: {
   readonly start: (progress: StartProgress) => Promise<T>;

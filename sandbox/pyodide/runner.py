@@ -86,7 +86,7 @@ def program(path, source, seed):
 def serve(exports, depth, size):
     """Prepares for a judge's questions. Returns "" if the module has all exports, else the name of a missing one."""
     global _objects
-    _objects = Objects(_module, {"depth": depth, "size": size}, _path)
+    _objects = Objects(_module, {"depth": depth, "size": size}, _path, _other_side())
     try:
         for name in codec.parse(exports):
             if not hasattr(_module, name):
@@ -101,10 +101,8 @@ def answer(text):
     return _objects.answer(text)
 
 
-def open_judge(setup, exports, size, seed):
-    """Creates a judge that asks its questions through a device. Returns "", or the error that the setup raised."""
-    global _judge
-    random.seed(seed)
+def _other_side():
+    """Returns a function that asks the other side of a judge through a device. Raises CandidateIsGone."""
     device = os.open("/dev/judge", os.O_RDWR)
 
     def ask(text):
@@ -117,7 +115,14 @@ def open_judge(setup, exports, size, seed):
             raise CandidateIsGone
         return answer
 
-    _judge = Judge(ask, size)
+    return ask
+
+
+def open_judge(setup, exports, size, seed):
+    """Creates a judge that asks its questions through a device. Returns "", or the error that the setup raised."""
+    global _judge
+    random.seed(seed)
+    _judge = Judge(_other_side(), size)
     try:
         _judge.bind(codec.parse(exports))
         _judge.set_up(setup)

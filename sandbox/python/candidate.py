@@ -8,7 +8,7 @@ import builtins
 import sys
 import types
 
-from . import codec
+from . import codec, standard
 
 _type = type
 _str = str
@@ -32,6 +32,7 @@ _type_name = codec._type_name
 _modules = sys.modules
 _Unsupported = codec.Unsupported
 _TooLarge = codec.TooLarge
+_reduced = standard.reduced
 _BaseException = BaseException
 _SyntaxError = SyntaxError
 
@@ -102,12 +103,21 @@ def call(function, case, limits, path=None):
         return '{"outcome":"raised","error":' + error_text(error, path) + _changes(before, args, size) + "}"
     _set_recursion_limit(_recursion_limit)
     try:
-        text = _encode(value, depth, size)
+        text = _encode(value, depth, size, lambda other: _plain_text(other, depth, size))
     except _TooLarge:
         return '{"outcome":"too-large"}'
     except _BaseException as error:
         return '{"outcome":"unsupported","error":' + error_text(error) + _changes(before, args, size) + "}"
     return '{"outcome":"returned","value":' + text + _changes(before, args, size - _len(text)) + "}"
+
+
+def _plain_text(value, depth, size):
+    try:
+        plain = _reduced(value)
+    except _BaseException:
+        # NaN and infinity equal no int.
+        return None
+    return None if plain is None else _encode(plain, depth, size)
 
 
 def _state(value, size):

@@ -22,8 +22,14 @@ _dict_items = dict.items
 _dict_get = dict.get
 _ordered_items = collections.OrderedDict.items
 _tuple_items = tuple.__iter__
-_type_bases = type.__dict__["__bases__"].__get__
-_type_names = type.__dict__["__dict__"].__get__
+_list_items = list.__iter__
+_set_items = set.__iter__
+_frozenset_items = frozenset.__iter__
+_characters = str.__iter__
+_byte_items = bytes.__iter__
+_bytes_of = bytes
+_join = "".join
+_linear_order = type.__dict__["__mro__"].__get__
 _scan = json.JSONDecoder().scan_once
 _ValueError = ValueError
 _StopIteration = StopIteration
@@ -38,6 +44,19 @@ _dictionaries = {
     collections.Counter: _dict_items,
 }
 _sequences = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset"}
+# The types of plain values, read in C. A class that extends one of them has its value, whatever it defines.
+_contents = {
+    int: int.__pos__,
+    float: float.__pos__,
+    complex: complex.__pos__,
+    str: lambda value: _join(_characters(value)),
+    bytes: lambda value: _bytes_of(_byte_items(value)),
+    list: lambda value: [*_list_items(value)],
+    tuple: lambda value: (*_tuple_items(value),),
+    set: lambda value: {*_set_items(value)},
+    frozenset: lambda value: frozenset({*_frozenset_items(value)}),
+    dict: lambda value: {key: item for key, item in _dict_items(value)},
+}
 
 MAX_DEPTH = 200
 
@@ -89,13 +108,15 @@ class _Encoder:
             self.items(_sequences[kind], value, depth)
         elif kind in _dictionaries:
             self.pairs(_dictionaries[kind](value), depth)
-        elif _is_named_tuple(kind):
-            self.items("tuple", _tuple_items(value), depth)
         else:
             text = None if self.other is None else self.other(value)
-            if text is None:
+            if text is not None:
+                self.put(text)
+                return
+            base = base_of(kind)
+            if base is None:
                 raise Unsupported(_type_name(kind))
-            self.put(text)
+            self.value(_contents[base](value), depth)
 
     def items(self, name, values, depth):
         if depth >= self.depth:
@@ -128,13 +149,17 @@ def _type_name(kind, _name=type.__dict__["__name__"].__get__):
     return _name(kind)
 
 
-def _is_named_tuple(kind):
-    # A named tuple with an `__eq__` of its own is not only its items.
-    bases = _type_bases(kind)
-    if _len(bases) != 1 or bases[0] is not tuple:
-        return False
-    names = _type_names(kind)
-    return "_fields" in names and "__eq__" not in names
+def base_of(kind):
+    """Returns the type of plain values that a class extends, or None."""
+    for base in _linear_order(kind):
+        if base in _contents:
+            return base
+    return None
+
+
+def content(value):
+    """Returns the plain value of an object whose class extends a type of plain values. Calls none of its methods."""
+    return _contents[base_of(_type(value))](value)
 
 
 def encode(value, depth, size, other=None):

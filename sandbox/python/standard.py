@@ -12,16 +12,21 @@ from . import codec, empty_array
 
 # By module and name. A module is imported when the first of its values arrives.
 _arguments = {
+    ("builtins", "bytearray"): lambda v: [bytes(v)],
     ("builtins", "range"): lambda v: [v.start, v.stop, v.step],
     ("collections", "deque"): lambda v: [list(v), v.maxlen],
     ("datetime", "date"): lambda v: [v.year, v.month, v.day],
-    ("datetime", "datetime"): lambda v: [v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond],
-    ("datetime", "time"): lambda v: [v.hour, v.minute, v.second, v.microsecond],
+    ("datetime", "datetime"): lambda v: [v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond, v.tzinfo],
+    ("datetime", "time"): lambda v: [v.hour, v.minute, v.second, v.microsecond, v.tzinfo],
+    ("datetime", "timezone"): lambda v: [v.utcoffset(None)],
     ("datetime", "timedelta"): lambda v: [v.days, v.seconds, v.microseconds],
     ("decimal", "Decimal"): lambda v: [str(v)],
     ("fractions", "Fraction"): lambda v: [v.numerator, v.denominator],
+    ("uuid", "UUID"): lambda v: [str(v)],
     ("xml.etree.ElementTree", "Element"): lambda v: [_xml(v)],
 }
+
+_numbers = (("fractions", "Fraction"), ("decimal", "Decimal"))
 
 
 def _xml(element):
@@ -47,11 +52,11 @@ def encode(value, encode_list):
     kind = type(value)
     name = codec._type_name(kind)
     arguments = _arguments_of(kind, name)
-    if arguments is not None and getattr(value, "tzinfo", None) is None:
+    if arguments is not None:
         content = arguments(value)
     elif kind is type and _types.get(value.__name__) is value:
         name, content = "type", [value.__name__]
-    elif "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):
+    elif _is_numpy(value):
         # Python's number is equal and is sent instead.
         name, content = "number", [value.item()]
     elif _is_array(kind) and value.dtype.kind in "biufcSU":
@@ -59,6 +64,24 @@ def encode(value, encode_list):
     else:
         return None
     return '{"standard":%s,"args":%s}' % (codec.quote(name), encode_list(content))
+
+
+def reduced(value):
+    """Returns the plain value that equals a number of the standard library or NumPy, or the keys of a dict. None if
+    there is none."""
+    kind = type(value)
+    for module, name in _numbers:
+        if kind is getattr(sys.modules.get(module), name, None):
+            if value == int(value):
+                return int(value)
+            return float(value) if value == float(value) else None
+    if kind is type({}.keys()):
+        return set(value)
+    return value.item() if _is_numpy(value) else None
+
+
+def _is_numpy(value):
+    return "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic)
 
 
 def _is_array(kind):

@@ -1,6 +1,7 @@
 """Checks that rewritten tests call while they run. A test in which nothing was compared does not pass."""
 
 import contextlib
+import dis
 import itertools
 import operator
 import sys
@@ -31,7 +32,7 @@ class Checks:
         self._given = []
         self._has_items = False
         self._was_asked = False
-        self._may_be_empty = False
+        self.may_be_empty = False
         self._is_new = True
         self._asserted = False
         self._looped = False
@@ -45,7 +46,7 @@ class Checks:
         self._is_new = True
         self._asserted = self._looped = False
         yield
-        if self._looped and not self._asserted and self._was_asked and not self._may_be_empty:
+        if self._looped and not self._asserted and self._was_asked and not self.may_be_empty:
             raise AssertionError("no assertion was evaluated: the loops around them had no items")
         self._asserted = self._asserted or before
         self._looped = False
@@ -58,11 +59,11 @@ class Checks:
             self._given = []
             self._has_items = False
             self._was_asked = False
-            self._may_be_empty = False
+            self.may_be_empty = False
         if arguments is not None:
             self._was_asked = True
             # For an empty argument, an empty result may be right.
-            self._may_be_empty = self._may_be_empty or any(map(self._is_nothing, arguments))
+            self.may_be_empty = self.may_be_empty or any(map(self._is_nothing, arguments))
         if not isinstance(value, _PLAIN):
             self._given.append(value)
         if is_item or self._size(value) > 0:
@@ -160,6 +161,15 @@ class Checks:
 
     def _is_nothing(self, value):
         return not value if isinstance(value, _PLAIN) else self._size(value) == 0
+
+
+def has_assertion(function):
+    """Returns whether a function of a test contains an assertion."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    # The name of an `assert` statement's error, or of a method such as `assertEqual`.
+    return any("assert" in each.argrepr.lower() or "ASSERT" in each.opname for each in dis.get_instructions(code))
 
 
 def _holds(container, value):

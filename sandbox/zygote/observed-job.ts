@@ -97,8 +97,8 @@ export function resultOf(options: {
 }
 
 /**
- * True if the job cannot be the cause of the signal. The kernel kills by SIGKILL too: if the memory is used up, which
- * may be the job's doing, and at the limit of processor time.
+ * True if the job cannot be the cause of the signal. False if the kernel may have sent the SIGKILL because the job used
+ * too much memory or processor time.
  */
 function isFromOutside({ role, signal }: ObservedRun, { machineOomKills }: ObservedJob, guards: Guards): boolean {
   if (signal !== constants.signals.SIGKILL || machineOomKills > 0) return false;

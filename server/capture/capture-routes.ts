@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { foreignRequest, isLoopback } from "../http/allowed-origin.ts";
+import { foreignRequest, isLoopback } from "../../src/core/network/allowed-origin.ts";
 import { sameSecret } from "../http/same-secret.ts";
 import { createAdminRoutes } from "./admin-routes.ts";
 import { clientError, unauthorized } from "./capture-error.ts";
@@ -80,7 +80,7 @@ async function answerCall({
   response.once("close", () => {
     if (!response.writableFinished) gone.abort(clientGone());
   });
-  // A client or a proxy may give up on a connection without a byte. A stream can show signs of life.
+  // Clients and proxies may close a silent connection. A stream can send comments to prevent this.
   const signs = request.stream ? setInterval(() => showLife(response), streamPauseMs) : undefined;
   try {
     const answer = await session.ask(request, { dialect: dialect.name, signal: gone.signal });

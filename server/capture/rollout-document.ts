@@ -10,7 +10,7 @@ export type CaptureLevel = "tokens" | "logprobs" | "text";
 /** The purpose of a session. `auto`: training if the policy reports tokens. */
 export type CapturePurpose = "auto" | "train" | "eval";
 
-/** A session with what the admin routes know of it. */
+/** A session and its settings from the admin routes. */
 export interface ExportedSession {
   readonly session: RecordedSession;
   readonly level: CaptureLevel;

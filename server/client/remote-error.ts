@@ -46,7 +46,7 @@ export function callTimeoutError(
   });
 }
 
-/** True for an error after which a client connects again: the connection or the session is gone, or there is no room. */
+/** True if connecting again may help: the connection or session was lost, or the server had no free session. */
 export function isRecoverable(error: unknown): error is LyceumError {
   if (!LyceumError.isInstance(error)) return false;
   if (isLostConnection(error)) return true;

@@ -2,8 +2,8 @@ import type { EnvironmentSession } from "../session/session.ts";
 import type { RemoteServer } from "./remote-server.ts";
 
 /**
- * The sessions of a remote environment. Instances share them: an instance whose episode has ended lends its session to
- * another one, so that more instances than the server has room for take turns.
+ * The sessions of a remote environment. An instance gives its session back when its episode ends, and another instance
+ * takes it. So there can be more instances than the server allows sessions.
  */
 export class SessionPool {
   readonly #server: RemoteServer;

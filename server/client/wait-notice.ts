@@ -1,4 +1,4 @@
-/** Reports that a server is waited for: once, however many instances wait at a time. */
+/** Reports once that we are waiting for a server, even if many instances wait. */
 export class WaitNotice {
   readonly #report: (message: string) => void;
   #waiting = false;
@@ -7,14 +7,14 @@ export class WaitNotice {
     this.#report = report;
   }
 
-  /** Reports the reason, unless the server is waited for already. */
+  /** Reports the reason, unless we are already waiting. */
   begin(reason: string): void {
     if (this.#waiting) return;
     this.#waiting = true;
     this.#report(reason);
   }
 
-  /** Reports that the server answers, if it was waited for. */
+  /** Reports that the server answers, if we were waiting. */
   end(message: string): void {
     if (!this.#waiting) return;
     this.#waiting = false;

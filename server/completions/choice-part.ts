@@ -24,7 +24,7 @@ export interface ChoicePart {
 
 const replacement = "\uFFFD";
 
-/** Divides a choice into pieces while it is sampled. */
+/** Divides a choice into pieces while it is sampled: each has all that is settled when it is taken. */
 export class ChoiceParts {
   readonly #index: number;
   readonly #promptIds: readonly number[];
@@ -34,6 +34,7 @@ export class ChoiceParts {
   readonly #stopTokenIds: ReadonlySet<number>;
   #text = "";
   #waiting: ChoiceToken[] = [];
+  #choice: Choice | undefined;
   #sent = { parts: 0, reasoning: 0, text: 0, tokens: 0, offset: 0 };
 
   constructor(options: { readonly index: number; readonly model: SampledModel; readonly request: ChoiceRequest }) {
@@ -46,29 +47,38 @@ export class ChoiceParts {
     this.#stopTokenIds = new Set([...request.renderer.stopTokenIds, ...request.stopTokenIds]);
   }
 
-  /** Adds a sampled token. Returns the piece that it settles, if any. */
-  add(sampled: SampledToken): ChoicePart | undefined {
+  /** Adds a sampled token. */
+  add(sampled: SampledToken): void {
     const { renderer, topLogprobs } = this.#request;
     // A stop token ends the choice. It has no text.
-    if (renderer.settledParts === undefined || this.#stopTokenIds.has(sampled.id)) return undefined;
+    if (renderer.settledParts === undefined || this.#stopTokenIds.has(sampled.id)) return;
     // The finished sample may still have them. If it has none, the call fails.
-    if (topLogprobs > 0 && sampled.topLogprobs === undefined) return undefined;
+    if (topLogprobs > 0 && sampled.topLogprobs === undefined) return;
     const token = choiceToken(this.#decoder, sampled, false);
     this.#text += token.text;
     this.#waiting.push(token);
+  }
+
+  /** Adds the finished choice. */
+  end(choice: Choice): void {
+    this.#choice = choice;
+  }
+
+  /** Returns what is settled and was not taken yet. Undefined if there is nothing. */
+  take(): ChoicePart | undefined {
+    const choice = this.#choice;
+    if (choice !== undefined) {
+      const { message } = choice.action;
+      const parts = { reasoning: reasoningOf(message), text: textOf(message) };
+      return { ...this.#part(parts, choice.tokens.slice(this.#sent.tokens)), choice };
+    }
+    const last = this.#waiting.at(-1);
     // The text of the last token of a choice includes an incomplete character.
-    if (this.#decode([token.id]).endsWith(replacement)) return undefined;
-    const settled = renderer.settledParts(this.#visibleText());
+    if (last === undefined || this.#decode([last.id]).endsWith(replacement)) return undefined;
+    const settled = this.#request.renderer.settledParts!(this.#visibleText());
     const { reasoning, text: sent } = this.#sent;
     if (settled.reasoning.length <= reasoning && settled.text.length <= sent) return undefined;
     return this.#part(settled, this.#waiting);
-  }
-
-  /** Returns the last piece of a finished choice. */
-  end(choice: Choice): ChoicePart {
-    const { message } = choice.action;
-    const parts = { reasoning: reasoningOf(message), text: textOf(message) };
-    return { ...this.#part(parts, choice.tokens.slice(this.#sent.tokens)), choice };
   }
 
   /** The text before a stop sequence, or before its possible beginning at the end. */

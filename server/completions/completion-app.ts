@@ -6,6 +6,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { type JsonLimits, messageLimits, parseLimitedJson } from "../../src/core/network/limited-json.ts";
 import { clientError } from "../capture/capture-error.ts";
+import type { StreamEvent } from "../capture/dialects/dialect.ts";
 import { openAIError } from "../capture/dialects/openai-error.ts";
 import { invalidRequest } from "../capture/dialects/read-request.ts";
 import { chatCall } from "./chat-call.ts";
@@ -76,26 +77,33 @@ export function completionApp(options: { readonly models: ServedModels; readonly
   return app;
 }
 
-/** Sends the pieces of choices, then the end of the stream. An error is the last event. */
+/**
+ * Sends the pieces of choices, then the end of the stream. An error is the last event. Pieces that are ready together
+ * are one write.
+ */
 async function sendParts(
   stream: SSEStreamingApi,
-  { call, parts }: { readonly call: CompletionCall; readonly parts: AsyncIterable<ChoicePart> },
+  { call, parts }: { readonly call: CompletionCall; readonly parts: AsyncIterable<readonly ChoicePart[]> },
 ): Promise<void> {
-  const send = async (data: unknown): Promise<void> =>
-    stream.writeSSE({ data: typeof data === "string" ? data : JSON.stringify(data) });
+  const send = (events: readonly StreamEvent[]): Promise<unknown> => stream.write(events.map(eventText).join(""));
   const signs = setInterval(() => void stream.write(": the model is working\n\n"), streamPauseMs);
   try {
     const finished: Choice[] = [];
-    for await (const part of parts) {
-      if (part.choice !== undefined) finished.push(part.choice);
-      for (const { data } of call.partEvents(part)) await send(data);
+    for await (const ready of parts) {
+      // The end of the stream counts tokens. It does not send them again.
+      for (const { choice } of ready) if (choice !== undefined) finished.push({ ...choice, tokens: [] });
+      await send(ready.flatMap((part) => call.partEvents(part)));
     }
-    for (const { data } of call.endEvents(inOrder(finished))) await send(data);
+    await send(call.endEvents(inOrder(finished)));
   } catch (error) {
-    await send(openAIError(clientError(error)));
+    await send([{ data: openAIError(clientError(error)) }]);
   } finally {
     clearInterval(signs);
   }
+}
+
+function eventText({ data }: StreamEvent): string {
+  return `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 }
 
 function inOrder(choices: readonly Choice[]): Choices {

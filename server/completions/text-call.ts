@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { textMessage, textOf } from "../../src/contract/message.ts";
 import { integers, listOf, recordOf } from "../../src/core/network/list-schema.ts";
+import { sum } from "../../src/core/statistics.ts";
 import { createTextRenderer } from "../../src/core/tokens/text-renderer.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
 import { parseBody, refuse, samplingOf, samplingShape } from "../capture/dialects/read-request.ts";
@@ -135,7 +136,7 @@ function textOffsets(tokens: Choice["tokens"], start: number): number[] {
  */
 function topMapping(token: ChoiceToken): Readonly<Record<string, number>> {
   const mapping = new Map<string, number>();
-  // Likeliest first: a sampled token that is not among the most likely ones is less likely than they are.
+  // In order of likelihood: a sampled token that is not among the most likely ones comes last.
   for (const { text, logprob } of [...(token.topLogprobs ?? []), token]) {
     if (!mapping.has(text)) mapping.set(text, logprob);
   }
@@ -144,7 +145,6 @@ function topMapping(token: ChoiceToken): Readonly<Record<string, number>> {
 
 /** Counts each prompt once. */
 function usageOf(choices: Choices, perPrompt: number) {
-  const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
   const firsts = choices.filter(({ index }) => index % perPrompt === 0);
   const promptTokens = sum(firsts.map(({ promptIds }) => promptIds.length));
   const completionTokens = sum(choices.map(({ sample }) => sample.ids.length));

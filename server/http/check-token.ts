@@ -1,5 +1,5 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { isLoopback } from "./allowed-origin.ts";
+import { isLoopback } from "../../src/core/network/allowed-origin.ts";
 
 /** What a token is for. */
 export interface TokenUse {

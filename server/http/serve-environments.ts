@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { type WebSocket, WebSocketServer } from "ws";
+import { foreignRequest, isLoopback } from "../../src/core/network/allowed-origin.ts";
 import { createHttpServer } from "../../src/core/network/create-server.ts";
 import { listen } from "../../src/core/network/listen.ts";
 import { serveSocket } from "../openenv/socket.ts";
 import type { SessionHost } from "../session/session-host.ts";
-import { foreignRequest, isLoopback } from "./allowed-origin.ts";
 import { checkToken } from "./check-token.ts";
 import { environmentApp } from "./environment-app.ts";
 import { endSlowReaders, watchConnections } from "./heartbeat.ts";
@@ -171,7 +171,7 @@ function socketTarget(url: string, endpointOf: ReturnType<typeof environmentApp>
   return { endpoint, kind, sessionId: new URLSearchParams(query).get("session_id") ?? undefined };
 }
 
-/** Decodes a part of a path. A wrong one stays as it is, and then names no environment. */
+/** Decodes a part of a path. Returns a malformed part unchanged. No environment has its name. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

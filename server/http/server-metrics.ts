@@ -18,7 +18,7 @@ const runnerFigures = [
   ["workerSessions", "lyceum_worker_sessions", "The number of sessions in the worker threads."],
 ] as const;
 
-/** A figure that is read when the metrics are. */
+/** A gauge whose value is read when the metrics are requested. */
 export interface Figure {
   readonly name: string;
   readonly help: string;

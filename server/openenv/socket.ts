@@ -54,7 +54,7 @@ export function serveSocket(socket: WebSocket, options: SocketOptions): void {
     }
     return new Promise((resolve) => socket.send(text, () => resolve()));
   };
-  // This listener stays. If calls were the only ones to listen, each would create and drop the signal's table.
+  // A listener that stays is faster: otherwise each call makes Node create and drop the signal's table of listeners.
   gone.signal.addEventListener("abort", () => queue.splice(0), { once: true });
   const end = async (): Promise<void> => {
     gone.abort();

@@ -1,17 +1,12 @@
 import type { EnvironmentSpec } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { ServedSplit } from "../session/environment-runner.ts";
-import { agentRolloutsModule } from "./agent-rollouts-module.ts";
-import { clientModule } from "./client-module.ts";
-import { modelEndpointModule } from "./model-endpoint-module.ts";
-import { modelsModule } from "./models-module.ts";
-import { pettingZooModule } from "./pettingzoo-module.ts";
 import { dockerfile, type ProjectFacts, packageInit, projectToml, readme } from "./project-files.ts";
 import { className, moduleName } from "./python-names.ts";
-import { sessionModule } from "./session-module.ts";
+import { pythonModule } from "./python-template.ts";
+import { pythonLiteral } from "./python-text.ts";
 import { openEnvManifest, spaceFiles } from "./space-files.ts";
 import { trlModule } from "./trl-module.ts";
-import { verifiersModule } from "./verifiers-module.ts";
 
 /** The options of {@link pythonPackage}. */
 export interface PythonPackageOptions {
@@ -46,20 +41,24 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
   const hasVerifiers = isSingle && tools.length === 0;
   const [first] = splits;
   const modules: Record<string, string> = {
-    "models.py": modelsModule({ prefix, agents, splits: splits.map((split) => split.name) }),
-    "session.py": sessionModule(spec.id),
-    "client.py": clientModule({ prefix, module: name }),
+    "models.py": pythonModule("models", {
+      Template: prefix,
+      'Literal["agent"]': literalType(agents),
+      'Literal["train"]': literalType(splits.map((split) => split.name)),
+    }),
+    "session.py": pythonModule("session", { '"environment-id"': JSON.stringify(spec.id) }),
+    "client.py": pythonModule("client", { Template: prefix, "template-package": name }),
     ...(isSingle ? trlModules({ prefix, description, tools, maxTurns }) : {}),
-    ...(isSingle ? {} : { "pettingzoo_env.py": pettingZooModule({ prefix, name: spec.id, agents }) }),
+    ...(isSingle ? {} : { "pettingzoo_env.py": pettingZooModule(prefix, spec) }),
   };
   const facts: ProjectFacts = {
     ...{ package: name, version: "0.1.0", module, prefix, environment: spec.id, modules: Object.keys(modules) },
     description: description || `The environment ${spec.id} on a Lyceum server.`,
     ...{ hasTrl: isSingle, hasPettingZoo: !isSingle, hasVerifiers, serve, npm, file },
   };
-  const taskset = verifiersModule({
-    ...{ prefix, module, split: first?.name ?? "train" },
-    tasks: typeof first?.length === "number" ? first.length : unboundedTasks,
+  const taskset = pythonModule("taskset", {
+    ...{ Template: prefix, template_package: module, '"train"': JSON.stringify(first?.name ?? "train") },
+    "= 100": `= ${typeof first?.length === "number" ? first.length : unboundedTasks}`,
   });
   return {
     "pyproject.toml": projectToml(facts),
@@ -78,9 +77,21 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
 function trlModules(options: Parameters<typeof trlModule>[0]): Readonly<Record<string, string>> {
   return {
     "trl_environment.py": trlModule(options),
-    "agent_rollouts.py": agentRolloutsModule(),
-    "model_endpoint.py": modelEndpointModule(),
+    "agent_rollouts.py": pythonModule("agent_rollouts"),
+    "model_endpoint.py": pythonModule("model_endpoint"),
   };
+}
+
+/** The parallel environment for PettingZoo. */
+function pettingZooModule(prefix: string, { id, agents }: EnvironmentSpec): string {
+  return pythonModule("pettingzoo_env", {
+    ...{ Template: prefix, '"environment-id"': JSON.stringify(id), '["agent"]': pythonLiteral([...agents]) },
+  });
+}
+
+/** Returns the type of one of some names, or of any name if there are none. */
+function literalType(names: readonly string[]): string {
+  return names.length === 0 ? "str" : `Literal[${names.map(pythonLiteral).join(", ")}]`;
 }
 
 function checkName(name: string): void {

@@ -8,7 +8,7 @@ import { oneLine } from "./python-text.ts";
 /** The port of the server in its image. */
 const port = 8000;
 
-/** The smallest gap between the highest reward and that of a weak policy that OpenEnv's checks accept. */
+/** OpenEnv's checks require that a weak policy earns at least this much less than the highest reward. */
 const floorMargin = 0.1;
 
 /**

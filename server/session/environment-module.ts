@@ -4,7 +4,7 @@ import type { NamedDefinition } from "./local-runner.ts";
 /** The environments that a module has opened in a worker thread. */
 export interface OpenedEnvironments {
   readonly environments: readonly NamedDefinition[];
-  /** Frees what the environments share. Called once, after their sessions are closed. */
+  /** Closes the resources that the environments share. Called once, after their sessions are closed. */
   close?(): Promise<void>;
 }
 

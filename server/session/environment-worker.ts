@@ -8,7 +8,7 @@ import type { WorkerCalls, WorkerReply, WorkerRequest } from "./worker-messages.
 
 /** The time without a sign of life after which a thread counts as blocked, in milliseconds. */
 const blockedMs = 1_000;
-/** The time between two looks at a thread's memory outside of its heap, in milliseconds. */
+/** How often a thread's memory outside of its heap is measured, in milliseconds. */
 const memoryMs = 250;
 
 /** The options of a worker. */

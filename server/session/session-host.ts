@@ -65,7 +65,7 @@ export function createSessionHost(runner: EnvironmentRunner, limits: SessionLimi
     () => {
       const now = performance.now();
       for (const session of sessions.values()) {
-        // A session whose environment cannot be closed is gone as well.
+        // The session ends even if its environment fails to close.
         if (now - session.idleSince() > idleMs) session.close().catch(() => {});
       }
     },

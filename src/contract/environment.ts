@@ -1,7 +1,7 @@
 import type { Action, AgentId } from "./action.ts";
 import type { Episode } from "./episode.ts";
 import type { LyceumError } from "./errors/index.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { InstanceJudge, JudgeDeclaration, JudgeUsage } from "./judge.ts";
 import type { Message, ToolSpec } from "./message.ts";
 import type { Reward } from "./reward.ts";
@@ -43,6 +43,8 @@ export interface Observation {
   readonly messages: readonly Message[];
   readonly context: "append" | "replace";
   readonly tools?: readonly ToolSpec[];
+  /** Variables of the model's chat template for this turn, in addition to those of the model, such as `enable_thinking`. */
+  readonly templateVariables?: JsonObject;
   readonly info?: Json;
 }
 

@@ -1,6 +1,6 @@
 import type { Action, AgentId } from "./action.ts";
 import type { ErrorData } from "./errors/index.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { JudgeUsage } from "./judge.ts";
 import type { Message, ToolSpec } from "./message.ts";
 import type { ActResult, ModelCall, TokenUsage } from "./policy.ts";
@@ -64,6 +64,8 @@ export interface AgentEpisode {
   /** The conversation as a tree, in order of creation. A parent precedes its children. `replace` adds a root. */
   readonly nodes: readonly MessageNode[];
   readonly turns: readonly AgentTurn[];
+  /** The variables of the chat template in the last observation, if it had any. */
+  readonly templateVariables?: JsonObject;
   /**
    * The sum of the turns' rewards. Unscored if one of them is unscored. A failed episode is unscored, except if an
    * action made the environment fail in each attempt: the agent of the action then gets the lowest reward, with

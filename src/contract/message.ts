@@ -23,7 +23,9 @@ export type Part =
 export type PartType = Part["type"];
 
 /**
- * A tool call of an assistant. `arguments` is parsed JSON.
+ * A tool call of an assistant. `arguments` is parsed JSON. `argumentsJson` is its exact JSON text, present only if a
+ * JavaScript value cannot express it: floats such as `5.0`, integers beyond 2^53, or keys such as "10" in another order.
+ * Templates, files and requests to models then show this text. If you change `arguments`, leave it out.
  *
  * @example
  * import type { ToolCall } from "lyceum";
@@ -34,10 +36,17 @@ export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: Json;
+  readonly argumentsJson?: string;
+}
+
+/** Returns the JSON text of the arguments of a call, with exact numbers and keys in order. */
+export function argumentsText({ arguments: values, argumentsJson }: Omit<ToolCall, "id" | "name">): string {
+  return argumentsJson ?? JSON.stringify(values);
 }
 
 /**
- * The description of a tool for a model, with a JSON Schema of its arguments.
+ * The description of a tool for a model, with a JSON Schema of its arguments. `parametersJson` is the exact text of the
+ * schema if a JavaScript value cannot express it, as in {@link ToolCall}.
  *
  * @example
  * import type { ToolSpec } from "lyceum";
@@ -52,6 +61,7 @@ export interface ToolSpec {
   readonly name: string;
   readonly description: string;
   readonly parameters: Json;
+  readonly parametersJson?: string;
 }
 
 /**

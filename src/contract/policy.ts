@@ -1,5 +1,6 @@
 import type { Action, AgentId } from "./action.ts";
 import type { ErrorData } from "./errors/index.ts";
+import type { JsonObject } from "./json.ts";
 import type { Message, PartType, ToolSpec } from "./message.ts";
 import type { SamplingSettings } from "./sampler.ts";
 import type { TaskEntry } from "./taskset.ts";
@@ -20,6 +21,8 @@ export interface ActRequest {
   /** The whole conversation from this agent's view, oldest message first. The last message is not the agent's own. */
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
+  /** Variables of the chat template for this request, in addition to those of the model. */
+  readonly templateVariables?: JsonObject;
   readonly sampling: SamplingSettings;
   /** The seed of this action. The same request and seed give the same action if the policy is deterministic. */
   readonly seed: number;

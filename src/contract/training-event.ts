@@ -178,7 +178,7 @@ export interface TrainingWarningEvent {
   readonly check?: string;
   /** The subject of the warning, if the check covers several, such as `reward/component/format`. */
   readonly subject?: string;
-  /** Present if the problem that this check reported earlier is over. */
+  /** True if the problem that this check reported earlier has cleared. */
   readonly over?: true;
 }
 

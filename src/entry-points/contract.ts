@@ -54,6 +54,8 @@ export { withoutUrlSecrets } from "../core/text/url-secrets.ts";
 export { warn } from "../core/text/warn.ts";
 export { reasoningOf } from "../core/tokens/assistant-text.ts";
 export { withSeparateReasoning } from "../core/tokens/split-reasoning.ts";
+export { templateVariablesSchema } from "../core/tokens/template-variables.ts";
+export { type CallArguments, callArguments } from "../core/tools/call-arguments.ts";
 export type { DemonstratedCall } from "../core/tools/call-message.ts";
 export type { ToolLimits } from "../core/tools/call-tool.ts";
 export type { McpServer, McpTools } from "../core/tools/mcp-tools.ts";

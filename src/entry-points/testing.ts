@@ -1,4 +1,3 @@
-export { type TrackerSubject, trackerConformance } from "../testing/tracker-conformance.ts";
 export type { ConformanceCase } from "../core/conformance-case.ts";
 export {
   type CheckOptions,
@@ -18,3 +17,4 @@ export { rendererConformance } from "../testing/renderer-conformance.ts";
 export { type SamplerSubject, samplerConformance } from "../testing/sampler-conformance.ts";
 export { tasksetConformance } from "../testing/taskset-conformance.ts";
 export { tokenizerConformance } from "../testing/tokenizer-conformance.ts";
+export { type TrackerSubject, trackerConformance } from "../testing/tracker-conformance.ts";

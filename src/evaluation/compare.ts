@@ -94,7 +94,7 @@ export async function compareRuns(first: string, second: string): Promise<Compar
   };
 }
 
-/** Ignores the models, which are what is compared, and the seed, which only draws other samples. */
+/** Returns the settings that differ, except the models, which the comparison is about, and the seed. */
 function runDifferences(first: EvaluationManifest, second: EvaluationManifest): RunDifference[] {
   const configs = [first, second].map(
     ({ identity: { models: _, modelOptions: __, seed: ___, environmentHash, ...identity }, ...manifest }) => ({

@@ -23,7 +23,7 @@ const conversation: readonly Message[] = [
 export function rendererConformance(open: () => Renderer | Promise<Renderer>): ConformanceCase[] {
   const question = conversation.slice(0, 1);
   const answer = conversation[1]!;
-  // A template for base models writes no end of a turn, so sampled ends are not in what it renders.
+  // Templates of base models write no end-of-turn token, so the rendered text lacks the one that was sampled.
   const writesEnds = (renderer: Renderer): boolean =>
     renderer.start({ messages: conversation }).some((id) => renderer.stopTokenIds.includes(id));
   return conformanceCases(open, {

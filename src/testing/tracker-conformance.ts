@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Tracker } from "../contract/tracker.ts";
 import type { RunStartEvent, TrainingEvent } from "../contract/training-event.ts";
 import { type ConformanceCase, conformanceCases } from "../core/conformance-case.ts";
-import type { Tracker } from "../contract/tracker.ts";
 
 /** A tracker under test. Disposing of it closes what it needs, such as a server. */
 export interface TrackerSubject extends Partial<AsyncDisposable> {

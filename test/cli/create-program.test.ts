@@ -438,3 +438,28 @@ describe("lyceum", () => {
     expect(calls).toEqual([]);
   });
 });
+
+describe("a value without text", () => {
+  it.each([
+    [["eval", "gsm8k", "-m", "a", "-o", "b", "--judge", ""], "--judge"],
+    [["eval", "gsm8k", "-m", "", "-o", "b"], "--model"],
+    [["eval", "gsm8k", "-m", "a", "-m", " ", "-o", "b"], "--model"],
+    [["eval", "", "-m", "a", "-o", "b"], "benchmarks"],
+    [["eval", "-e", "", "-m", "a", "-o", "b"], "--env"],
+    [["eval", "gsm8k", "-m", "a", "-o", ""], "--output"],
+    [["eval", "gsm8k", "-m", "a", "-o", "b", "--opponent", "\t"], "--opponent"],
+    [["check", ""], "environment"],
+    [["check", "math", "--split", ""], "--split"],
+    [["play", "math", "--judge", ""], "--judge"],
+    [["collect", "-e", "math", "-o", ""], "--output"],
+    [["train", "-c", ""], "--config"],
+    [["report", ""], "folder"],
+    [["serve", "--token", ""], "--token"],
+    [["serve-model", "a", "--host", ""], "--host"],
+  ])("is refused by the name of its option: %j", async (argv, name) => {
+    const { calls, error } = await parse(...argv);
+    expect(calls).toEqual([]);
+    expect(error).toMatchObject({ code: "config.invalid", message: `${name} has no value: its text is empty.` });
+    expect(exitCodeOf(error)).toBe(2);
+  });
+});

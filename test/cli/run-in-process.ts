@@ -9,7 +9,7 @@ import type { LyceumResult } from "./run-lyceum.ts";
 export async function runInProcess(
   words: readonly string[],
   { folder }: { readonly folder: string },
-): Promise<Pick<LyceumResult, "code" | "stdout" | "stderr">> {
+): Promise<LyceumResult> {
   const before = process.cwd();
   const written = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((name) =>
@@ -22,7 +22,7 @@ export async function runInProcess(
   for (const name of ["stdout", "stderr"] as const) process[name].setMaxListeners(0);
   process.chdir(folder);
   try {
-    return { code: await runCli(words), ...written };
+    return { code: await runCli(words), signal: null, ...written };
   } finally {
     process.chdir(before);
     for (const spy of spies) spy.mockRestore();

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { advantageEstimators } from "../../trainers/advantages/index.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 import { repository } from "../examples/run-program.ts";
 
@@ -39,4 +40,16 @@ it("the table of defaults has every algorithm with its own defaults", () => {
     .filter(([, ...values]) => values.some((value) => value !== ""));
   const byId = (a: string[], b: string[]): number => a[0]!.localeCompare(b[0]!);
   expect(rowsOf("Defaults").toSorted(byId)).toEqual(actual.toSorted(byId));
+});
+
+it("every advantage estimator is in the table of estimators", async () => {
+  const text = await readFile(join(repository, "docs/algorithms.md"), "utf8");
+  const table = text.split(/^## /m).find((part) => part.startsWith("Advantage estimators\n"))!;
+  const listed = [...table.matchAll(/^\| `([\w-]+)` \|/gm)].map((match) => match[1]);
+  expect(listed.toSorted()).toEqual(
+    advantageEstimators
+      .list()
+      .map(({ id }) => id)
+      .toSorted(),
+  );
 });

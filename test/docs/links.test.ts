@@ -5,7 +5,10 @@ import { expect, it } from "vitest";
 import { repository } from "../examples/run-program.ts";
 import { documents } from "./code-blocks.ts";
 
-const others = ["docs/adr/*.md", "environments/*/README.md", "examples/**/README.md"];
+const others = [
+  ...["docs/adr/*.md", "environments/*/README.md", "examples/**/README.md"],
+  ...["AGENTS.md", "NOTES.md", "SECURITY.md", "llms.txt", "skills/*/SKILL.md"],
+];
 const linking = [...documents, ...(await Array.fromAsync(glob(others, { cwd: repository })))];
 
 /** The anchors of a document's headings. */
@@ -45,10 +48,18 @@ it("every document is in the list of documents", async () => {
   expect(await readFile(join(repository, "README.md"), "utf8")).toContain("](docs/README.md)");
 });
 
-it("every import of the package is in the README", async () => {
-  const readme = await readFile(join(repository, "README.md"), "utf8");
+it("llms.txt has every document and environment of the list, except decisions", async () => {
+  const list = await readFile(join(repository, "docs/README.md"), "utf8");
+  const pages = [...list.matchAll(/^- .*\]\((?!adr\/)(.+?\.md)\)/gm)].map((match) => posix.join("docs", match[1]!));
+  expect(pages.length).toBeGreaterThan(40);
+  const index = await readFile(join(repository, "llms.txt"), "utf8");
+  expect(pages.filter((page) => !index.includes(`](${page})`))).toEqual([]);
+});
+
+it("every import of the package is in the list of import paths", async () => {
+  const list = await readFile(join(repository, "docs/imports.md"), "utf8");
   const { exports } = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as { exports: object };
   const imports = Object.keys(exports).filter((path) => path !== "./package.json");
   const named = imports.map((path) => `| \`lyceum${path.slice(1)}\` |`);
-  expect(named.filter((row) => !readme.includes(row))).toEqual([]);
+  expect(named.filter((row) => !list.includes(row))).toEqual([]);
 });

@@ -46,19 +46,29 @@ function lyceumOf(words: readonly string[]): readonly string[] | undefined {
 export type Runner =
   /** A step of `.ci/run`. */
   | "ci"
-  /** The command names files of the test suite. */
+  /** The command is the test suite, or names files of it. */
   | "suite"
   /** `test/package`: what a new user does with the packed file. */
   | "package"
   /** `test/interop/round-trip.test.ts` */
   | "interop"
-  /** `model-commands.test.ts`: with the models that trainings left. */
+  /** `model-commands.sampled.test.ts`: with the models that trainings left. */
   | "models"
-  /** `shell-documents.test.ts`: as the document has it. */
+  /** `shell-documents.sampled.test.ts`: as the document has it. */
   | "document";
 
+/** The documents whose commands train several models each. Their commands run in the slow tier. */
+export const slowDocuments: readonly string[] = [
+  "docs/checkpoints.md",
+  "docs/evaluate.md",
+  "docs/recipes.md",
+  "docs/round-trip.md",
+  "docs/training.md",
+  "docs/view.md",
+];
+
 const tutorial = (await blocksOf("sh")).filter(({ document }) => document === "docs/tutorial.md").flatMap(commandsOf);
-const ci = (await readFile(join(repository, ".ci/run"), "utf8")).split("\n");
+const ci = (await readFile(join(repository, ".ci/run"), "utf8")).split("\n").map((line) => line.trim());
 
 /** Who runs a command; undefined if nobody does. */
 export function runnerOf(command: ShellCommand): Runner | undefined {
@@ -68,8 +78,9 @@ export function runnerOf(command: ShellCommand): Runner | undefined {
   if (ci.some((line) => line.startsWith(`step ${text} `) || new RegExp(`^(step|tests \\w+) ${text}$`).test(line)))
     return "ci";
   const [program, ...rest] = words.filter((word) => !/^[A-Z_]+=/.test(word));
-  if (program === "npm" && rest[0] === "test" && rest[1] === "--") {
-    return rest.slice(2).every((file) => existsSync(join(repository, file))) ? "suite" : undefined;
+  const isAll = rest.slice(0, 3).join(" ") === "run test:all --";
+  if (program === "npm" && (isAll || rest[0] === "test")) {
+    return rest.slice(isAll ? 3 : 2).every((file) => existsSync(join(repository, file))) ? "suite" : undefined;
   }
   if (block.document === "docs/round-trip.md" && block.heading === "One agent") return "interop";
   if (lyceum === undefined) return undefined;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { environmentGrader } from "../../cli/environment-grader.ts";
 import { textOf } from "../../src/contract/message.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rubric } from "../../src/core/rubric/rubric.ts";
-import { environmentGrader } from "../../cli/environment-grader.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { readEntries, readEpisode, readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { type Grader, rescore } from "../../src/evaluation/rescore.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { environmentGrader } from "../../cli/environment-grader.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { withPolicies } from "../../src/core/wrappers/with-policies.ts";
 import { compareRuns } from "../../src/evaluation/compare.ts";
-import { environmentGrader } from "../../cli/environment-grader.ts";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { rescore } from "../../src/evaluation/rescore.ts";
 import { type AnswerTask, evaluated, temporaryFolder } from "./answer-environment.ts";

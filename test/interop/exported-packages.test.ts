@@ -8,8 +8,9 @@ import { textMessage, textOf } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { execute } from "./execute.ts";
 import { runPython } from "./python.ts";
-import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
+import { providePythonEnvironment, pythonOf, type WantedEnvironment } from "./python-environment.ts";
 import { type ServedPackages, servePackages } from "./served-packages.ts";
 import { writeTinyCheckpoint } from "./tiny-checkpoint.ts";
 
@@ -141,6 +142,13 @@ describe("an exported package", () => {
     const own = await rewardsOf("debate", { split: split!.name, index: 1, texts });
     expect(Object.values(own).some((reward) => reward !== 0)).toBe(true);
     for (const [agent, reward] of Object.entries(own)) expect(played.rewards[agent]).toBeCloseTo(reward, 6);
+  });
+
+  test("have modules that a linter of Python accepts", async () => {
+    const python = pythonOf(await providePythonEnvironment(pettingZoo));
+    const rules = ["--isolated", "--no-cache", "--select", "E,F,W,B", "--line-length", "120"];
+    const templates = join(import.meta.dirname, "../../server/python/templates");
+    await execute(python, ["-m", "ruff", "check", ...rules, templates], { timeoutMs: 60_000 });
   });
 
   test("trains a model from scratch by TRL's GRPOTrainer, whose plain answers are rewarded", async () => {

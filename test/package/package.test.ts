@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { promisify } from "node:util";
@@ -89,23 +90,27 @@ describe("the packed file", () => {
   it("has the build, the licence and the README", () => {
     const tops = new Set(packed.map(({ path }) => path.split("/")[0]));
     expect([...tops].toSorted()).toEqual([
+      "AGENTS.md",
       "ARCHITECTURE.md",
       "CHANGELOG.md",
       "CONTRIBUTING.md",
       "LICENSE",
       "README.md",
+      "SECURITY.md",
       "dist",
       "docs",
       "environments",
       "examples",
+      "llms.txt",
       "package.json",
+      "skills",
     ]);
     const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
     expect([...rooms].toSorted()).toEqual(["cli", "environments", "reports", "sandbox", "server", "src", "trainers"]);
     expect(
       packed.filter(
         ({ path }) =>
-          !/\.(js|d\.ts|json|md)$|^LICENSE$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh|jsonl)$|^examples\/serving\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/reports\/viewer\/page\/.*\.css$|^dist\/src\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^llms\.txt$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh|jsonl)$|^examples\/serving\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/reports\/viewer\/page\/.*\.css$|^dist\/src\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
             path,
           ),
       ),
@@ -231,16 +236,15 @@ describe("the installed package", () => {
     await expect(importing).rejects.toThrow("ERR_PACKAGE_PATH_NOT_EXPORTED");
   });
 
-  it("runs the programs of the README", async () => {
-    const blocks = await codeBlocks("README.md");
-    const programs = blocks.filter(({ file }) => file?.endsWith(".ts") === true);
+  it("runs the program of the training page", async () => {
+    const blocks = [...(await codeBlocks("README.md")), ...(await codeBlocks("docs/training.md"))];
+    const programs = blocks.filter(({ file }) => file === "sums.ts" || file === "train.ts");
+    expect(programs).toHaveLength(2);
     for (const { file, code } of programs) await writeFile(join(project, file!), code);
-    const names = programs.map(({ file }) => file!);
-    expect(names).toEqual(["backwards.ts", "train.ts"]);
     const { stdout, stderr } = await execute(process.execPath, ["train.ts"], { cwd: project, env: environment });
     expect(stderr).toBe("");
     expect(stdout).toMatch(/\nstep 20\/20 .*[\s\S]*\ncompleted at step 20 /);
-    expect(await readdir(join(project, "runs/backwards/model"))).toContain("model.safetensors");
+    expect(await readdir(join(project, "runs/program/model"))).toContain("model.safetensors");
   });
 
   it("checks the types of these programs with the settings of the install page", async () => {
@@ -315,6 +319,29 @@ describe("a new user", () => {
     expect(report).toContain("sft on my-env");
     expect(report).toContain('id="exported-run"');
   });
+});
+
+describe("a coding agent", () => {
+  it("follows the skill of the package, and the model learns from rewards", async () => {
+    const document = "skills/lyceum/SKILL.md";
+    const own = join(folder, "agent");
+    await mkdir(own);
+    await symlink(join(project, "node_modules"), join(own, "node_modules"), "junction");
+    await writeFile(join(own, "package.json"), '{ "type": "module" }');
+    const blocks = await codeBlocks(document);
+    for (const { file, code } of blocks) if (file !== undefined) await writeFile(join(own, file), code);
+    const outputs: string[] = [];
+    const commands = blocks.filter(({ language, notRun }) => language === "sh" && notRun === undefined);
+    for (const { text } of commands.flatMap(commandsOf)) {
+      outputs.push(await runCommand(text, { cwd: own, environment }));
+    }
+    expect(outputs[1]).toMatch(/: (\d+) of \1 rules pass/);
+    expect(outputs.at(-1)).toContain("B is better");
+    const skill = await readFile(join(repository, document), "utf8");
+    const named = [...skill.matchAll(/node_modules\/lyceum\/\S+?\.md/g)].map(([path]) => join(own, path));
+    expect(named.length).toBeGreaterThan(2);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  }, 900_000);
 });
 
 describe("npx lyceum", () => {

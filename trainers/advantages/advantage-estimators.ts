@@ -1,4 +1,4 @@
-import { mean, standardDeviation, withoutRounding } from "../metrics/statistics.ts";
+import { mean, standardDeviation, withoutRounding } from "../../src/core/statistics.ts";
 
 /**
  * Turns the rewards of one group into advantages. The group has the alternatives that one agent tried at one task. An

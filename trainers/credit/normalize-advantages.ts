@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/contract/action.ts";
+import { mean, standardDeviation, withoutRounding } from "../../src/core/statistics.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean, standardDeviation, withoutRounding } from "../metrics/statistics.ts";
 
 /**
  * Returns the samples with the advantages (A - mean(A)) / (std(A) + 1e-8). The mean and the unbiased standard deviation

@@ -1,7 +1,7 @@
 import type { AgentId } from "../../src/contract/action.ts";
+import { difference, mean } from "../../src/core/statistics.ts";
 import type { TrainingGroup } from "../data/training-group.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { difference, mean } from "../metrics/statistics.ts";
 import type { Credit, CreditContext } from "./credit.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 

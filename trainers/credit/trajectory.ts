@@ -1,7 +1,7 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentEpisode, Group, TokenSequence } from "../../src/contract/episode.ts";
+import { withoutRounding } from "../../src/core/statistics.ts";
 import type { TrainingEpisode, TrainingGroup } from "../data/training-group.ts";
-import { withoutRounding } from "../metrics/statistics.ts";
 
 /** One agent's part of one scored episode: its sampled tokens and the reward of each of its turns. */
 export interface Trajectory {

@@ -1,8 +1,8 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
+import { mean } from "../../src/core/statistics.ts";
 import type { AdvantageEstimator } from "../advantages/advantage-estimators.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean } from "../metrics/statistics.ts";
 import { differ } from "./trajectory.ts";
 
 /** The options of {@link treeSamples}; see `GroupAdvantageOptions`. */

@@ -1,6 +1,6 @@
 import type { Episode } from "../../src/contract/episode.ts";
+import { mean } from "../../src/core/statistics.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean } from "../metrics/statistics.ts";
 import type { Credit, Critic, CriticInput, CriticSample, CriticShape } from "./credit.ts";
 import { normalizeAdvantages } from "./normalize-advantages.ts";
 import { teamState } from "./team-state.ts";

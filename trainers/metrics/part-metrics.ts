@@ -1,7 +1,7 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Group } from "../../src/contract/episode.ts";
+import { mean } from "../../src/core/statistics.ts";
 import { scoredRewards } from "./rollout-metrics.ts";
-import { mean } from "./statistics.ts";
 
 /**
  * Returns the mean reward of each environment of a mixture over its agents' scored episodes, as `reward/<environment>`.

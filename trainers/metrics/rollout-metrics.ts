@@ -1,9 +1,9 @@
 import type { EnvironmentDefinition, EnvironmentSpec } from "../../src/contract/environment.ts";
 import type { AgentEpisode, Episode, Group } from "../../src/contract/episode.ts";
 import { completionsOf } from "../../src/core/rollout/turn-completions.ts";
+import { mean, standardDeviation, sum } from "../../src/core/statistics.ts";
 import { isUnscored } from "../../src/evaluation/correctness.ts";
 import { hasSignal as rewardsDiffer } from "../credit/trajectory.ts";
-import { mean, standardDeviation } from "./statistics.ts";
 import { turnMetrics } from "./turn-metrics.ts";
 
 /** Rewards that differ by less than this are equal. The difference is a rounding error of their sum. */
@@ -159,7 +159,6 @@ function duplicateShare(groups: readonly Group[]): number {
     const texts = episodes.map(actionsText).filter((text) => text !== "");
     return texts.length < 2 ? [] : [...Map.groupBy(texts, (text) => text).values()].map(({ length }) => length);
   });
-  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   return sum(counts.filter((count) => count > 1)) / sum(counts);
 }
 

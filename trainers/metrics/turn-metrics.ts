@@ -1,6 +1,6 @@
 import type { Episode } from "../../src/contract/episode.ts";
 import { isJsonObject, type Json } from "../../src/contract/json.ts";
-import { mean } from "./statistics.ts";
+import { mean } from "../../src/core/statistics.ts";
 
 /** The number of turns with their own metrics. Games of a hundred turns would hide all other metrics. */
 const countedTurns = 10;

@@ -1,6 +1,6 @@
 import type { Group } from "../../src/contract/episode.ts";
+import { mean } from "../../src/core/statistics.ts";
 import { agentsOf, rewardsOf } from "../credit/trajectory.ts";
-import { mean } from "../metrics/statistics.ts";
 
 /**
  * Returns the mean reward of each agent over its scored episodes, as `agents/<agent>/reward`. If the agents' rewards

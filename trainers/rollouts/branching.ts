@@ -4,8 +4,9 @@ import type { JointShape } from "../../src/core/rollout/joint-shape.ts";
 import type { Algorithm } from "../algorithms/index.ts";
 
 /**
- * Returns how the joint actions of an environment branch with an algorithm. Returns undefined if episodes are
- * independent, or if branching would make no difference: one turn, with completions of equal index acting together.
+ * Returns how many completions each agent samples per turn, how they are combined to joint actions, and how later turns
+ * continue. Returns undefined if the episodes of a group are independent: the algorithm has no joint actions, or the
+ * environment has one turn in which branching changes nothing (mode `align`, or a single agent).
  */
 export function branching(
   { rollout }: Algorithm,

@@ -1,8 +1,10 @@
 import type { AgentId } from "../../src/contract/action.ts";
+import type { AgentEpisode } from "../../src/contract/episode.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { TaskEntry } from "../../src/contract/taskset.ts";
+import { requestRenderer } from "../../src/core/policy/render-prompt.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
 import { jointRollout } from "../../src/core/rollout/joint-rollout.ts";
@@ -106,7 +108,7 @@ interface OverlongCounts {
  * Plays the tasks of one step. If the algorithm drops groups without a signal and resamples, more tasks are played to
  * fill the batch. If every episode fails, throws the error of the first, because such a run would not learn.
  */
-export async function collectBatch(
+async function collectBatch(
   run: TrainingRun,
   options: {
     readonly policies: Readonly<Record<AgentId, Policy>>;
@@ -152,9 +154,9 @@ function fitted(
   if (algorithm.rollout.actor !== "demonstration") return batch;
   const modelOf = (agent: AgentId) => learners.policies.find(({ agents }) => agents.includes(agent))?.model;
   const maxLength = (agent: AgentId): number | undefined => modelOf(agent)?.maxLength;
-  const promptEnd = (agent: AgentId): number => {
+  const promptEnd = (agent: AgentId, record: AgentEpisode): number => {
     const model = modelOf(agent);
-    return model === undefined ? 0 : lengthOfPromptEnd(model.renderer);
+    return model === undefined ? 0 : lengthOfPromptEnd(requestRenderer(model.renderer, record));
   };
   return batch.flatMap(({ group, ...task }) => {
     const options = { overlong: config.data.overlong, maxLength, promptEnd, split: config.tasks.split };

@@ -2,8 +2,8 @@ import type { Episode, Group } from "../../src/contract/episode.ts";
 import { fromErrorData, LyceumError } from "../../src/contract/errors/index.ts";
 
 /**
- * Throws the error of the first episode if every episode failed. Then more than one task is broken. Failures with a
- * score count too, because an environment that throws on every answer has an error of its own.
+ * Throws the error of the first episode if every episode failed, because the fault is then not in a single task.
+ * Failures that were scored count too: an environment that throws on every answer is broken.
  */
 export function throwIfAllFailed(groups: readonly Group[]): void {
   const episodes = groups.flatMap((group) => group.episodes);

@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import type { Episode, TokenSequence } from "../../src/contract/episode.ts";
+import type { AgentEpisode, Episode, TokenSequence } from "../../src/contract/episode.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { type TrainingEpisode, withSequences } from "../data/training-group.ts";
 
@@ -15,10 +15,10 @@ export interface FittedEpisodes {
 
 /**
  * Makes all sequences of the episodes of a task fit their model. `truncate` cuts the beginning of a sequence and keeps
- * its end. An episode is dropped if nothing of a question is left before an answer, or if the cut makes it equal to
- * another episode of the task, so that there is no preference between them. `drop` removes the whole episode. `error`
- * throws `data.too-long` with the task's name. The model never reads the last token of a sequence, so `maxLength` + 1
- * tokens fit.
+ * its end. An answer is not learnt if nothing of its question is left: its mask becomes 0. An episode is dropped if a
+ * sequence has no learnt answer left, or if the cut makes it equal to another episode of the task, so that there is no
+ * preference between them. `drop` removes the whole episode. `error` throws `data.too-long` with the task's name. The
+ * model never reads the last token of a sequence, so `maxLength` + 1 tokens fit.
  */
 export function fitEpisodes(
   episodes: readonly TrainingEpisode[],
@@ -27,7 +27,7 @@ export function fitEpisodes(
     /** Returns the largest number of tokens that an agent's model reads, or undefined if the agent is not trained. */
     readonly maxLength: (agent: AgentId) => number | undefined;
     /** Returns the number of tokens that follow the text of a question in every prompt of an agent. 0 by default. */
-    readonly promptEnd?: (agent: AgentId) => number;
+    readonly promptEnd?: (agent: AgentId, record: AgentEpisode) => number;
     /** The split of the tasks, for error messages. */
     readonly split: string;
   },
@@ -49,12 +49,17 @@ export function fitEpisodes(
       continue;
     }
     const cut = (agent: AgentId): TokenSequence[] =>
-      episode.sequencesOf(agent).map((sequence) => lastTokens(sequence, limitOf(agent) + 1));
+      episode.sequencesOf(agent).map((sequence) => {
+        const kept = lastTokens(sequence, limitOf(agent) + 1);
+        if (kept.ids.length === sequence.ids.length) return sequence;
+        const record = episode.agents[agent]!;
+        return answeringOnly(kept, { whole: sequence, record, promptEnd: promptEnd(agent, record) });
+      });
     fitted.push({ episode: isLong ? withSequences(episode, cut) : episode, isCut: isLong });
   }
   const kept = fitted.filter(({ episode, isCut }) => {
     const lost = Object.keys(episode.agents).some((agent) =>
-      episode.sequencesOf(agent).some(({ mask }) => !hasQuestion(mask, promptEnd(agent))),
+      episode.sequencesOf(agent).some(({ mask }) => !mask.includes(1)),
     );
     const isSame = (other: (typeof fitted)[number]): boolean =>
       other.episode !== episode && (isCut || other.isCut) && haveEqualTokens(other.episode, episode);
@@ -68,11 +73,35 @@ export function fitEpisodes(
   };
 }
 
-/** Returns true if a sequence has more unsampled tokens before its last answer than the end of a prompt. */
-function hasQuestion(mask: TokenSequence["mask"], promptEnd: number): boolean {
-  let unsampled = 0;
-  for (const sampled of mask.slice(0, mask.lastIndexOf(1))) if (sampled === 0) unsampled += 1;
-  return unsampled > promptEnd;
+/**
+ * Returns a cut sequence in which only answers are learnt whose question is left, at least in part. A question is the
+ * last user message before the answer: after results of tools, that of an earlier turn. The tokens of an observation do
+ * not tell its messages apart, so an observation that continues after its question must be whole.
+ */
+function answeringOnly(
+  cut: TokenSequence,
+  options: { readonly whole: TokenSequence; readonly record: AgentEpisode; readonly promptEnd: number },
+): TokenSequence {
+  const { whole, record, promptEnd } = options;
+  const promptTokens = ({ mask, turns }: TokenSequence, turn: number): number =>
+    mask.filter((sampled, i) => sampled === 0 && turns[i] === turn).length;
+  const isAnswered = (turn: number): boolean => {
+    const roles = record.nodes.flatMap(({ id, turn: own, message }) =>
+      own === turn && record.turns.every(({ node }) => node !== id) ? [message.role] : [],
+    );
+    const asks = roles.some((role) => role !== "tool" && role !== "assistant");
+    if (!asks && turn > whole.turns[0]!) return isAnswered(turn - 1);
+    const left = promptTokens(cut, turn);
+    const endsWithQuestion = asks && roles.at(-1) !== "tool" && roles.at(-1) !== "assistant";
+    return endsWithQuestion ? left > promptEnd : left === promptTokens(whole, turn);
+  };
+  const answered = new Map([...new Set(cut.turns)].map((turn) => [turn, isAnswered(turn)]));
+  const isLearnt = (index: number): boolean => answered.get(cut.turns[index]!)!;
+  return {
+    ...cut,
+    mask: cut.mask.map((sampled, i) => (isLearnt(i) ? sampled : 0)),
+    logprobs: cut.logprobs.map((logprob, i) => (isLearnt(i) ? logprob : 0)),
+  };
 }
 
 function haveEqualTokens(first: TrainingEpisode, second: TrainingEpisode): boolean {

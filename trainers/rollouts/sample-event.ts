@@ -5,8 +5,8 @@ import type { SampleEvent } from "../../src/contract/training-event.ts";
 import { timeline } from "../../src/core/trace/timeline.ts";
 
 /**
- * Returns the last action of the first episode in which an agent acted that learns, as a {@link SampleEvent}. If there
- * are several agents, it also has what all of them read and wrote, `frozen` ones included.
+ * Returns the last action of the first episode in which a trained agent acted, as a {@link SampleEvent}. With several
+ * agents, it also has the messages of all of them, including `frozen` ones.
  */
 export function sampleEvent(
   step: number,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sum } from "../../src/core/statistics.ts";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
 import type { PassProgress } from "../backend/training-backend.ts";
@@ -105,7 +106,7 @@ export const passRules: ModelRules = {
       const result = await model.forwardBackward(data, [term]);
       assertBelow(Math.abs(result.loss - expected) / Math.max(1, Math.abs(expected)), 20 * tolerance);
       assert.equal(result.terms.length, 1);
-      assert.equal(result.tokens, total(data.map(({ lossMask }) => lossMask.filter((weight) => weight !== 0).length)));
+      assert.equal(result.tokens, sum(data.map(({ lossMask }) => lossMask.filter((weight) => weight !== 0).length)));
       for (const [i, logprobs] of result.logprobs.entries()) {
         assertClose(logprobs, current[i]!.logprobs!, tolerance);
       }
@@ -156,8 +157,8 @@ export const passRules: ModelRules = {
       assertBelow(relative(norms[1]!, norms[0]!), 100 * tolerance);
       for (const done of passes) {
         if (microBatches) assertBelow(atLeast - 1, done.length);
-        assert.equal(total(done.map(({ sequences }) => sequences)), data.length);
-        assert.equal(total(done.map(({ tokens }) => tokens)), first.tokens);
+        assert.equal(sum(done.map(({ sequences }) => sequences)), data.length);
+        assert.equal(sum(done.map(({ tokens }) => tokens)), first.tokens);
       }
     }
   },
@@ -217,7 +218,3 @@ export const passRules: ModelRules = {
     assert.deepEqual(await sampleAll(await model.snapshot(), []), []);
   },
 };
-
-function total(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
-}

@@ -41,7 +41,7 @@ export function checkBackendSupport(options: {
 
 /**
  * Throws `backend.unsupported` if batches are played while a step learns, but a model cannot sample from earlier weights.
- * Called when the models are open, because only then a server shows it.
+ * Called when the models are open, because a server reports this only for an open model.
  */
 export function checkStaleness(
   config: TrainingConfig,

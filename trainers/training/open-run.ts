@@ -327,7 +327,7 @@ async function openTasks(options: {
   return { tasks, heldOut, dropped };
 }
 
-/** Throws if there is nothing to learn from: neither the environment nor the programs of all agents demonstrate. */
+/** Throws if an algorithm needs demonstrations, and neither the environment nor the agents' programs give any. */
 function checkDemonstrations(
   algorithm: Algorithm,
   options: Pick<TrainingRun, "environment" | "programs"> & { readonly frozen: readonly AgentId[] },

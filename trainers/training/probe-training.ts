@@ -5,10 +5,9 @@ import type { TrainOptions } from "../run/training-run.ts";
 import { withTemporaryRun } from "./temporary-run.ts";
 
 /**
- * Does what a training does before its first step: opens the models, plays a few tasks and reports whether their
- * rewards have a signal. Mistakes of the environment that the episodes show are part of the advice. Leaves no files
- * behind. Throws as `train` does before its first event, and `config.invalid` if
- * the algorithm learns from demonstrations.
+ * Opens the models of a training, plays a few tasks and reports whether their rewards have a signal. Trains and saves
+ * nothing. The advice includes mistakes of the environment that the episodes show. Throws as `train` does before its
+ * first event, and `config.invalid` if the algorithm learns from demonstrations.
  */
 export function probeTraining(options: Omit<TrainOptions, "output" | "resume">): Promise<ProbeEvent> {
   return withTemporaryRun(options, async (run) => {

@@ -6,8 +6,8 @@ export interface StepTimer {
 
 /**
  * Starts a timer. Its estimate is the mean time from the end of a step to the end of the next, so evaluations and
- * checkpoints count. The first step prepares what the others reuse. It counts only if it is the only one. `now` is a
- * clock in milliseconds.
+ * checkpoints count. The first step is slower, because it builds graphs. It counts only if it is the only one. `now` is
+ * a clock in milliseconds.
  */
 export function startStepTimer(now: () => number = () => performance.now()): StepTimer {
   const started = now();

@@ -93,7 +93,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   }
 }
 
-/** The number of tasks of the first step that are compared with themselves after it. */
+/** The number of tasks that are compared before and after the first step. Episodes must not change them. */
 const watchedTasks = 4;
 
 /** Checks the run before its first step. Throws `preflight.failed` after the event if a check fails. */
@@ -113,7 +113,8 @@ async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | Trai
     probed = await probeSignal(run, run.config.probe);
   } catch (error) {
     if (run.signal?.aborted === true) throw error;
-    // An error of the environment also fails the first step. A partner that replays a run knows no other episodes.
+    // Only a warning: an error of the environment also fails the first step, and a recorded partner has no episodes for
+    // the probe.
     yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
     return;
   }
@@ -298,7 +299,7 @@ async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent
   yield { type: "checkpoint", step, path };
 }
 
-/** Returns what is saved of a run whose process is killed. */
+/** Returns the text that tells the user which work is saved if the process is killed. */
 function savedText({ checkpoint }: TrainingRun["progress"]): string {
   return checkpoint === undefined
     ? "The run had not saved a checkpoint yet. checkpoint.every sets how often it does."

@@ -14,5 +14,6 @@ export function literalNumber(latex: string): Rational | undefined {
   const text = plainMath(mixed === null ? latex : `${mixed[1]}${mixed[2]} ${mixed[3]}/${mixed[4]}`).trim();
   const [reading, ...others] = readNumbers(text);
   if (reading === undefined || others.length > 0 || reading.operand || reading.percent) return undefined;
+  if (reading.hasScaleLetter) return undefined;
   return reading.start === 0 && reading.end === text.length ? reading.value : undefined;
 }

@@ -1,4 +1,5 @@
 import { equalRationals, multiplyRationals, type Rational, rational } from "../rational.ts";
+import { scaleAt } from "../scale-words.ts";
 import { literalNumber } from "./literal-number.ts";
 import { splitUnit } from "./split-unit.ts";
 
@@ -18,7 +19,12 @@ export function measuredNumber(latex: string): MeasuredNumber | undefined {
   const named = /^\s*([A-Za-z])\s*=/.exec(latex);
   const { value, ...rest } = splitUnit(latex.slice(named?.[0].length ?? 0));
   const number = literalNumber(value);
-  return number && { number, ...rest, ...(named === null ? {} : { variable: named[1]!.toLowerCase() }) };
+  if (number === undefined) return undefined;
+  const variable = named === null ? {} : { variable: named[1]!.toLowerCase() };
+  const scale = rest.unit === undefined ? undefined : scaleAt(rest.unit, 0);
+  if (scale === undefined || scale.isLetter) return { number, ...rest, ...variable };
+  const unit = rest.unit!.slice(scale.end).trim();
+  return { number: multiplyRationals(number, scale.factor), ...(unit && { unit }), percent: false, ...variable };
 }
 
 /**

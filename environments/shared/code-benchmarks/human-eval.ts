@@ -3,6 +3,7 @@ import { compilePythonCheck } from "../../../sandbox/grading/python/compile-pyth
 import { readLogicalLines } from "../../../sandbox/grading/python/python-tokens.ts";
 import { parseRow } from "./benchmark-row.ts";
 import type { CodeProblem } from "./code-problem.ts";
+import { refuseUngradable } from "./refuse-ungradable.ts";
 
 const schema = z.object({
   task_id: z.string(),
@@ -18,6 +19,7 @@ const schema = z.object({
  */
 export function humanEvalProblem(row: unknown): CodeProblem {
   const { task_id, prompt, entry_point, test, canonical_solution } = parseRow(schema, row, "HumanEval");
+  refuseUngradable(task_id, [test]);
   return {
     id: task_id,
     prompt,

@@ -6,6 +6,7 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { parseRow } from "./benchmark-row.ts";
 import type { CodeProblem } from "./code-problem.ts";
 import { helpersOf } from "./human-eval.ts";
+import { refuseUngradable } from "./refuse-ungradable.ts";
 
 const schema = z.object({
   task_id: z.number(),
@@ -32,6 +33,7 @@ function assertSuite(row: {
   readonly tests: readonly string[];
 }): Pick<CodeProblem, "entryPoint" | "suite"> {
   const { id, code, setup, tests } = row;
+  refuseUngradable(id, [setup, ...tests]);
   const defined = definedNames(code);
   const [entryPoint] = calledNames(tests, defined);
   if (entryPoint === undefined) {

@@ -18,6 +18,8 @@ export interface EditRequest {
   readonly code: string;
   /** The names that the code should define. */
   readonly names: readonly string[];
+  /** True if the names are methods of a class. */
+  readonly methods?: boolean;
   /** The code of other agents that runs with it, and the names that it should define. */
   readonly others?: readonly { readonly code: string; readonly names: readonly string[] }[];
   readonly seed: number;
@@ -46,7 +48,7 @@ export async function expertEdits(expert: Policy, request: EditRequest): Promise
       seed,
       signal,
     });
-    const code = replyCode(textOf(action.message), { language, names: request.names });
+    const code = replyCode(textOf(action.message), { language, names: request.names, methods: request.methods });
     if (code.trim() === "") return { text: "The expert returned no edit.", failed: true };
     return { text: `An expert edited your code:\n\n${fenced(language, code)}`, failed: false };
   } catch (error) {

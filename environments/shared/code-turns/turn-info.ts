@@ -10,7 +10,7 @@ export type TurnInfo = {
   /** The sandbox that ran the code. */
   readonly sandbox: string;
   readonly metrics: {
-    /** The reward of the code if it were the last answer, whether it is paid or not. */
+    /** The reward that the code would earn as the last answer, also in turns without a reward. */
     readonly reward?: number;
     /**
      * The number of reached levels, from 0 to 4: the code parses, has the required definitions, passes a hidden test,

@@ -94,7 +94,7 @@ async function finished(progress: Readable, signal: AbortSignal): Promise<void> 
   }
 }
 
-/** Removes what a stopped build still makes: the engine ends its last instruction after the connection has ended. */
+/** Removes leftovers of a cancelled build. Docker finishes the current instruction after we disconnect. */
 async function removeRest(docker: Docker, id: string): Promise<void> {
   const filters = { label: [`${buildLabel}=${id}`] };
   let quietSince = performance.now();

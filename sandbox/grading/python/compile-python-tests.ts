@@ -1,6 +1,6 @@
 import type { CallSuite, CallTest, JudgeSuite } from "../test-suite.ts";
 import { readPythonAssert } from "./python-assert.ts";
-import { calledNames, missingImports } from "./python-names.ts";
+import { calledNames, definedClasses, missingImports, usedClasses } from "./python-names.ts";
 import { type PythonStatement, readPythonStatements } from "./python-statements.ts";
 
 /**
@@ -16,7 +16,7 @@ export function compilePythonAsserts(options: {
 }): CallSuite | JudgeSuite {
   const { tests, setup = "", defined } = options;
   const sources = [setup, ...tests];
-  const exports = calledNames(sources, defined);
+  const exports = [...new Set([...calledNames(sources, defined), ...classesOf(setup, tests)])];
   const read = tests.map(readPythonStatements);
   const statements = read.includes(undefined) ? undefined : (read as PythonStatement[][]).flat();
   const calls = statements && callSuite(statements);
@@ -48,7 +48,7 @@ export function compilePythonCheck(options: {
     kind: "judge",
     language: "python",
     setup: helpers,
-    exports: [entryPoint],
+    exports: [...new Set([entryPoint, ...classesOf(helpers, [test])])],
     tests: [{ code: `${test}\ncheck(${entryPoint})\n` }],
   };
   if (statements === undefined || check === undefined) return whole;
@@ -70,6 +70,16 @@ export function compilePythonCheck(options: {
     setup: [...imports, ...setup, `${parameter} = ${entryPoint}`].join("\n"),
     tests: pieces(body).map((code) => ({ code })),
   };
+}
+
+/**
+ * Returns the classes of the tested code that tests use. A class that the setup defines, as given by a prompt, is one of
+ * them: objects of the tests and of the tested code then have the same class.
+ */
+function classesOf(setup: string, tests: readonly string[]): string[] {
+  const words = new Set(tests.flatMap((test) => test.match(/[\p{ID_Start}_][\p{ID_Continue}]*/gu) ?? []));
+  const given = definedClasses(setup).filter((name) => words.has(name));
+  return [...given, ...usedClasses([setup, ...tests])];
 }
 
 const ofFunctions = new Set(["return", "yield", "await", "nonlocal", "global"]);

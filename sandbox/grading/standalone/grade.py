@@ -144,7 +144,12 @@ def serve(connection):
         lines.write('{"error":' + candidate.error_text(error, path) + "}")
         return
     lines.write("{}")
-    answers = objects.Objects(module, limits, path)
+
+    def ask(text):
+        lines.write(text)
+        return lines.read()
+
+    answers = objects.Objects(module, limits, path, ask)
     while True:
         text = lines.read()
         lines.write(candidate.call(function, text, limits, path) if order["kind"] == "calls" else answers.answer(text))

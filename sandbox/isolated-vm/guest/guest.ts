@@ -266,7 +266,7 @@ export function createGuest(makers: GuestMakers): Enter {
     try {
       const after = codec.encode(args, options.resultBytes);
       if (after === before) return "";
-      // Without the list around them.
+      // Only the items, without `{"list":` and `}`.
       let items = "";
       for (let i = '{"list":'.length; i < after.length - 1; i++) items += after[i];
       return `,"changedArgs":${items}`;
@@ -327,7 +327,7 @@ export function createGuest(makers: GuestMakers): Enter {
     }
     let settled = false;
     const settle = (text: () => string): void => {
-      // Ignores a call that was given up.
+      // Ignores the result of a call that is no longer the current one.
       if (settled || number !== calls) return;
       settled = true;
       reply = text();

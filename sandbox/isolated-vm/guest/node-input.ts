@@ -28,7 +28,7 @@ export function createNodeInput(options: NodeInputOptions): {
   const events = options.events as () => new () => Emitter;
   const custom = Symbol.for("nodejs.util.promisify.custom");
 
-  // Input arrives after the code has run, so that all its listeners hear of it.
+  // Input arrives after the code has run once, so that it has added its listeners by then.
   const createStdin = (): unknown => {
     let encoding: string | undefined;
     let isStarted = false;
@@ -96,7 +96,7 @@ export function createNodeInput(options: NodeInputOptions): {
         const asked = isClosed ? undefined : questions.shift();
         if (asked !== undefined) {
           asked(lines.shift()!);
-          // Later, so that the code between two questions runs.
+          // Not at once, so that the code between two questions runs first.
           later(next);
           return;
         }

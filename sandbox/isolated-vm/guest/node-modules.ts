@@ -57,7 +57,7 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
     let made: { readonly value: T } | undefined;
     let isMaking = false;
     return () => {
-      // A library looks for the global that it stands for. It finds nothing.
+      // While the library loads, it looks for the global that it implements. It must not find itself.
       if (isMaking) return undefined as T;
       isMaking = true;
       try {

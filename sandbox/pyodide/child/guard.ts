@@ -1,6 +1,5 @@
 /*
- * A thread next to Python. If the parent process has ended, nobody else would end an infinite loop, so this thread
- * does.
+ * A thread next to Python. Kills this process if the parent process has ended, also if Python is in an infinite loop.
  */
 const parent = process.ppid;
 setInterval(() => {

@@ -82,7 +82,7 @@ export class Interpreter {
 
   private constructor(python: Pyodide) {
     this.#python = python;
-    // Pyodide's own handler would print through names that are removed by then.
+    // Pyodide's own handler prints by globals that we have removed.
     python._api.fatal_error = (error) => {
       throw error;
     };

@@ -7,13 +7,20 @@ import { isMemoryError, memoryError, type Stop, stopped } from "./stop.ts";
 /** Answers a judge's questions about the loaded module. */
 export function serve(interpreter: Interpreter, job: Extract<ToChild, { kind: "serve" }>): Stop {
   const { nonce, limits } = job;
+  let room = limits.resultBytes;
+  // While the code answers, it may call functions of the test.
+  interpreter.answerWith((text) => {
+    room -= text.length;
+    if (room < 0) return "";
+    send({ kind: "answer", nonce, text });
+    return nextText() ?? "";
+  });
   const lacking = interpreter.call("serve", JSON.stringify(job.exports), limits.depth, limits.resultBytes);
   if (typeof lacking !== "string") return stopped(interpreter, lacking);
   if (lacking !== "") {
     return { status: "load_error", error: { type: "NameError", message: `There is no "${lacking}" in it.` } };
   }
   send({ kind: "loaded", nonce });
-  let room = limits.resultBytes;
   for (let question = nextText(); question !== undefined; question = nextText()) {
     const text = interpreter.call("answer", question);
     if (typeof text !== "string") return stopped(interpreter, text);

@@ -202,7 +202,7 @@ function readContent(given: z.infer<typeof content>): readonly Part[] {
 }
 
 function readCall({ id, function: called }: z.infer<typeof toolCall>): ToolCall {
-  return { id, name: called.name, arguments: callArguments(called.arguments) };
+  return { id, name: called.name, ...callArguments(called.arguments) };
 }
 
 function frame({ id, model, created }: Omit<ModelAnswer, "result">, object: string) {

@@ -1,4 +1,4 @@
-import { type Message, type ToolCall, type ToolSpec, textOf } from "../../../src/contract/message.ts";
+import { argumentsText, type Message, type ToolCall, type ToolSpec, textOf } from "../../../src/contract/message.ts";
 import { reasoningOf } from "../../../src/core/tokens/assistant-text.ts";
 
 /** The fields of an assistant's message in OpenAI's chat protocol. */
@@ -39,7 +39,8 @@ export function chatMessage(message: Message): object {
 
 /** Returns a tool in OpenAI's chat protocol. */
 export function chatTool(tool: ToolSpec): object {
-  return { type: "function", function: tool };
+  const { parametersJson: _, ...written } = tool;
+  return { type: "function", function: written };
 }
 
 function chatPart(part: Message["content"][number]): object {
@@ -47,11 +48,11 @@ function chatPart(part: Message["content"][number]): object {
   return { type: "image_url", image_url: { url: `data:${part.mediaType};base64,${part.data}` } };
 }
 
-function chatCall({ id, name, arguments: values }: ToolCall) {
-  return { id, type: "function" as const, function: { name, arguments: argumentsText(values) } };
+function chatCall({ id, name, ...given }: ToolCall) {
+  return { id, type: "function" as const, function: { name, arguments: writtenArguments(given) } };
 }
 
 /** Returns the arguments of a call as a text. Arguments that are no JSON are the text of the client itself. */
-export function argumentsText(values: ToolCall["arguments"]): string {
-  return typeof values === "string" ? values : JSON.stringify(values);
+export function writtenArguments(call: Omit<ToolCall, "id" | "name">): string {
+  return typeof call.arguments === "string" ? call.arguments : argumentsText(call);
 }

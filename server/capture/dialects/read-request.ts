@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
-import type { Json } from "../../../src/contract/json.ts";
-import type { Message, Part } from "../../../src/contract/message.ts";
+import type { Message, Part, ToolCall } from "../../../src/contract/message.ts";
 import type { SamplingSettings } from "../../../src/contract/sampler.ts";
-import { tryParseExactJson } from "../../../src/core/text/exact-json.ts";
+import { exactText, tryParseExactJson } from "../../../src/core/text/exact-json.ts";
 import { withoutUndefined } from "../../../src/core/without-undefined.ts";
 
 /** Checks a body by a schema. Throws `server.invalid-request` that names the wrong field. */
@@ -51,10 +50,16 @@ export function imagePart(url: string): Part {
   return { type: "image", mediaType: match[1]!, data: match[2]! };
 }
 
-/** Parses the arguments of a tool call. A text that is not JSON, or whose integers
- * would change, stays a text, so that the template can render it. */
-export function callArguments(text: string): Json {
-  return text === "" ? {} : (tryParseExactJson(text) ?? text);
+/**
+ * Parses the arguments of a tool call, which the template renders again. A text that is not JSON stays a text. Integers
+ * above 2^53 are texts of their digits, except in the exact text.
+ */
+export function callArguments(text: string): Pick<ToolCall, "arguments" | "argumentsJson"> {
+  if (text === "") return { arguments: {} };
+  const value = tryParseExactJson(text, "text");
+  if (value === undefined) return { arguments: text };
+  const exact = exactText(text);
+  return { arguments: value, ...(exact === undefined ? {} : { argumentsJson: exact }) };
 }
 
 /** Adds the names of the tools to the messages that answer their calls. */

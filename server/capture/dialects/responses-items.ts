@@ -1,6 +1,6 @@
 import { type Message, textOf } from "../../../src/contract/message.ts";
 import { reasoningOf } from "../../../src/core/tokens/assistant-text.ts";
-import { argumentsText } from "./openai-message.ts";
+import { writtenArguments } from "./openai-message.ts";
 
 /** An item of a response's output. */
 export type OutputItem =
@@ -53,9 +53,9 @@ export function outputItems(
     const content = [{ type: "output_text" as const, text, annotations: [] as const, logprobs }];
     items.push({ id: `msg_${id}`, type: "message", role: "assistant", status, content });
   }
-  for (const [index, { id: call_id, name, arguments: values }] of toolCalls.entries()) {
+  for (const [index, { id: call_id, name, ...given }] of toolCalls.entries()) {
     const item = { id: `fc_${id}_${index}`, type: "function_call" as const, status, call_id, name };
-    items.push({ ...item, arguments: argumentsText(values) });
+    items.push({ ...item, arguments: writtenArguments(given) });
   }
   return items;
 }

@@ -126,7 +126,7 @@ function readItems(items: readonly z.infer<typeof inputItem>[], earlier: Earlier
       inTurn(1).parts.push(...readContent(parseBody(given, messageItem).content));
     } else if (type === "function_call") {
       const { call_id: id, name, arguments: text } = parseBody(given, callItem);
-      inTurn(2).calls.push({ id, name, arguments: callArguments(text) });
+      inTurn(2).calls.push({ id, name, ...callArguments(text) });
     } else {
       endTurn();
       messages.push(readOther(given, type));

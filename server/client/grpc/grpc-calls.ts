@@ -5,7 +5,7 @@ import { lyceumErrorIn } from "../../grpc/wire/errors.ts";
 import { answerError, callTimeoutError, connectionError } from "../remote-error.ts";
 import type { RemoteSettings } from "../remote-options.ts";
 
-/** Makes the calls of a gRPC client, with deadlines and typed errors, and closes a connection that nobody uses. */
+/** Makes the calls of a gRPC client, with deadlines and typed errors, and closes an idle connection. */
 export class GrpcCalls {
   readonly #connection: Http2SessionManager;
   readonly #shown: string;

@@ -63,7 +63,7 @@ function actionFields({ message }: Action): JsonObject {
   };
 }
 
-/** The actions as they are, for what the fields of a plain client cannot say: parts, the finish, parse errors. */
+/** The full actions. A plain client cannot express parts, finish reasons or parse errors. */
 function plain(actions: Readonly<Record<AgentId, Action>>): Json {
   return JSON.parse(JSON.stringify(actions)) as Json;
 }

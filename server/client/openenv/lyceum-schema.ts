@@ -8,12 +8,19 @@ const part = z.union([
 const message = z.object({
   role: z.enum(["system", "user", "assistant", "tool"]),
   content: z.array(part),
-  toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.json() })).optional(),
+  toolCalls: z
+    .array(z.object({ id: z.string(), name: z.string(), arguments: z.json(), argumentsJson: z.string().optional() }))
+    .optional(),
   toolCallId: z.string().optional(),
   name: z.string().optional(),
 });
 
-const tool = z.object({ name: z.string(), description: z.string(), parameters: z.json() });
+const tool = z.object({
+  name: z.string(),
+  description: z.string(),
+  parameters: z.json(),
+  parametersJson: z.string().optional(),
+});
 
 const error = z.object({
   name: z.string(),
@@ -38,6 +45,7 @@ export const observationsSchema: z.ZodType = z.record(
   z.string(),
   z.object({
     messages: z.array(message),
+    templateVariables: z.record(z.string(), z.json()).optional(),
     context: z.enum(["append", "replace"]),
     tools: z.array(tool).optional(),
     info: z.json().optional(),

@@ -6,15 +6,13 @@ const positions = new WeakMap<object, SourcePosition | undefined>();
 const files = new Map<string, string>();
 const handle = Symbol.for("lyceum.located-function");
 
-/** The user's functions, by the functions of this package that call them. */
-const authored = new WeakMap<object, object>();
+/** Maps each of our wrappers to the user's function that it calls. */
+const originals = new WeakMap<object, object>();
 
-/**
- * Assigns the source position of `author`, the user's function that `written` calls, to `written`. Returns `written`.
- */
-export function writtenAs<Written extends object>(written: Written, author: object): Written {
-  authored.set(written, author);
-  return written;
+/** Makes errors name the source position of `original`, the user's function, for `wrapper`. Returns `wrapper`. */
+export function locateAs<Wrapper extends object>(wrapper: Wrapper, original: object): Wrapper {
+  originals.set(wrapper, original);
+  return wrapper;
 }
 
 /**
@@ -22,7 +20,7 @@ export function writtenAs<Written extends object>(written: Written, author: obje
  * for errors only.
  */
 export function writtenAt(written: object): string | undefined {
-  if (!positions.has(written)) positions.set(written, locate(authored.get(written) ?? written));
+  if (!positions.has(written)) positions.set(written, locate(originals.get(written) ?? written));
   const position = positions.get(written);
   return position === undefined ? undefined : positionText(position);
 }

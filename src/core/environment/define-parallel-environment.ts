@@ -1,6 +1,6 @@
 import type { Action } from "../../contract/action.ts";
 import type { Demonstration, EnvironmentDefinition, EnvironmentSpec, Observation } from "../../contract/environment.ts";
-import type { Json } from "../../contract/json.ts";
+import type { Json, JsonObject } from "../../contract/json.ts";
 import type { Message, ToolSpec } from "../../contract/message.ts";
 import type { Prompt } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
@@ -113,6 +113,8 @@ export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined
   readonly statesCorrect?: boolean;
   /** The judges that `step` asks, so that `judge` in a config and `--judge` name their model. */
   readonly judges?: readonly JudgeListing[];
+  /** Returns the variables of the model's chat template for the conversations of a task, such as `enable_thinking`. */
+  readonly templateVariables?: (task: Task) => JsonObject | undefined;
   /**
    * Opens a resource for each instance, such as a sandbox or a connection. `reset` and `step` receive it as `opened`.
    * It is disposed of when the instance closes. If it rejects, the episode fails.

@@ -11,7 +11,7 @@ export function contractError(options: {
   readonly problem: string;
   readonly rule: string;
   readonly by?: object;
-  /** The problem is a number that is not finite: what was answered may be the cause. */
+  /** True for NaN and infinity, which a model's answer can cause. The environment is then not blamed at once. */
   readonly isNotFinite?: boolean;
 }): LyceumError {
   const { environment, problem, rule, by, isNotFinite = false } = options;

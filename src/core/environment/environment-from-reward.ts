@@ -1,5 +1,5 @@
 import type { EnvironmentDefinition } from "../../contract/environment.ts";
-import { writtenAs } from "../../contract/errors/function-location.ts";
+import { locateAs } from "../../contract/errors/function-location.ts";
 import type { Prompt } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { StepJudge } from "../judge/counted-judge.ts";
@@ -126,7 +126,7 @@ function answerEnvironment<Task>(
     ...listedJudges(reward, base.judges),
     id,
     reset: ({ task }) => prompt(task),
-    step: writtenAs(
+    step: locateAs(
       async ({ task, text, judge, signal }) => outcome(await ask(reward, { task, text, judge, signal })),
       reward,
     ),
@@ -145,7 +145,7 @@ function teamEnvironment<Task>(
     id,
     agents: Object.keys(prompts),
     reset: ({ task }) => Object.fromEntries(Object.entries(prompts).map(([agent, prompt]) => [agent, prompt(task)])),
-    step: writtenAs(
+    step: locateAs(
       async ({ task, texts, judge, signal }) => outcome(await ask(reward, { task, texts, judge, signal })),
       reward,
     ),

@@ -76,7 +76,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       signal,
     });
     const { prompts, state } = isStateful(outcome) ? outcome : { prompts: outcome, state: undefined as State };
-    const observations = this.#observe(prompts);
+    const observations = this.#observe(prompts, task);
     this.#episode = { task, seed, state, turn: 0, acting: Object.keys(observations) };
     return observations;
   }
@@ -146,7 +146,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
 
   #result(outcome: ParallelStepOutcome<Agent, State>, episode: RunningEpisode<Task, State>): StepResult {
     const { info, correct } = outcome;
-    const next = this.#observe(outcome.replies ?? ({} as Prompts<Agent>), outcome.context);
+    const next = this.#observe(outcome.replies ?? ({} as Prompts<Agent>), episode.task, outcome.context);
     const answered = Object.keys(next);
     const terminated = outcome.done ?? answered.length === 0;
     if (!terminated && answered.length === 0) {
@@ -185,12 +185,14 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     return () => joint;
   }
 
-  #observe(prompts: Prompts<Agent>, context: Observation["context"] = "append"): Observations {
+  #observe(prompts: Prompts<Agent>, task: Task, context: Observation["context"] = "append"): Observations {
     const observations: Record<AgentId, Observation> = {};
+    const templateVariables = this.#definition.templateVariables?.(task);
+    const variables = templateVariables === undefined ? {} : { templateVariables };
     for (const [agent, prompt] of Object.entries(prompts) as [Agent, Prompts<Agent>[Agent]][]) {
       if (prompt === undefined) continue;
       const tools = this.#tools === undefined ? {} : { tools: this.#tools };
-      observations[agent] = { messages: promptMessages(prompt), context, ...tools };
+      observations[agent] = { messages: promptMessages(prompt), context, ...tools, ...variables };
     }
     return observations;
   }

@@ -6,6 +6,7 @@ import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { promptMessages } from "../../contract/prompt.ts";
 import { addRewards, type Reward, scored, unscored } from "../../contract/reward.ts";
+import { sum } from "../statistics.ts";
 import { callTool, type ToolLimits } from "../tools/call-tool.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { readToolMessage, type ToolMessage, toolReply } from "../tools/tool-message.ts";
@@ -230,8 +231,4 @@ function toolError(tool: string, { thrown, tools }: { readonly thrown: unknown; 
     message: thrown instanceof Error ? `${name}: ${message}` : message,
     ...(at === undefined ? {} : { at }),
   };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

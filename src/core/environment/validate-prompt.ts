@@ -6,7 +6,7 @@ export interface ReturnProblem {
   readonly problem: string;
   /** What to return instead. */
   readonly rule: string;
-  /** It is a number of the right form, and not finite: what was answered may be the cause. */
+  /** True for NaN and infinity, which a model's answer can cause. */
   readonly isNotFinite?: boolean;
 }
 

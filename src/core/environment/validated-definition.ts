@@ -18,6 +18,7 @@ const sharedKeys = {
   statesCorrect: true,
   judges: true,
   tools: true,
+  templateVariables: true,
   open: true,
   reset: true,
   step: true,

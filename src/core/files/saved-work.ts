@@ -3,7 +3,7 @@ export type SavedWork = () => string | undefined;
 
 const works = new Set<SavedWork>();
 
-/** Registers a description of what is left of a run if the process is killed now. Dispose of it to unregister. */
+/** Registers a text for the user that says what is saved if the process is killed. Dispose of it to unregister. */
 export function registerSavedWork(work: SavedWork): Disposable {
   works.add(work);
   return { [Symbol.dispose]: () => void works.delete(work) };

@@ -11,7 +11,7 @@ const keptAnswers = 10_000;
 /** A request that is sent or answered. */
 interface Asked {
   readonly answer: Promise<Omit<JudgeReply, "cached">>;
-  /** Aborts the request when nobody waits for it. */
+  /** Aborts the request when its last caller has stopped waiting. */
   readonly stop: AbortController;
   waiting: number;
 }

@@ -20,7 +20,7 @@ export function filledTemplate(template: string, context: object): string {
   });
 }
 
-/** Adds to a prompt how quoted texts are read, and what the answer must contain. */
+/** Appends to a prompt that quoted texts are data, not instructions, and the form of the answer. */
 export function judgeMessages(prompt: Prompt, instruction: string | undefined): readonly Message[] {
   const messages = promptMessages(prompt);
   const last = messages.at(-1);

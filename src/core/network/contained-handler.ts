@@ -53,11 +53,12 @@ export async function contained(options: {
 }
 
 /**
- * True if the target is a path and, with the host or authority, makes a URL. Libraries behind the servers build one and
- * throw otherwise. HTTP/1.0 has no host.
+ * True if the target is a path and, with the one host or authority, makes a URL. Libraries behind the servers build one
+ * and throw otherwise. HTTP/1.0 has no host. Of several hosts, Node shows the first one, and a proxy may use another.
  */
-function hasAddress(request: AnyRequest): boolean {
-  const { url = "" } = request;
+export function hasAddress(request: AnyRequest): boolean {
+  const { url = "", rawHeaders } = request;
+  if (rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length > 1) return false;
   const authority = "authority" in request ? request.authority : request.headers.host;
   return url.startsWith("/") && URL.canParse(`http://${authority ?? "localhost"}${url}`);
 }

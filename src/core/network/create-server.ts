@@ -9,13 +9,15 @@ import {
 } from "node:http2";
 import { createServer as createSecureServer } from "node:https";
 import type { Duplex } from "node:stream";
-import { contained, containedHandler, type RequestHandler } from "./contained-handler.ts";
+import { contained, containedHandler, hasAddress, type RequestHandler } from "./contained-handler.ts";
 
 /** A certificate and its key in PEM. */
 export interface Tls {
   readonly cert: string;
   readonly key: string;
 }
+
+const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /** The options of {@link createHttpServer}. */
 export interface HttpServerOptions {
@@ -37,7 +39,7 @@ export function createHttpServer({ request, upgrade, tls, limits = {} }: HttpSer
     server.on("upgrade", (asked: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", () => socket.destroy());
       void contained({
-        run: () => upgrade(asked, socket, head),
+        run: () => (hasAddress(asked) ? upgrade(asked, socket, head) : socket.end(badRequest)),
         isGone: () => socket.destroyed,
         fail: () => socket.destroy(),
       });

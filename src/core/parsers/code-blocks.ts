@@ -22,9 +22,21 @@ export function readFences(text: string): {
 } {
   const blocks: CodeBlock[] = [];
   const between: string[] = [];
-  let open: (Fence & { readonly lines: string[] }) | undefined;
+  let open: (Fence & { readonly lines: string[]; quote: string }) | undefined;
   let outside: string[] = [];
-  for (const line of text.split(/\r?\n/)) {
+  for (const written of text.split(/\r?\n/)) {
+    let line = written;
+    if (open !== undefined && open.quote !== "") {
+      const marks = quoteOf(written, open.quote.endsWith(" "));
+      if (marks !== "") line = written.slice(marks.length);
+      // A reply may quote the fence alone.
+      else if (open.lines.length === 0) open.quote = "";
+      else if (lastCode(written, open) === undefined) {
+        // A quoted block ends with its quotation.
+        blocks.push(block(open));
+        open = undefined;
+      }
+    }
     if (open === undefined) {
       const fence = openingFence(line);
       if (fence === undefined) {
@@ -52,20 +64,30 @@ interface Fence {
   readonly before: string;
   readonly marks: string;
   readonly indent: number;
+  /** The marks `>` of a quotation before the fence. */
+  readonly quote: string;
   readonly language: string;
 }
 
-function openingFence(line: string): Fence | undefined {
+/** Returns the marks of a quotation at the start of a line, with the blank after them if they have one. */
+function quoteOf(line: string, hasBlank = true): string {
+  const marks = /^(?:[ \t]{0,3}>)+ ?/.exec(line)?.[0] ?? "";
+  return hasBlank ? marks : marks.trimEnd();
+}
+
+function openingFence(written: string): Fence | undefined {
+  const quote = quoteOf(written);
+  const line = written.slice(quote.length);
   const own = /^([ \t]*)(`{3,}|~{3,})(.*)$/.exec(line);
   if (own !== null) {
     const [, blanks, marks, info] = own;
     if (marks!.startsWith("`") && info!.includes("`")) return undefined;
-    return { before: "", marks: marks!, indent: blanks!.length, language: languageOf(info!) };
+    return { before: "", marks: marks!, indent: blanks!.length, quote, language: languageOf(info!) };
   }
   const at = line.indexOf("```");
   const late = at === -1 ? null : /^(`{3,})([\w+#.-]*)\s*$/.exec(line.slice(at));
   if (late === null) return undefined;
-  return { before: line.slice(0, at), marks: late[1]!, indent: 0, language: languageOf(late[2]!) };
+  return { before: line.slice(0, at), marks: late[1]!, indent: 0, quote, language: languageOf(late[2]!) };
 }
 
 /**

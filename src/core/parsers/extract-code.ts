@@ -8,6 +8,9 @@ import { type CodeBlock, readFences, withoutIndent } from "./code-blocks.ts";
  *   Usage examples, tests and printed output are therefore left out. Text outside of blocks counts if no block defines a
  *   name, for replies that only close a fence.
  * - Without `names`, or if nothing defines them, this is the last block.
+ * - With `usedBy`, code that runs with the result, such as tests, what that code uses is added, too.
+ * - With `methods`, the names are methods, which count wherever they are. Otherwise a definition at the beginning of a
+ *   line counts before one inside of a class or function. What test classes and test functions define does not count.
  * - With `languages`, blocks that are marked with one of them or with none are preferred; without `names`, others are
  *   not taken.
  *
@@ -15,7 +18,12 @@ import { type CodeBlock, readFences, withoutIndent } from "./code-blocks.ts";
  */
 export function extractCode(
   text: string,
-  options: { readonly languages?: readonly string[]; readonly names?: readonly string[] } = {},
+  options: {
+    readonly languages?: readonly string[];
+    readonly names?: readonly string[];
+    readonly usedBy?: string;
+    readonly methods?: boolean;
+  } = {},
 ): string | undefined {
   const { languages, names = [] } = options;
   const { blocks, between } = readFences(text);
@@ -25,7 +33,7 @@ export function extractCode(
   if (names.length > 0) {
     const all = blocks.map(({ code }) => code);
     for (const codes of blocks.length === 0 ? [] : [wanted, all, between]) {
-      const code = definingCode(codes, names);
+      const code = definingCode(codes, options);
       if (code !== undefined) return code;
     }
   }
@@ -33,37 +41,64 @@ export function extractCode(
 }
 
 /** Returns the code that defines names, with what it uses of other blocks. Undefined if no block defines a name. */
-function definingCode(codes: readonly string[], names: readonly string[]): string | undefined {
-  const whole = codes.findLastIndex((code) => names.every((name) => defines(code, name)));
-  const places = whole === -1 ? names.map((name) => codes.findLastIndex((code) => defines(code, name))) : [whole];
+function definingCode(
+  codes: readonly string[],
+  options: { readonly names?: readonly string[]; readonly usedBy?: string; readonly methods?: boolean },
+): string | undefined {
+  const { names = [], usedBy = "", methods = false } = options;
+  const outer = methods ? [] : codes.map(topLevel);
+  const inner = codes.map(withoutTests);
+  const patterns = names.map(definitionOf);
+  const wholeOf = (sources: readonly string[]): number =>
+    sources.findLastIndex((code) => patterns.every((pattern) => pattern.test(code)));
+  const placeOf = (pattern: RegExp): number => {
+    const place = outer.findLastIndex((code) => pattern.test(code));
+    return place === -1 ? inner.findLastIndex((code) => pattern.test(code)) : place;
+  };
+  const top = wholeOf(outer);
+  const whole = top === -1 ? wholeOf(inner) : top;
+  const places = whole === -1 ? patterns.map(placeOf) : [whole];
   const chosen = inOrder(places.filter((place) => place !== -1));
   if (chosen.length === 0) return undefined;
-  const parts = [...helpersOf(codes, chosen), ...chosen].map((place) => codes[place]!);
+  const parts = [...helpersOf(codes, { chosen, names, usedBy }), ...chosen].map((place) => codes[place]!);
   return parts.length === 1 ? parts[0] : parts.map((code) => withoutIndent(code.split("\n"))).join("\n\n");
 }
 
-/** Returns the places of the blocks that only define something and that the chosen blocks use, directly or not. */
-function helpersOf(codes: readonly string[], chosen: readonly number[]): readonly number[] {
-  const defined = codes.map(definedNames);
+/**
+ * Returns the places of the blocks that only define something and that the chosen blocks, or the code that runs with
+ * them, use, directly or not.
+ */
+function helpersOf(
+  codes: readonly string[],
+  {
+    chosen,
+    names,
+    usedBy,
+  }: { readonly chosen: readonly number[]; readonly names: readonly string[]; readonly usedBy: string },
+): readonly number[] {
+  const sources = codes.map(flatImports);
+  const defined = sources.map(definedNames);
   const definers = new Map<string, number[]>();
-  for (const [place, code] of codes.entries()) {
-    if (!isDefinitionsOnly(code)) continue;
-    for (const name of defined[place]!) definers.set(name, [...(definers.get(name) ?? []), place]);
-  }
-  const known = new Set(chosen.flatMap((place) => [...defined[place]!]));
   const helpers: number[] = [];
-  const pending = [...chosen];
-  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
-    for (const name of codes[place]!.match(identifiers) ?? []) {
+  for (const [place, source] of sources.entries()) {
+    if (!isDefinitionsOnly(source)) continue;
+    for (const name of defined[place]!) definers.set(name, [...(definers.get(name) ?? []), place]);
+    // Which names `import *` defines is not known.
+    if (!chosen.includes(place) && isStarImport(source)) helpers.push(place);
+  }
+  const known = new Set([...names, ...chosen.flatMap((place) => [...defined[place]!])]);
+  const pending = [usedBy, ...[...chosen, ...helpers].map((place) => codes[place]!)];
+  for (let code = pending.pop(); code !== undefined; code = pending.pop()) {
+    for (const name of code.match(identifiers) ?? []) {
       if (known.has(name)) continue;
       const found = definers.get(name)?.findLast((at) => at < chosen.at(-1)!) ?? definers.get(name)?.[0];
       if (found === undefined) continue;
       for (const other of defined[found]!) known.add(other);
       helpers.push(found);
-      pending.push(found);
+      pending.push(codes[found]!);
     }
   }
-  return inOrder(helpers);
+  return inOrder(helpers.filter((place) => !chosen.includes(place)));
 }
 
 const inOrder = (places: readonly number[]): readonly number[] => [...new Set(places)].toSorted((a, b) => a - b);
@@ -73,26 +108,88 @@ const identifiers = /[\p{L}_$][\p{L}\p{N}_$]*/gu;
 const keyword = String.raw`(?:export[ \t]+(?:default[ \t]+)?)?(?:async[ \t]+)?(?:def|class|interface|type|enum|function)\b(?:[ \t]*\*)?[ \t]*`;
 const imported = String.raw`(?!.*(?:\brequire|\bimport)[ \t]*\()`;
 
-/** Returns true if code defines a function, class, method or variable. An import is no definition. */
-function defines(code: string, name: string): boolean {
+/**
+ * Returns the pattern of a definition of a function, class, method or variable. An import is no definition, and neither
+ * is an export of what another block defines.
+ */
+function definitionOf(name: string): RegExp {
   const id = `${name.replaceAll(/[^\w]/g, "\\$&")}(?![\\w$])`;
+  const alone = String.raw`(?![ \t]*${id}[ \t]*;?[ \t]*$)`;
   const forms = [
     String.raw`[ \t]*${keyword}${id}`,
     String.raw`[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+${id}${imported}`,
-    String.raw`(?:(?:module\.)?exports\.)?${id}[ \t]*(?::[^=\n]+)?=(?![=>])${imported}`,
+    String.raw`(?:(?:module\.)?exports\.)?${id}[ \t]*(?::[^=\n]+)?=(?![=>])${alone}${imported}`,
+    String.raw`(?:module\.)?exports[ \t]*=[ \t]*\{(?:[^}\n]*[,{\s]|[\s\S]{0,500}?\n[ \t]{0,8})?(?:async[ \t]+)?${id}[ \t]*(?:\(|:(?![ \t]*${id}[ \t]*(?:[,};]|$)))`,
   ];
-  return new RegExp(`^(?:${forms.join("|")})`, "m").test(code);
+  return new RegExp(`^(?:${forms.join("|")})`, "m");
+}
+
+/** Returns the lines of code that begin a statement of the module, without what is inside of it. */
+function topLevel(code: string): string {
+  const lines = withoutIndent(code.split("\n")).split("\n");
+  // The methods of an exported object are at the top, too.
+  const isExported = lines.some((line) => /^(?:module\.)?exports\s*=\s*\{/.test(line));
+  return isExported ? lines.join("\n") : lines.filter((line) => /^\S/.test(line)).join("\n");
+}
+
+const testStatement =
+  /^(?:export[ \t]+)?(?:async[ \t]+)?(?:def|class|function)[ \t]+(?:test|\w*_tests?\b|\w*Tests?(?:Case|Suite)?\b|\w+\([^)]*\bTestCase\b)/i;
+
+/** Returns code without what test functions and test classes contain. */
+function withoutTests(code: string): string {
+  let isTest = false;
+  return withoutIndent(code.split("\n"))
+    .split("\n")
+    .filter((line) => {
+      if (/^[^\s)\]}]/.test(line)) isTest = testStatement.test(line);
+      return !isTest;
+    })
+    .join("\n");
 }
 
 /** Returns true if all statements are imports, definitions or assignments, as far as their first lines show. */
-function isDefinitionsOnly(code: string): boolean {
-  const starts = withoutIndent(code.split("\n"))
-    .split("\n")
-    .filter((line) => /^[^\s#)\]}]/.test(line) && !line.startsWith("//"));
+function isDefinitionsOnly(source: string): boolean {
+  const starts = source.split("\n").filter((line) => /^[^\s#)\]}]/.test(line) && !line.startsWith("//"));
   return starts.length > 0 && starts.every((line) => definition.test(line) || assigned(line) !== undefined);
 }
 
-const definition = new RegExp(String.raw`^(?:@|${keyword}|(?:from|import|export|const|let|var)\b)`);
+/** Names that replies give to the file of the solution itself. */
+const ownModule = /^(?:\.|(?:your_|my_)?(?:solution|main|module|code|answer|script|program|file|app)\w*$)/i;
+
+/** Returns true if code consists of imports, one of them of all names of another module. */
+function isStarImport(source: string): boolean {
+  const starts = source.split("\n").filter((line) => /^[^\s#)]/.test(line));
+  const modules = starts.flatMap((line) => /^from[ \t]+(\S+)[ \t]+import[ \t]+\*/.exec(line)?.[1] ?? []);
+  const isImports = starts.every((line) => /^(?:from|import)\b/.test(line));
+  return isImports && modules.length > 0 && modules.every((module) => !ownModule.test(module));
+}
+
+/** The first line of a statement that may surround imports: `try:`, `except ImportError:`, `if TYPE_CHECKING:`. */
+const branch = /^(?:try|except\b.*|else|finally|if\b.*|elif\b.*):[ \t]*(?:#.*)?$/;
+const plainStatement = /^[ \t]+(?:(?:import|from|pass|raise)\b|#|[\p{L}_][\p{L}\p{N}_]*[ \t]*=(?!=)|[)\]}])/u;
+
+/** Returns code in which imports and assignments of branches are at the top, as in `try: import a`. */
+function flatImports(code: string): string {
+  const lines = withoutIndent(code.split("\n")).split("\n");
+  const result: string[] = [];
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i]!;
+    let end = i + 1;
+    while (end < lines.length && !/^\S/.test(lines[end]!)) end++;
+    const inner = lines.slice(i + 1, end).filter((one) => one.trim() !== "");
+    const width = inner[0]?.search(/\S/);
+    const statements = inner.filter((one) => one.search(/\S/) === width);
+    if (branch.test(line) && statements.length > 0 && statements.every((one) => plainStatement.test(one))) {
+      result.push(...inner.filter((one) => !/^\s*(?:pass|raise)\b/.test(one)).map((one) => one.slice(width)));
+    } else result.push(...lines.slice(i, end));
+    i = end - 1;
+  }
+  return result.join("\n");
+}
+
+const definition = new RegExp(
+  String.raw`^(?:@|${keyword}|(?:from|import|export|const|let|var)\b|(?:module\.)?exports(?:\.[\w$]+)?[ \t]*=(?!=))`,
+);
 
 /** Returns the names on the left of an assignment. */
 function assigned(line: string): string | undefined {
@@ -101,16 +198,17 @@ function assigned(line: string): string | undefined {
   return isAssignment && /^[\p{L}\p{N}_$, \t]+(?::.*)?$/u.test(left!) ? left!.split(":", 1)[0] : undefined;
 }
 
+const declarations = [
+  `^${keyword}([\\p{L}_$][\\p{L}\\p{N}_$]*)`,
+  String.raw`^(?:export[ \t]+)?(?:const|let|var)[ \t]+(\{[^}]{0,2000}\}|\[[^\]]{0,2000}\]|[^=\n]+)`,
+  String.raw`^(?:module\.)?exports\.([\w$]+)[ \t]*=`,
+  String.raw`^import\s+((?:[^"'\n{]|\{[^}]{0,2000}\})*)`,
+  String.raw`^from\s+\S+\s+import\s+(\([^)]{0,2000}\)|.*)`,
+].map((form) => new RegExp(form, "gmu"));
+
 /** Returns the names that the statements of code define or import. */
-function definedNames(code: string): ReadonlySet<string> {
-  const source = withoutIndent(code.split("\n"));
-  const forms = [
-    `^${keyword}([\\p{L}_$][\\p{L}\\p{N}_$]*)`,
-    String.raw`^(?:export[ \t]+)?(?:const|let|var)[ \t]+(\{[^}]{0,2000}\}|\[[^\]]{0,2000}\]|[^=\n]+)`,
-    String.raw`^import\s+((?:[^"'\n{]|\{[^}]{0,2000}\})*)`,
-    String.raw`^from\s+\S+\s+import\s+(\([^)]{0,2000}\)|.*)`,
-  ];
-  const declared = forms.flatMap((form) => [...source.matchAll(new RegExp(form, "gmu"))].map(([, names]) => names!));
+function definedNames(source: string): ReadonlySet<string> {
+  const declared = declarations.flatMap((form) => [...source.matchAll(form)].map(([, names]) => names!));
   const parts = [...declared, ...source.split("\n").map((line) => assigned(line) ?? "")];
   return new Set(parts.flatMap((part) => part.match(identifiers) ?? []));
 }

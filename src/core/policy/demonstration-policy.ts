@@ -4,7 +4,7 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import { type Message, textMessage } from "../../contract/message.ts";
 import type { ActRequest, ActTokens, Policy } from "../../contract/policy.ts";
 import type { Renderer } from "../tokens/renderer.ts";
-import { renderPrompt } from "./render-prompt.ts";
+import { renderPrompt, requestRenderer } from "./render-prompt.ts";
 
 /**
  * Creates the expert of an environment, which answers with its `demonstrate` function. With a renderer the answers have
@@ -41,7 +41,7 @@ export function demonstrationPolicy<Task>(options: {
 
 /** Returns the tokens of an expert's answer, as if a model had sampled them with certainty. */
 export function demonstratedTokens(answer: Message, request: ActRequest, renderer: Renderer): ActTokens {
-  const completionIds = renderer.complete(answer);
+  const completionIds = requestRenderer(renderer, request).complete(answer);
   const logprobs = completionIds.map(() => 0);
   return { ...renderPrompt(renderer, request).tokens, completionIds, logprobs, weightsVersion: 0 };
 }

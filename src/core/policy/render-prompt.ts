@@ -1,4 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import type { Message } from "../../contract/message.ts";
 import type { ActRequest, ActTokens } from "../../contract/policy.ts";
 import { TokenPrefix } from "../../contract/token-prefix.ts";
@@ -14,8 +15,9 @@ export interface RenderedPrompt {
  * Renders the prompt of a request. Extends the earlier tokens if the template allows it, and renders the whole
  * conversation again if not.
  */
-export function renderPrompt(renderer: Renderer, request: ActRequest): RenderedPrompt {
+export function renderPrompt(base: Renderer, request: ActRequest): RenderedPrompt {
   const { previous } = request;
+  const renderer = requestRenderer(base, request);
   const messages = renderer.accepts.includes("reasoning") ? request.messages : request.messages.map(withoutReasoning);
   const tools = request.tools === undefined ? {} : { tools: request.tools };
   if (previous !== undefined) {
@@ -23,6 +25,23 @@ export function renderPrompt(renderer: Renderer, request: ActRequest): RenderedP
     if (added !== "broken") return rendered(previous.ids, added);
   }
   return rendered(TokenPrefix.empty, renderer.start({ messages, ...tools }));
+}
+
+/**
+ * Returns the renderer of a request or an episode, with its variables of the template. Throws
+ * `policy.unsupported-input` if there is no template that could read them.
+ */
+export function requestRenderer(
+  renderer: Renderer,
+  { templateVariables }: { readonly templateVariables?: JsonObject | undefined },
+): Renderer {
+  if (templateVariables === undefined) return renderer;
+  if (renderer.withVariables !== undefined) return renderer.withVariables(templateVariables);
+  throw new LyceumError({
+    code: "policy.unsupported-input",
+    message: `The conversation sets variables of the chat template (${Object.keys(templateVariables).join(", ")}), but the renderer "${renderer.name}" has no template.`,
+    hint: "Use a model with a chat template, or remove chat_template_kwargs from the rows.",
+  });
 }
 
 /** Earlier reasoning of the assistant is not sent back to a model whose prompt has no place for it. */

@@ -4,7 +4,7 @@ import type { ActRequest, ActResult, Policy } from "../../contract/policy.ts";
 import type { Sample, Sampler, SamplingSettings } from "../../contract/sampler.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Renderer } from "../tokens/renderer.ts";
-import { fitCompletion, type RenderedPrompt, renderPrompt } from "./render-prompt.ts";
+import { fitCompletion, type RenderedPrompt, renderPrompt, requestRenderer } from "./render-prompt.ts";
 
 /** A request that waits for its batch or its sample. */
 interface Pending {
@@ -133,7 +133,8 @@ async function sampleBatch(options: {
       if (pending === undefined || pending.done) continue;
       try {
         const { rendered, request } = pending;
-        pending.resolve(actResult({ sample, rendered, tools: request.tools ?? [], weightsVersion, renderer }));
+        const own = requestRenderer(renderer, request);
+        pending.resolve(actResult({ sample, rendered, tools: request.tools ?? [], weightsVersion, renderer: own }));
       } catch (error) {
         pending.reject(error);
       }

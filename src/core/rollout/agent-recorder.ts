@@ -2,6 +2,7 @@ import type { AgentId } from "../../contract/action.ts";
 import type { Observation } from "../../contract/environment.ts";
 import type { AgentEpisode, AgentTurn, MessageNode, NodeTokens } from "../../contract/episode.ts";
 import { type ErrorData, LyceumError } from "../../contract/errors/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import type { Message, ToolSpec } from "../../contract/message.ts";
 import type { ActResult, ActTokens, Policy, PreviousTokens } from "../../contract/policy.ts";
 import { addRewards, isReward, type Reward, rewardText, scored, type UnscoredReward } from "../../contract/reward.ts";
@@ -19,6 +20,7 @@ export class AgentRecorder {
   readonly agent: AgentId;
   readonly policy: Policy;
   tools: readonly ToolSpec[] | undefined;
+  templateVariables: JsonObject | undefined;
   previous: PreviousTokens | undefined;
   sampledTokens = 0;
   terminated = false;
@@ -43,6 +45,7 @@ export class AgentRecorder {
     const copy = new AgentRecorder({ agent: this.agent, policy: this.policy, environment: this.#environment });
     copy.#messages = [...this.#messages];
     copy.tools = this.tools;
+    copy.templateVariables = this.templateVariables;
     copy.previous = this.previous;
     copy.sampledTokens = this.sampledTokens;
     copy.terminated = this.terminated;
@@ -97,6 +100,7 @@ export class AgentRecorder {
       this.#messages = [];
     }
     this.tools = observation.tools;
+    this.templateVariables = observation.templateVariables;
     for (const message of messages) {
       this.#messages.push(message);
       this.#addNode(message, turn);
@@ -168,6 +172,7 @@ export class AgentRecorder {
       policy: this.policy.name,
       nodes: this.#nodes,
       turns: this.#turns,
+      ...(this.templateVariables === undefined ? {} : { templateVariables: this.templateVariables }),
       reward: unscored ?? this.#sum() ?? scored(0, {}),
       terminated: this.terminated,
       truncated: this.truncated,

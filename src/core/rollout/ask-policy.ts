@@ -49,7 +49,7 @@ export function askPolicy<Task>(
 function actRequest<Task>({ settings, position, recorder, turn, signal }: Asked<Task>): ActRequest {
   const { limits, sampling, pool } = settings;
   const { entry, group, sampleIndex, seed } = position;
-  const { agent, policy, previous } = recorder;
+  const { agent, policy, previous, templateVariables } = recorder;
   const { spec } = pool.factory;
   const room = limits.tokens - recorder.sampledTokens;
   const tools = recorder.tools ?? spec.tools;
@@ -61,6 +61,7 @@ function actRequest<Task>({ settings, position, recorder, turn, signal }: Asked<
     episode: { task: entry, seed: resetSeed(position), sampleIndex, turn },
     signal,
     ...(tools === undefined ? undefined : { tools }),
+    ...(templateVariables === undefined ? undefined : { templateVariables }),
     ...(previous === undefined ? undefined : { previous }),
     ...(policy.flush === undefined ? undefined : { order: [group, sampleIndex, spec.agents.indexOf(agent)] }),
   };

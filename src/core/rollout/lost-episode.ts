@@ -4,7 +4,7 @@ import { isJsonObject } from "../../contract/json.ts";
 /** The maximum number of times that an episode is played again after its server lost it. */
 export const lostEpisodeRetries = 3;
 
-/** True for the error of an episode that its environment's server lost. Nothing of it is the policy's doing. */
+/** True if the environment's server lost the episode. The policy did not cause this. */
 export function isLostEpisode(error: ErrorData | undefined): error is ErrorData {
   return error?.code === "environment.unavailable" && isJsonObject(error.data) && error.data.reason === "lost-episode";
 }

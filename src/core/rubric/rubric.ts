@@ -2,6 +2,7 @@ import type { EnvironmentFactory } from "../../contract/environment.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Reward } from "../../contract/reward.ts";
 import { isJudge, type JudgeListing } from "../judge/judge.ts";
+import { sum } from "../statistics.ts";
 import type { AnswerCriterion, Criterion, GroupCriterion, ResolvedCriterion } from "./criterion.ts";
 import { groupRewards } from "./group-rewards.ts";
 import { type CriterionScore, compose, scoreAnswer } from "./score-answer.ts";
@@ -89,10 +90,6 @@ function checkNames(criteria: readonly ResolvedCriterion[]): void {
     if (names.has(name)) throw invalid(`Two criteria have the name "${name}".`);
     names.add(name);
   }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }
 
 function invalid(message: string): LyceumError {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Taskset } from "../../contract/taskset.ts";
-import { parseExactJson, reordersKeys } from "../text/exact-json.ts";
+import { parseMessagesJson } from "../text/exact-json.ts";
 import { dataFileError } from "./data-file-error.ts";
 import { type LineIndex, LineIndexer } from "./line-index.ts";
 import { deepestRow, rowProblem } from "./row-problem.ts";
@@ -24,8 +24,9 @@ export interface JsonlTasksetOptions<Row> {
 /**
  * Returns the rows of one or several JSONL files in order: one JSON value per line. Blank lines are skipped. Each file
  * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.gz` file has no
- * random access and is kept decompressed in memory. Integers above 2^53 become texts of their digits; a row with tool
- * calls that has one is refused. Errors name `file:line`: `data.not-found`, or `data.malformed` for a row that is not
+ * random access and is kept decompressed in memory. Numbers that JavaScript would round become texts of their digits.
+ * What templates print again has its exact text beside it: a call with the arguments `{"x": 5.0}` has `argumentsJson`,
+ * such parameters of a tool `parametersJson`. Errors name `file:line`: `data.not-found`, or `data.malformed` for a row that is not
  * valid JSON or UTF-8, or that does not match the schema.
  */
 export async function jsonlTaskset<Row = unknown>(
@@ -114,20 +115,10 @@ async function readRange(path: string, start: number, end: number): Promise<Uint
   }
 }
 
-/**
- * Integers above 2^53 are texts of their digits, so that a label never changes. A row with tool calls is training text:
- * a template prints the arguments as they are, so an integer or an order of keys that would change is refused.
- */
-function parseRowText(text: string): unknown {
-  if (!/"(?:tool_calls|arguments)"\s*:/.test(text)) return parseExactJson(text, "text");
-  if (reordersKeys(text)) throw new SyntaxError("keys that are integers would change their order");
-  return parseExactJson(text);
-}
-
 function parseRow(bytes: Uint8Array, place: string): unknown {
   let row: unknown;
   try {
-    row = parseRowText(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    row = parseMessagesJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes), "exact");
   } catch (error) {
     throw new LyceumError({
       code: "data.malformed",

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { AsyncBuffer, Compressors, FileMetaData } from "hyparquet";
 import type { Taskset } from "../../contract/taskset.ts";
-import { parseExactJson } from "../text/exact-json.ts";
+import { parseMessagesJson } from "../text/exact-json.ts";
 import { dataFileError } from "./data-file-error.ts";
 import { type RowSchema, validateRow } from "./row-schema.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
@@ -133,7 +133,7 @@ function keepRecent<Key, Value>(load: (key: Key) => Promise<Value>, count: numbe
 }
 
 function jsonFromBytes(bytes: Uint8Array | undefined): unknown {
-  return bytes && parseExactJson(new TextDecoder().decode(bytes), "text");
+  return bytes && parseMessagesJson(new TextDecoder().decode(bytes), "exact");
 }
 
 function toPlainJson(value: unknown): unknown {

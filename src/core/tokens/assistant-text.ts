@@ -1,8 +1,23 @@
 import type { ParseError } from "../../contract/action.ts";
-import type { Json } from "../../contract/json.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { type Message, type Part, type ToolCall, type ToolSpec, textOf } from "../../contract/message.ts";
-import { parseExactJson } from "../text/exact-json.ts";
+import {
+  argumentsText,
+  type Message,
+  type Part,
+  type ToolCall,
+  type ToolSpec,
+  textOf,
+} from "../../contract/message.ts";
+import {
+  type ExactJson,
+  exactText,
+  keepsValue,
+  type LargeIntegers,
+  parseExactJson,
+  readExactJson,
+  writeExactJson,
+} from "../text/exact-json.ts";
+import { callArguments } from "../tools/call-arguments.ts";
 import { splitReasoning } from "./split-reasoning.ts";
 import { readXmlCall, xmlCallPattern } from "./xml-tool-calls.ts";
 
@@ -61,7 +76,7 @@ export function inlineText(
   const calls = inline.toolCalls ? (message.toolCalls ?? []) : [];
   const text = textOf(message);
   const blocks = calls.map(
-    (call) => `<tool_call>\n${JSON.stringify({ name: call.name, arguments: call.arguments })}\n</tool_call>`,
+    (call) => `<tool_call>\n{"name":${JSON.stringify(call.name)},"arguments":${argumentsText(call)}}\n</tool_call>`,
   );
   const answer = [...(text === "" ? [] : [text]), ...blocks].join("\n");
   return reasoning === "" ? answer : `<think>\n${reasoning}\n</think>\n\n${answer}`;
@@ -130,9 +145,9 @@ function readLlamaCall(text: string): AssistantToolCalls {
 const toolMark = "<|tool|>";
 
 /** Returns the text of a call for a byte-level model. */
-export function byteCallText({ name, arguments: values }: ToolCall): string {
-  const json = JSON.stringify(values);
-  return json === "{}" ? name : name + json;
+export function byteCallText(call: ToolCall): string {
+  const json = argumentsText(call);
+  return json === "{}" ? call.name : call.name + json;
 }
 
 /** Reads the text before the first tool mark and the call after each mark. */
@@ -144,7 +159,7 @@ export function readByteCalls([before = "", ...marked]: readonly string[]): Assi
     const [, name, json] = /^([\w.:/-]+)(\{.*)?$/s.exec(written) ?? [];
     const values = json === undefined ? {} : parseJson(json);
     if (name !== undefined && !(values instanceof Error) && isJsonObject(values)) {
-      toolCalls.push({ id: `call_${toolCalls.length}`, name, arguments: values });
+      toolCalls.push({ id: `call_${toolCalls.length}`, name, ...callArguments(json) });
       continue;
     }
     const problem = name === undefined ? "it has no name" : "its arguments are not a JSON object";
@@ -159,20 +174,31 @@ export function readByteCalls([before = "", ...marked]: readonly string[]): Assi
  * `{}`.
  */
 function readCall(json: string, argumentsKey: "arguments" | "parameters", index: number): ToolCall | string {
-  const value = parseJson(json);
+  const value = parseJson(json, "text");
   if (value instanceof Error) return `the tool call is not JSON: ${value.message}`;
   if (!isJsonObject(value)) return "the tool call is not a JSON object";
   if (typeof value.name !== "string" || value.name === "") return 'the tool call has no "name"';
-  const given = value[argumentsKey] ?? value[argumentsKey === "arguments" ? "parameters" : "arguments"] ?? {};
-  const parsed = typeof given === "string" ? parseJson(given) : given;
-  if (parsed instanceof Error || !isJsonObject(parsed))
-    return `"${argumentsKey}" of the tool call is not a JSON object`;
-  return { id: `call_${index}`, name: value.name, arguments: parsed as Json };
+  const other = argumentsKey === "arguments" ? "parameters" : "arguments";
+  const key = value[argumentsKey] == null ? other : argumentsKey;
+  const argumentsJson = isJsonObject(value[key]) ? exactPart(json, key) : undefined;
+  try {
+    const read = callArguments(value[key], { argumentsJson });
+    if (isJsonObject(read.arguments)) return { id: `call_${index}`, name: value.name, ...read };
+  } catch (error) {
+    return `"${argumentsKey}" of the tool call is not JSON: ${(error as Error).message}`;
+  }
+  return `"${argumentsKey}" of the tool call is not a JSON object`;
 }
 
-function parseJson(text: string): unknown {
+/** Returns the exact text of a value in a JSON object if `JSON.parse` would change the value. */
+function exactPart(json: string, key: string): string | undefined {
+  if (keepsValue(json)) return undefined;
+  return exactText(writeExactJson((readExactJson(json) as ReadonlyMap<string, ExactJson>).get(key)!));
+}
+
+function parseJson(text: string, largeIntegers?: LargeIntegers): unknown {
   try {
-    return parseExactJson(text);
+    return parseExactJson(text, largeIntegers);
   } catch (error) {
     return error as Error;
   }

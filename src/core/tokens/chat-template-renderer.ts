@@ -31,6 +31,9 @@ export interface ChatTemplateRendererOptions {
 
 const accepts = ["text", "reasoning"] as const;
 
+/** The number of renderers with variables of their own that are kept. Few data sets have more values. */
+const mostVariants = 32;
+
 /**
  * Creates a renderer from a Hugging Face chat template. If the template has no field for reasoning or tool calls, they
  * are written into the text (`<think>`, `<tool_call>`). Only the template can write control tokens: in messages, tools
@@ -48,6 +51,8 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
   const stopTokenIds = findStopTokenIds(options, [plain, withTools]);
   const isStop = (id: number | undefined): boolean => id !== undefined && stopTokenIds.includes(id);
   const stopTexts = stopTokenIds.map((id) => tokenizer.decode([id])).filter((text) => text !== "");
+
+  const variants = new Map<string, Renderer>();
 
   const formOf = ({ opensReasoning }: ChatTemplate) => ({
     toolCallFormat: withTools.toolCallFormat,
@@ -121,6 +126,16 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
         finish: finish === "stop" && toolCalls.length > 0 ? "tool-calls" : finish,
         ...(parseErrors.length === 0 ? {} : { parseErrors }),
       };
+    },
+
+    withVariables: (own) => {
+      const key = JSON.stringify(own);
+      const known = variants.get(key);
+      if (known !== undefined) return known;
+      if (variants.size >= mostVariants) variants.clear();
+      const variant = createChatTemplateRenderer({ ...options, variables: { ...options.variables, ...own } });
+      variants.set(key, variant);
+      return variant;
     },
 
     // Without the tools, the beginning of an answer is not known if the templates differ in it.

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import type { Message, ToolSpec } from "../../contract/message.ts";
+import { readExactJson } from "../text/exact-json.ts";
 import { inlineText, parseAssistantText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
 import { markMessage, markTool, markVariables } from "./mark-message.ts";
 import type { Mark } from "./protected-rendering.ts";
@@ -107,7 +108,7 @@ function compile(source: string, options: Parameters<typeof compileChatTemplate>
         ...specialTokens,
         ...(mark === undefined ? variables : markVariables(variables, mark)),
         messages,
-        tools: tools.length === 0 ? null : tools.map((spec) => ({ type: "function", function: spec })),
+        tools: tools.length === 0 ? null : tools.map((spec) => ({ type: "function", function: templateTool(spec) })),
         add_generation_prompt: generationPrompt,
       }),
     );
@@ -165,6 +166,10 @@ function commonLength(first: string, second: string): number {
   return length;
 }
 
+function templateTool({ parametersJson, ...spec }: ToolSpec): object {
+  return parametersJson === undefined ? spec : { ...spec, parameters: readExactJson(parametersJson) };
+}
+
 /** Converts a message to the form that chat templates expect. */
 function templateMessage(
   message: Message,
@@ -179,10 +184,10 @@ function templateMessage(
     ...(calls.length === 0 || inline.toolCalls
       ? {}
       : {
-          tool_calls: calls.map(({ id, name, arguments: values }) => ({
+          tool_calls: calls.map(({ id, name, arguments: values, argumentsJson }) => ({
             type: "function",
             id,
-            function: { name, arguments: values },
+            function: { name, arguments: argumentsJson === undefined ? values : readExactJson(argumentsJson) },
           })),
         }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),

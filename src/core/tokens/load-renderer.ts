@@ -1,6 +1,6 @@
 import path from "node:path";
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { createChatTemplateRenderer } from "./chat-template-renderer.ts";
 import { loadTokenizer } from "./huggingface-tokenizer.ts";
 import { readModelJson } from "./model-file.ts";
@@ -48,10 +48,14 @@ function toolTemplate({ tool_use: toolUse }: NamedTemplates): { readonly toolUse
   return toolUse === undefined ? {} : { toolUse };
 }
 
-/** Like `transformers`, reads `config.json` only if `generation_config.json` does not exist. */
+/**
+ * Like `transformers`, reads `config.json` only if `generation_config.json` does not exist, and there its `text_config` if
+ * the ids are not at the top, as in models of text and images.
+ */
 async function eosTokenIds(folder: string): Promise<readonly number[]> {
-  const config: JsonObject =
-    (await readModelJson(folder, "generation_config.json")) ?? (await readModelJson(folder, "config.json")) ?? {};
-  const value = config.eos_token_id;
+  const generation = await readModelJson(folder, "generation_config.json");
+  const config: JsonObject = generation ?? (await readModelJson(folder, "config.json")) ?? {};
+  const nested = generation === undefined && isJsonObject(config.text_config) ? config.text_config : {};
+  const value = config.eos_token_id ?? nested.eos_token_id;
   return (Array.isArray(value) ? value : [value]).filter((id): id is number => Number.isInteger(id));
 }

@@ -24,7 +24,11 @@ export function markMessage(message: Message, mark: Mark): Message {
 }
 
 function markCall(call: ToolCall, mark: Mark): ToolCall {
-  return { id: mark(call.id), name: mark(call.name), arguments: markValue(call.arguments, mark) };
+  const { argumentsJson } = call;
+  return {
+    ...{ id: mark(call.id), name: mark(call.name), arguments: markValue(call.arguments, mark) },
+    ...(argumentsJson === undefined ? {} : { argumentsJson: markJson(argumentsJson, mark) }),
+  };
 }
 
 function markPart(part: Part, markText: Mark, mark: Mark): Part {
@@ -48,8 +52,16 @@ function markAnswer(text: string, mark: Mark): string {
 
 /** Marks all texts of a tool. */
 export function markTool(spec: ToolSpec, mark: Mark): ToolSpec {
-  const { name, description, parameters } = spec;
-  return { ...spec, name: mark(name), description: mark(description), parameters: markValue(parameters, mark) };
+  const { name, description, parameters, parametersJson } = spec;
+  return {
+    ...{ ...spec, name: mark(name), description: mark(description), parameters: markValue(parameters, mark) },
+    ...(parametersJson === undefined ? {} : { parametersJson: markJson(parametersJson, mark) }),
+  };
+}
+
+/** Marks all texts and keys of a JSON text. */
+function markJson(json: string, mark: Mark): string {
+  return json.replace(/"(?:[^"\\]|\\.)*"/g, (text) => JSON.stringify(mark(JSON.parse(text) as string)));
 }
 
 /** Marks all texts in the variables of a template, but not the variables' names. */

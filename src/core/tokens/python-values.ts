@@ -26,7 +26,7 @@ function pythonRepr({ type, value }: Value): string {
 }
 
 /** Returns the shortest decimal form of a float, with an exponent where Python writes one. */
-function pythonFloat(value: number): string {
+export function pythonFloat(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-4 || size >= 1e16)) {
@@ -97,6 +97,7 @@ export function pythonJson(value: Value, options: PythonJsonOptions): string {
     if (typeof inner === "string") return text(inner);
     if (type === "NullValue") return "null";
     if (typeof inner === "boolean") return String(inner);
+    if (typeof inner === "bigint") return String(inner);
     if (typeof inner === "number") return type === "FloatValue" ? jsonFloat(inner) : String(inner);
     if (Array.isArray(inner))
       return wrap(

@@ -1,5 +1,12 @@
 import * as jinja from "@huggingface/jinja";
-import { Environment, type Node, PythonInterpreter, type Scope, type Value } from "./template-corrections.ts";
+import {
+  Environment,
+  type Node,
+  PythonInterpreter,
+  runtimeValue,
+  type Scope,
+  type Value,
+} from "./template-corrections.ts";
 
 /**
  * The maximum number of steps of one rendering. A long conversation needs about 100 steps per message. The maximum
@@ -34,7 +41,8 @@ export function renderTemplate(
       throw new Error(message);
     },
   };
-  for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value);
+  for (const [name, value] of Object.entries({ ...globals, ...variables }))
+    environment.setVariable(name, runtimeValue(value));
   return String(interpreter.run(program).value);
 }
 

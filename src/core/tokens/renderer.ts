@@ -1,4 +1,5 @@
 import type { Action } from "../../contract/action.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import type { Message, PartType, ToolSpec } from "../../contract/message.ts";
 import type { TokenPrefix } from "../../contract/token-prefix.ts";
 import type { SettledParts } from "./settled-parts.ts";
@@ -42,6 +43,11 @@ export interface Renderer {
     readonly stopString?: string;
     readonly tools?: readonly ToolSpec[];
   }): Action;
+  /**
+   * Returns the renderer of conversations that set these variables of the template, in addition to those of this
+   * renderer. Absent if there is no template.
+   */
+  withVariables?(variables: JsonObject): Renderer;
   /**
    * Returns the reasoning and the text of an unfinished completion that further tokens cannot change. Those of the
    * finished completion, as `parse` returns them, begin with these. `text` is the decoded completion without a stop

@@ -86,9 +86,19 @@ interface Block {
   readonly end: number;
 }
 
-/** Returns the block from `from` to the first end tag. Without one, it ends with the text. */
+/**
+ * Returns the block from `from` to the first end tag that is not quoted. If all are quoted, the last one ends it; without
+ * one, it ends with the text.
+ */
 function blockTo(text: string, tag: string, { at, from }: Pick<Block, "at" | "from">): Block {
-  const to = text.indexOf(tag, from);
+  let to = text.indexOf(tag, from);
+  for (let next = to; next >= 0; next = text.indexOf(tag, next + tag.length)) {
+    to = next;
+    if (
+      !isQuoted(text.slice(Math.max(from, next - longestLine), next), text.slice(next + tag.length, next + longestLine))
+    )
+      break;
+  }
   return to < 0 ? { at, from, to: text.length, end: text.length } : { at, from, to, end: to + tag.length };
 }
 
@@ -119,8 +129,12 @@ function loneEnd(text: string): Block | undefined {
 /** Returns the first block that begins on a later line. */
 function laterBlock(text: string): Block | undefined {
   const blocks = tagPairs.flatMap(([start, end]): Block[] => {
-    for (let at = text.indexOf(`\n${start}`); at >= 0; at = text.indexOf(`\n${start}`, at + 1)) {
-      if (!isLiteral(text.slice(0, at), "")) return [blockTo(text, end, { at: at + 1, from: at + 1 + start.length })];
+    for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
+      const line = text.slice(Math.max(text.lastIndexOf("\n", at) + 1, at - longestLine), at);
+      const begins = at - line.length;
+      if (begins === 0 || line.trim() !== "" || isLiteral(text.slice(0, begins), text.slice(at + start.length)))
+        continue;
+      return [blockTo(text, end, { at: begins, from: at + start.length })];
     }
     return [];
   });
@@ -129,10 +143,46 @@ function laterBlock(text: string): Block | undefined {
 
 /** True if a tag between two texts is quoted, or is part of a code block or of a tool call. */
 function isLiteral(before: string, after: string): boolean {
-  const quote = before.at(-1) ?? "";
-  if (/["'`]/.test(quote) && after.startsWith(quote)) return true;
-  if ((before.match(/^\s*(```|~~~)/gm) ?? []).length % 2 === 1) return true;
+  if (isQuoted(before, after) || isInFence(before, after)) return true;
   return before.lastIndexOf("<tool_call>") > before.lastIndexOf("</tool_call>");
+}
+
+const quotePairs = [
+  '""',
+  "''",
+  "``",
+  "\u201C\u201D",
+  "\u2018\u2019",
+  "\u201E\u201C",
+  "\u00AB\u00BB",
+  "\u300C\u300D",
+  "()",
+];
+/** Where a quotation is looked for around a tag. */
+const longestLine = 500;
+
+/** True if a tag between two texts is in quotation marks or in inline code. */
+function isQuoted(before: string, after: string): boolean {
+  const [left, right] = [before.trimEnd().at(-1) ?? "", after.trimStart()[0] ?? ""];
+  if (right !== "" && quotePairs.includes(left + right)) return true;
+  const line = before.slice(Math.max(before.lastIndexOf("\n") + 1, before.length - longestLine));
+  const rest = /^[^\n]{0,500}/.exec(after)![0];
+  // Runs of three or more backticks are fences.
+  const open = line.replace(/`{3,}/g, "").split("`").length % 2 === 0;
+  return open && /`/.test(rest.replace(/`{3,}/g, ""));
+}
+
+/** True if a fence is open before a tag and closed after it. A block that is never closed hides nothing. */
+function isInFence(before: string, after: string): boolean {
+  let open: string | undefined;
+  for (const [, marks, info] of before.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)) {
+    if (open === undefined) open = marks;
+    else if (marks!.startsWith(open) && info!.trim() === "") open = undefined;
+  }
+  if (open === undefined) return false;
+  const later = [...after.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)].filter(([, marks]) => marks!.startsWith(open));
+  // An even number of fences is blocks of their own.
+  return later.length % 2 === 1 && later[0]![2]!.trim() === "";
 }
 
 /** Removes blank lines at the start, but not the indentation of the first line of code. */

@@ -1,5 +1,6 @@
 import * as jinja from "@huggingface/jinja";
 import { isJsonObject } from "../../contract/json.ts";
+import { JsonNumber } from "../text/exact-json.ts";
 import { capitalized, strip, textMethods } from "./python-text-methods.ts";
 import { pythonEquals, pythonJson, pythonText, type Value } from "./python-values.ts";
 
@@ -101,6 +102,7 @@ export type Node = Readonly<Record<string, unknown>>;
 /** The variables of a template. */
 export interface Scope {
   set(name: string, value: unknown): Value;
+  setVariable(name: string, value: Value): Value;
 }
 
 /**
@@ -136,14 +138,29 @@ interface Arguments {
   readonly named: ReadonlyMap<string, Value>;
 }
 
-/** Returns the runtime value of a plain value. */
-function runtimeValue(value: unknown): Value {
-  return new Environment().set("value", value);
+/** Returns the runtime value of a plain value or of exact JSON. */
+export function runtimeValue(value: unknown): Value {
+  if (value instanceof JsonNumber) return runtimeNumber(value.text);
+  if (Array.isArray(value)) return runtimeList(value.map(runtimeValue));
+  if (!isJsonObject(value)) return new Environment().set("value", value);
+  const object = new Environment().set("value", {});
+  const entries = value instanceof Map ? (value as ReadonlyMap<string, unknown>) : Object.entries(value);
+  for (const [key, item] of entries) (object.value as Map<string, Value>).set(key, runtimeValue(item));
+  return object;
+}
+
+/** A float of a whole value, such as `5.0`, is not taken for an integer. */
+function runtimeNumber(text: string): Value {
+  const value = Number(text);
+  const isInteger = /^-?\d+$/.test(text);
+  const example = new Environment().set("value", isInteger ? 1 : 0.5);
+  const type = example.constructor as new (value: number | bigint) => Value;
+  return new type(isInteger && !Number.isSafeInteger(value) ? BigInt(text) : value);
 }
 
 /** Returns a runtime list of runtime values. */
 function runtimeList(values: readonly Value[]): Value {
-  const list = runtimeValue([]);
+  const list = new Environment().set("value", []);
   (list.value as Value[]).push(...values);
   return list;
 }

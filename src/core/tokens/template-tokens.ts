@@ -12,7 +12,7 @@ export interface Token {
 /** The name of a variable that ends a tuple after a comma. `correctTemplate` removes it. */
 export const tupleEnd = "__tuple_end";
 
-/** The prefix of a filter that stands for a test with an argument. The name of the test follows. */
+/** The prefix of the filters that replace tests with an argument, such as `__is_divisibleby`. */
 export const testPrefix = "__is_";
 
 /** The prefix for `is not`. */

@@ -11,7 +11,13 @@ const reserved: readonly string[] = [
   "pad_token",
 ];
 
-/** The variables of a chat template, by name. */
+/**
+ * The schema of the variables of a chat template, by name. Refuses the names that the conversation sets.
+ *
+ * @example
+ * import { templateVariablesSchema } from "lyceum/contract";
+ * templateVariablesSchema.safeParse({ messages: [] }).success; // => false
+ */
 export const templateVariablesSchema: z.ZodType<Readonly<Record<string, Json>>, Readonly<Record<string, Json>>> = z
   .record(
     z

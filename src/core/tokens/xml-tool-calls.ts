@@ -1,5 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from "../../contract/json.ts";
+import { isJsonObject, type Json, tryParseJson } from "../../contract/json.ts";
 import type { ToolSpec } from "../../contract/message.ts";
+import { type CallArguments, callArguments } from "../tools/call-arguments.ts";
 
 /** A call in XML: its name, and its arguments as written. */
 interface WrittenCall {
@@ -22,15 +23,19 @@ export const xmlCallPattern =
 export function readXmlCall(
   inner: string,
   tools: readonly ToolSpec[],
-): { readonly name: string; readonly arguments: JsonObject } | string {
+): ({ readonly name: string } & CallArguments) | string {
   const call = /^\s*<function=/.test(inner) ? readFunction(inner) : readPairs(inner);
   if (typeof call === "string") return call;
   const parameters = tools.find(({ name }) => name === call.name)?.parameters;
   const schemas = isJsonObject(parameters) && isJsonObject(parameters.properties) ? parameters.properties : {};
-  const values = Object.fromEntries(
-    call.values.map(([key, text]) => [key, typedValue(text, Object.hasOwn(schemas, key) ? schemas[key] : undefined)]),
-  );
-  return { name: call.name, arguments: values };
+  const entries = call.values.map(([key, text]) => {
+    return `${JSON.stringify(key)}:${typedJson(text, Object.hasOwn(schemas, key) ? schemas[key] : undefined)}`;
+  });
+  try {
+    return { name: call.name, ...callArguments(`{${entries.join(",")}}`) };
+  } catch (error) {
+    return `the tool call has an argument that cannot be read: ${(error as Error).message}`;
+  }
 }
 
 function readFunction(inner: string): WrittenCall | string {
@@ -60,25 +65,17 @@ function readValues(options: {
   return { name, values };
 }
 
-/** Returns the value that a text means. Templates also write Python's `True`, `False` and `None`. */
-function typedValue(text: string, schema: unknown): Json {
+/** Returns the JSON of the value that a text means. Templates also write Python's `True`, `False` and `None`. */
+function typedJson(text: string, schema: unknown): string {
   const types = typesOf(schema);
-  if (types.length > 0 && types.every((type) => type === "string")) return text;
-  const value = literal(text);
-  if (value === undefined) return text;
-  const isAllowed = types.length === 0 || types.some((type) => hasType(value, type));
-  return isAllowed || !types.includes("string") ? value : text;
-}
-
-function literal(text: string): Json | undefined {
   const written = text.trim();
-  const python: Readonly<Record<string, Json>> = { True: true, False: false, None: null };
-  if (Object.hasOwn(python, written)) return python[written];
-  try {
-    return JSON.parse(written) as Json;
-  } catch {
-    return undefined;
-  }
+  const python: Readonly<Record<string, string>> = { True: "true", False: "false", None: "null" };
+  const json = Object.hasOwn(python, written) ? python[written]! : written;
+  const value = tryParseJson<Json>(json);
+  if (value === undefined || (types.length > 0 && types.every((type) => type === "string")))
+    return JSON.stringify(text);
+  const isAllowed = types.length === 0 || types.some((type) => hasType(value, type));
+  return isAllowed || !types.includes("string") ? json : JSON.stringify(text);
 }
 
 function typesOf(schema: unknown): string[] {

@@ -3,6 +3,7 @@ import type { Client, Transport } from "@modelcontextprotocol/client";
 import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import { tryParseJson } from "../../contract/json.ts";
 import { withoutUrlSecrets } from "../text/url-secrets.ts";
+import { warn } from "../text/warn.ts";
 import type { Tool, ToolRecord } from "./tool.ts";
 
 /** A server of the Model Context Protocol: a program to start, or an HTTP address. */
@@ -32,8 +33,10 @@ const connectMs = 30_000;
 
 /**
  * Connects to a server and lists its tools. Requires the package `@modelcontextprotocol/client`. One connection serves
- * all episodes, so state that a server keeps between calls is shared between episodes. If the connection is lost, it
- * connects again once and repeats the call. If that fails too, the call rejects with `data.unavailable`. Rejects with
+ * all episodes, so state that a server keeps between calls is shared between episodes. If the connection is lost, the
+ * next call connects again. A call that was under way is repeated once if it cannot have arrived, or if the tool is
+ * annotated with `readOnlyHint` or `idempotentHint`. Otherwise, and if that fails too, it rejects with
+ * `data.unavailable`. Images and audio are read as `(image)` and `(audio)`, with one warning. Rejects with
  * `config.invalid` if the package is not installed, and with `data.unavailable` if the server does not answer.
  *
  * @example
@@ -47,16 +50,22 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
   const connection = new Connection(server, client, options.signal);
   try {
     const { tools } = await connection.listTools();
+    const hidden = new Set<string>();
+    const warnHidden = (type: string): void => {
+      if (hidden.size === hidden.add(type).size) return;
+      warn("Tools", `A tool of the MCP server ${nameOf(server)} returned ${type}, which models read as "(${type})".`);
+    };
     return {
       tools: Object.fromEntries(
-        tools.map(({ name, description = "", inputSchema }): [string, Tool] => [
+        tools.map(({ name, description = "", inputSchema, annotations }): [string, Tool] => [
           name,
           {
             description,
             inputSchema: { jsonSchema: inputSchema },
             execute: async (input, { signal }) => {
-              const result = await connection.callTool({ name, arguments: input }, signal);
-              const text = resultText(result);
+              const repeatable = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+              const result = await connection.callTool({ name, arguments: input }, { signal, repeatable });
+              const text = resultText(result, warnHidden);
               if (result.isError === true) throw new Error(text);
               return text;
             },
@@ -74,15 +83,18 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
 
 type CallResult = Awaited<ReturnType<Client["callTool"]>>;
 
-/** Returns what a model reads of a result. Structured content is added unless a text has it already. */
-function resultText({ content = [], structuredContent }: CallResult): string {
-  const texts = content.map(partText);
+/**
+ * Returns the text of a result for the model. Appends structured content unless a text already contains it. `onHidden`
+ * gets the type of each part that has no text.
+ */
+function resultText({ content = [], structuredContent }: CallResult, onHidden: (type: string) => void): string {
+  const texts = content.map((part) => partText(part, onHidden));
   const isTold = texts.some((text) => isDeepStrictEqual(tryParseJson(text), structuredContent));
   if (structuredContent !== undefined && !isTold) texts.push(JSON.stringify(structuredContent));
   return texts.join("\n");
 }
 
-function partText(part: CallResult["content"][number]): string {
+function partText(part: CallResult["content"][number], onHidden: (type: string) => void): string {
   switch (part.type) {
     case "text":
       return part.text;
@@ -96,6 +108,7 @@ function partText(part: CallResult["content"][number]): string {
       return `${name}: ${uri}${description === undefined ? "" : ` (${description})`}`;
     }
     default:
+      onHidden(part.type);
       return `(${part.type})`;
   }
 }
@@ -127,18 +140,22 @@ class Connection {
 
   async callTool(
     call: { readonly name: string; readonly arguments: Record<string, unknown> },
-    signal: AbortSignal,
+    { signal, repeatable }: { readonly signal: AbortSignal; readonly repeatable: boolean },
   ): Promise<Awaited<ReturnType<Client["callTool"]>>> {
     for (let attempt = 1; ; attempt++) {
       const connected = this.#connected();
+      let isSent = false;
       try {
-        return await (await connected).callTool(call, { signal, timeout: longestTimer });
+        const client = await connected;
+        isSent = true;
+        return await client.callTool(call, { signal, timeout: longestTimer });
       } catch (error) {
         signal.throwIfAborted();
         // Errors that the server reports for a call are for the model.
         if (this.#module.ProtocolError.isInstance(error)) throw error;
         if (this.#client === connected) await this.close();
-        if (attempt === 2) throw unavailable(this.#server, { error, stderr: this.#stderr });
+        const mayHaveRun = isSent && !repeatable && !neverArrived(error, this.#module);
+        if (attempt === 2 || mayHaveRun) throw unavailable(this.#server, { error, stderr: this.#stderr, mayHaveRun });
       }
     }
   }
@@ -175,6 +192,22 @@ class Connection {
   }
 }
 
+/** True if a call cannot have reached its tool: nothing listens, or the server refused the request itself. */
+function neverArrived(error: unknown, { SdkError, SdkErrorCode, SdkHttpError }: ClientModule): boolean {
+  if (SdkHttpError.isInstance(error)) return error.status >= 400 && error.status < 500;
+  if (SdkError.isInstance(error) && error.code === SdkErrorCode.NotConnected) return true;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"].includes(code ?? "")) return true;
+  }
+  return false;
+}
+
+/** The address or the command line of a server. */
+function nameOf(server: McpServer): string {
+  return withoutUrlSecrets("url" in server ? server.url : [server.command, ...(server.args ?? [])].join(" "));
+}
+
 function transportTo(server: McpServer, module: ClientModule): Transport {
   if ("url" in server) {
     // Headers may contain a key, so redirects are not followed.
@@ -193,16 +226,19 @@ function transportTo(server: McpServer, module: ClientModule): Transport {
 
 function unavailable(
   server: McpServer,
-  { error, stderr }: { readonly error: unknown; readonly stderr: string },
+  options: { readonly error: unknown; readonly stderr: string; readonly mayHaveRun?: boolean },
 ): LyceumError {
-  const name = "url" in server ? server.url : [server.command, ...(server.args ?? [])].join(" ");
+  const { error, stderr, mayHaveRun = false } = options;
   const written = stderr.trim();
   return new LyceumError({
     code: "data.unavailable",
     message:
-      `The MCP server ${withoutUrlSecrets(`${name} does not answer: ${toErrorData(error).message}`)}` +
+      `The MCP server ${nameOf(server)} does not answer: ${withoutUrlSecrets(toErrorData(error).message)}` +
+      (mayHaveRun ? " The call may have run, so it is not repeated." : "") +
       (written === "" ? "" : `\nIts stderr ends with:\n${written}`),
-    hint: "Check that it is running and supports the protocol over this transport. If it redirects, use the address that it redirects to.",
+    hint: mayHaveRun
+      ? "Check the server's log. A tool that may be called twice can say so by the annotation idempotentHint or readOnlyHint."
+      : "Check that it is running and supports the protocol over this transport. If it redirects, use the address that it redirects to.",
     cause: error,
   });
 }

@@ -78,7 +78,7 @@ export class PolicyTable {
   }
 
   async #ask(recorder: AgentRecorder, turn: number, signal: AbortSignal): Promise<ActResult> {
-    const { agent, policy, previous } = recorder;
+    const { agent, policy, previous, templateVariables } = recorder;
     const tools = recorder.tools ?? this.#spec.tools;
     try {
       const result = await policy.act({
@@ -89,6 +89,7 @@ export class PolicyTable {
         episode: { task: this.#entry, seed: this.#seed, sampleIndex: 0, turn },
         signal,
         tools,
+        templateVariables,
         previous,
       });
       return withoutInlineReasoning(result);

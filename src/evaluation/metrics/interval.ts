@@ -1,4 +1,5 @@
 import { createRandom } from "../../core/random/random.ts";
+import { sum } from "../../core/statistics.ts";
 import type { Interval } from "../log/summary.ts";
 
 /** The 97.5th percentile of the normal distribution. */
@@ -56,8 +57,4 @@ export function percentileInterval(estimates: readonly number[]): Interval {
   const low = sorted[Math.floor(0.025 * last)]!;
   const high = sorted[Math.ceil(0.975 * last)]!;
   return { low, high, level: 0.95, method: "bootstrap" };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -5,6 +5,7 @@ import { specProblem } from "../../core/rollout/contract-problem.ts";
 import { contentHash } from "../../core/taskset/content-hash.ts";
 import { checkDisjoint } from "../../core/taskset/disjoint.ts";
 import { mapTaskset } from "../../core/taskset/map-taskset.ts";
+import { visibleLine } from "../../core/text/visible-text.ts";
 import { loadBounded } from "../play-episode.ts";
 import type { DefinitionCase, Rule } from "../rule.ts";
 
@@ -32,6 +33,30 @@ export const definitionRules: readonly Rule<DefinitionCase>[] = [
     check: async (given) => {
       for (const split of given.environment.splits) {
         if ((await loadBounded(given, split)).length === 0) return `has no tasks in split "${split}"`;
+      }
+      return undefined;
+    },
+  },
+  {
+    name: "names-are-visible",
+    hint: "Use letters, digits and other visible characters in ids and names: they are shown in terminals and logs.",
+    check: async (given) => {
+      const { spec, splits } = given.environment;
+      const names: [kind: string, names: readonly string[]][] = [
+        ["id", [spec.id]],
+        ["agent", spec.agents],
+        ["split", splits],
+      ];
+      for (const split of splits) {
+        const tasks = await loadBounded(given, split);
+        const ids: string[] = [];
+        const count = Math.min(tasks.length === "unbounded" ? Infinity : tasks.length, comparedTasks);
+        for (let index = 0; index < count; index++) ids.push((await tasks.get(index)).id);
+        names.push([`task id in split "${split}"`, ids]);
+      }
+      for (const [kind, listed] of names) {
+        const hidden = listed.find((name) => visibleLine(name) !== name);
+        if (hidden !== undefined) return `has a character that is not visible in the ${kind} ${JSON.stringify(hidden)}`;
       }
       return undefined;
     },

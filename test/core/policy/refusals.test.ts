@@ -216,6 +216,19 @@ test.each([
     { error: { code: "data_inspection_failed", message: "Input data may contain inappropriate content." } },
   ],
   ["a guardrail", 403, { detail: "Request blocked by guardrail" }],
+  [
+    "LiteLLM before Bedrock",
+    400,
+    message("{'error': 'Violated guardrail policy', 'bedrock_guardrail_response': 'No.'}"),
+  ],
+  ["Mistral", 403, { object: "error", message: "Request blocked: input violates moderation thresholds", code: "1930" }],
+  ["Together", 422, message("NSFW content detected in prompt")],
+  ["Groq", 403, { error: { message: "Blocked by the prompt guard.", code: "prompt_injection_detected" } }],
+  ["Cohere", 400, { message: "blocked output: please reformulate the prompt or change the seed, then try again" }],
+  ["Anthropic", 400, message("Output blocked by content filtering policy")],
+  ["Vertex", 400, message("The prompt is blocked due to: SAFETY")],
+  ["Zhipu", 400, { error: { code: "1301", message: "系统检测到输入或生成内容可能包含不安全或敏感内容" } }],
+  ["Moonshot", 400, { error: { message: "It was considered high risk", type: "content_filter" } }],
 ])("a flagged prompt is refused alone: %s", (_, status, body) => {
   const { error, transient, ifNoneAnswered } = of(status, body);
   expect(error).toMatchObject({ code: "policy.rejected", data: { reason: "content-filter" } });
@@ -249,11 +262,23 @@ test.each([
   ],
   ["Moonshot", message("request reached max request: 3, please try again after 1 seconds"), {}, 1_000],
   ["hours", message("Please try again in 1h2m3s"), {}, 3_723_000],
+  ["Cohere", { message: "You are using a Trial key, which is limited to 10 API calls / minute." }, {}, undefined],
+  ["Mistral", { message: "Service tier capacity exceeded for this model.", code: "3505" }, {}, undefined],
+  ["Bedrock", { message: "Too many tokens, please wait before trying again." }, {}, undefined],
   ["no wait", message("Too many requests, retry 3 models later"), {}, undefined],
 ])("a limit of a minute says how long to wait: %s", (_, body, headers, wait) => {
   const failure = of(429, body, headers as Record<string, string>);
   expect(failure.error.code).toBe("policy.unavailable");
   expect([failure.transient, failure.retryAfterMs]).toEqual([true, wait]);
+});
+
+test.each([
+  ["Anthropic", 529, { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }],
+  ["Groq, flex", 498, { error: { message: "Flex tier capacity exceeded.", code: "capacity_exceeded" } }],
+  ["Together", 503, message("The server is overloaded or not ready yet.")],
+  ["DeepSeek", 503, message("Service is too busy.")],
+])("a busy server may answer later: %s", (_, status, body) => {
+  expect(of(status, body)).toMatchObject({ error: { code: "policy.unavailable" }, transient: true });
 });
 
 describe("what the account causes ends a run", () => {
@@ -277,6 +302,13 @@ describe("what the account causes ends a run", () => {
     ["Google, project", 403, google(403, "Generative Language API has not been used in project 1 before")],
     ["OpenAI, model", 403, message("Project `p` does not have access to model `gpt-5`")],
     ["OpenAI, country", 403, message("Country, region, or territory not supported")],
+    ["OpenRouter", 402, message("This request requires more credits, or fewer max_tokens.")],
+    ["Mistral", 402, { detail: "Payment required" }],
+    ["Together, spent", 429, { error: { message: "Credit limit exceeded, please see billing", type: "credit_limit" } }],
+    ["Groq, spent", 400, { error: { message: "Access has been blocked.", code: "blocked_api_access" } }],
+    ["Fireworks", 412, message("Account x is suspended, possibly due to reaching the monthly spending limit.")],
+    ["Cohere, month", 429, { message: "You are using a Trial key, which is limited to 1000 API calls / month." }],
+    ["Cohere, key", 498, { message: "invalid api token" }],
     ["Hugging Face", 403, { error: "This authentication method does not have sufficient permissions" }],
   ])("%s", (_, status, body) => {
     expect(of(status, body)).toMatchObject({ error: { code: "policy.unauthorized" }, transient: false });

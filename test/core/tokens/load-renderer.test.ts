@@ -116,6 +116,18 @@ describe("loadRenderer", () => {
 
   it.each([
     ["config.json", { "config.json": { eos_token_id: 256 } }, [256, 258]],
+    ["text_config", { "config.json": { text_config: { eos_token_id: [256, 257] } } }, [256, 257, 258]],
+    [
+      "text_config, with null at the top",
+      { "config.json": { eos_token_id: null, text_config: { eos_token_id: 256 } } },
+      [256, 258],
+    ],
+    [
+      "text_config, which the top replaces",
+      { "config.json": { eos_token_id: 257, text_config: { eos_token_id: 256 } } },
+      [257, 258],
+    ],
+    ["text_config that is a list", { "config.json": { text_config: [{ eos_token_id: 256 }] } }, [258]],
     ["a list in config.json", { "config.json": { eos_token_id: [256, 257] } }, [256, 257, 258]],
     [
       "not config.json beside generation_config.json",

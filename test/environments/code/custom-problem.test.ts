@@ -33,6 +33,36 @@ describe("a custom problem", () => {
     expect(suite).toMatchObject({ kind: "judge", exports: ["inc"], setup: expect.stringContaining("def base") });
   });
 
+  it("exports what its tests use of a solution, and the classes that its prompt gives", () => {
+    const given = "from collections import namedtuple\nP = namedtuple('P', 'x y')\nclass Box: pass\n\ndef inc(x):\n";
+    const tests = ["@twice\ndef f(): return Color.RED\nassert inc(P(1, 2)) == Box() != Fraction(1, 2)"];
+    const { suite } = customProblem({ ...row, prompt: given, tests, solution: "def twice(f): return f\n" }, "python");
+    expect(suite).toMatchObject({
+      exports: expect.arrayContaining(["twice", "inc", "P", "Box", "Color"]),
+      setup: expect.stringContaining("from fractions import Fraction"),
+    });
+  });
+
+  it.each([
+    ["class Item:\n    n = 1\nassert inc(Item()) == 2", "assert inc(Item()) == 2"],
+    ["class Item(list): pass\nitems = [Item()]\nassert inc(items) == 2", "items = [Item()]"],
+    ["class Even(Number):\n    pass\nassert inc(x=Even) == 2", "assert inc(x=Even) == 2"],
+    ["P = namedtuple('P', 'x')\nassert inc(P(1)) == 2", "assert inc(P(1)) == 2"],
+    ["from enum import Enum\nC = Enum('C', 'A')\nassert inc(C.A) == 2", "assert inc(C.A) == 2"],
+  ])("with objects of a class that only its tests have is refused with the line: %j", (test, line) => {
+    expect(() => customProblem({ ...row, tests: ["assert inc(1) == 2", test] }, "python")).toThrow(
+      expect.objectContaining({ code: "data.malformed", message: expect.stringContaining(`: ${line}.`) }),
+    );
+  });
+
+  it.each([
+    "import unittest\nclass Tests(unittest.TestCase):\n    def test(self): assert inc(1) == 2\nTests('test').debug()",
+    "class Wrong(Exception): pass\nif inc(1) != 2: raise Wrong()\nassert inc(1) == 2",
+    "class Unused: pass\nassert inc(1) == 2",
+  ])("with classes that only its tests use is accepted: %j", (test) => {
+    expect(customProblem({ ...row, tests: [test] }, "python").suite.kind).toBe("judge");
+  });
+
   it("in JavaScript and TypeScript is compiled to calls", () => {
     for (const language of ["javascript", "typescript"] as const) {
       expect(customProblem({ ...script, id: "own/1", solution: "const inc = 1;", language }, language)).toMatchObject({

@@ -5,6 +5,7 @@ import { chatRows } from "../../../cli/chat-row.ts";
 import { conversationsEnvironment } from "../../../environments/conversations/conversations.ts";
 import type { ConversationsOptions } from "../../../environments/index.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import type { Episode } from "../../../src/contract/episode.ts";
 import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
@@ -309,11 +310,51 @@ describe("the conversations environment", () => {
       [{ messages: [{ ...user("a"), reasoning_content: "c" }, assistant("b")] }, /has reasoning/],
       [{ messages: [user("a"), assistant("b", { reasoning: "c", thinking: "d" })] }, /differ/],
       [
-        { messages: [user("a"), assistant("b")], chat_template_kwargs: { enable_thinking: false } },
-        /templateVariables/,
+        { messages: [user("a"), assistant("b")], chat_template_kwargs: { messages: [] } },
+        /chat_template_kwargs.messages.*reserved/,
       ],
+      [{ messages: [user("a"), assistant("b")], chat_template_kwargs: "thinking" }, /chat_template_kwargs/],
     ])("refuses %j", async (row, problem) => {
       await expect((await environmentOf([row])).tasks("train")).rejects.toThrow(problem);
+    });
+
+    it("includes variables of the template, which change how the row is rendered and survive collect", async () => {
+      const own = `{% if style is defined %}<{{ style }}>{% endif %}{% if thinking == false %}<no>{% endif %}${template}`;
+      const styled = createChatTemplateRenderer({ tokenizer, template: own, variables: { style: "plain" } });
+      const messages = [user("a"), assistant("b"), user("c"), assistant("d")];
+      const rows = [
+        { messages },
+        { messages, chat_template_kwargs: { style: "loud", thinking: null } },
+        { messages, chat_template_kwargs: { thinking: false } },
+      ];
+      const environment = await environmentOf(rows);
+      const tasks = await environment.tasks("train");
+      const seen = await Promise.all(
+        rows.map(async (_, index) => {
+          const policies = demonstrationPolicy({ environment, renderer: styled });
+          const episode = await rolloutEpisode({ environment, task: await tasks.get(index), policies, seed: 1 });
+          expect(episode.error).toBeUndefined();
+          const texts = tokenSequences(episode).map(({ ids }) => tokenizer.decode([...ids]));
+          return { texts, row: chatRows(JSON.parse(JSON.stringify(episode)) as Episode)[0]! };
+        }),
+      );
+      expect(seen.map(({ texts }) => texts[0]!.replace(/\(.*/s, ""))).toEqual(["<plain>", "<loud>", "<plain><no>"]);
+      expect(seen.map(({ row }) => row.chat_template_kwargs)).toEqual([
+        undefined,
+        { style: "loud" },
+        { thinking: false },
+      ]);
+      const again = await (await environmentOf(seen.map(({ row }) => row))).tasks("train");
+      expect((await again.get(1)).task).toEqual((await tasks.get(1)).task);
+    });
+
+    it("are an error for a model without a template", async () => {
+      const row = { messages: [user("a"), assistant("b")], chat_template_kwargs: { style: "loud" } };
+      const environment = await environmentOf([row]);
+      const policies = demonstrationPolicy({ environment, renderer: createByteRenderer() });
+      const task = await (await environment.tasks("train")).get(0);
+      const { error } = await rolloutEpisode({ environment, task, policies, seed: 1 });
+      expect(error).toMatchObject({ code: "policy.unsupported-input", message: expect.stringContaining("style") });
     });
 
     it("are reported once if nothing reads them", async () => {

@@ -35,6 +35,12 @@ const defaults: Readonly<Record<string, string>> = {
   "solution/solve.sh": "#!/bin/bash\necho 42 > /app/answer.txt\n",
 };
 
+const written: string[] = [];
+// A hook of a file: one that a running test adds would never be called.
+afterAll(() => {
+  for (const folder of written) rmSync(folder, { recursive: true, force: true });
+});
+
 /** Writes a task folder and returns its path. A file that is undefined is left out. It is removed after the tests. */
 export function writeTask(changes: Readonly<Record<string, string | undefined>> = {}, place = ""): string {
   const folder = mkdtempSync(join(tmpdir(), "lyceum-harbor-"));
@@ -43,6 +49,6 @@ export function writeTask(changes: Readonly<Record<string, string | undefined>> 
     mkdirSync(join(folder, place, dirname(path)), { recursive: true });
     writeFileSync(join(folder, place, path), text);
   }
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  written.push(folder);
   return folder;
 }

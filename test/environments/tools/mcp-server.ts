@@ -1,3 +1,4 @@
+import { appendFileSync } from "node:fs";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
@@ -19,10 +20,18 @@ export function wordServer(): McpServer {
 
 if (import.meta.main) {
   const server = wordServer();
-  server.registerTool("crash", { description: "Ends the server.", inputSchema: z.object({}) }, () => {
-    process.stderr.write("the disk of the server is gone\n", () => process.exit(1));
-    return new Promise(() => {});
-  });
+  for (const [name, annotations] of [
+    ["crash", {}],
+    ["crash_idempotent", { idempotentHint: true }],
+    ["crash_read_only", { readOnlyHint: true }],
+  ] as const) {
+    server.registerTool(name, { description: "Ends the server.", inputSchema: z.object({}), annotations }, () => {
+      const { WORDS_LOG } = process.env;
+      if (WORDS_LOG !== undefined) appendFileSync(WORDS_LOG, `${name}\n`);
+      process.stderr.write("the disk of the server is gone\n", () => process.exit(1));
+      return new Promise(() => {});
+    });
+  }
   server.registerTool("key", { description: "Tells a variable.", inputSchema: z.object({}) }, async () => ({
     content: [{ type: "text", text: `key: ${process.env.WORDS_KEY}, id ${process.pid}` }],
   }));

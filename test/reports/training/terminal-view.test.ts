@@ -208,6 +208,28 @@ describe("showTraining in a terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it.each([true, false])("shows no accuracy that nothing defines, in a terminal: %j", async (isTTY) => {
+    const shownFor = async (definesCorrect: boolean): Promise<string> => {
+      const events = sampleRun({ steps: 6 }).map((event) =>
+        event.type === "run-start" && !definesCorrect ? { ...event, definesCorrect: false as const } : event,
+      );
+      let plain = "";
+      const terminal = fakeTerminal({ columns: 80, rows: 40 });
+      const write = (text: string): void => {
+        plain += text;
+      };
+      const stream = isTTY ? terminal : { write };
+      const shown = showTraining(replay(events), { stream: stream as typeof terminal, color: false });
+      await vi.runAllTimersAsync();
+      await shown;
+      return isTTY ? terminal.screen().join("\n") : plain;
+    };
+    expect(await shownFor(true)).toMatch(/evaluation.*accuracy/);
+    const without = await shownFor(false);
+    expect(without).toMatch(/evaluation.*reward/);
+    expect(without).not.toContain("accuracy");
+  });
+
   it("treats a terminal without a known width, such as some recorders, as one of 80 columns", async () => {
     const screens = await Promise.all(
       [80, 0].map(async (columns) => {

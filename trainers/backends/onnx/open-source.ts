@@ -59,8 +59,8 @@ export async function openSource(
 const noTemplate = "none";
 
 /**
- * Concatenates the messages, with the end of text after each answer, after what the tokenizer puts in front of a text.
- * It is a template too, so that an exported model reads its prompts in the same way.
+ * Returns a template for models without one: the tokenizer's start tokens, then the messages, with an end of text after
+ * each answer. An exported model contains it, so that it reads prompts in the same way.
  */
 function plainTexts({ startIds = [], bosToken, decode }: Tokenizer): string {
   const start = decode(startIds);

@@ -134,7 +134,7 @@ class TinkerBackend implements TrainingBackend {
   }
 }
 
-/** Returns the rank and the seed of the adapter on the server. Throws for what the API cannot express. */
+/** Returns the rank and the seed of the adapter on the server. Throws for settings that the API does not have. */
 function adapterOf({ trainable }: ModelSpec): { readonly rank: number | undefined; readonly seed: number } {
   if (trainable.type === "frozen") return { rank: undefined, seed: 0 };
   if (trainable.type === "full") return { rank: 0, seed: 0 };

@@ -282,7 +282,7 @@ export class TinkerConnection {
 /** The maximum size of a downloaded archive: an adapter of 4 billion weights of two bytes. */
 const maxArchiveBytes = 2 ** 33;
 
-/** How often a result that is not what was asked for is asked for again. */
+/** How often a malformed result is requested again. */
 const mostMalformed = 5;
 
 const malformedReason = "malformed";
@@ -291,7 +291,7 @@ function isTimeout(error: unknown): boolean {
   return (error as { readonly code?: unknown }).code === "ETIMEDOUT";
 }
 
-/** Says what is saved if the result of an operation is lost. */
+/** Returns a hint about saved work, for an operation whose result was lost. */
 function savedBefore(what: string): string {
   switch (what) {
     case "create_model":

@@ -82,7 +82,7 @@ async function sampleTogether(sampler: Sampler, calls: readonly Call[]): Promise
     if (calls.every(({ signal }) => signal.aborted)) abandoned.abort();
   };
   for (const { signal } of calls) signal.addEventListener("abort", onAbort, { once: true });
-  // A call that is sampled alone may have been aborted before.
+  // A call may have been aborted before the listener was added.
   onAbort();
   const left = new Map(calls.map((call) => [call, call.requests.length]));
   const reported = new Set<Call>();

@@ -201,7 +201,7 @@ export class TinkerService implements AsyncDisposable {
     const opened = backend.openModel({ source, trainable: trainableOf(shape, seed) });
     const served = new ServedModel({ id, sessionId, shape, opened, gapMs, maxSamplers });
     this.#models.set(id, served);
-    // A model that fails to open takes no place.
+    // A model that fails to open does not count toward maxModels.
     opened.catch(() => this.#models.delete(id));
     return served;
   }

@@ -2,7 +2,7 @@ import type { PartType } from "../../../contract/message.ts";
 import type { Policy } from "../../../contract/policy.ts";
 import { servedPolicy } from "../serving/served-policy.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
-import { callOptions } from "./call-options.ts";
+import { type CallSetting, callOptions, callSettings } from "./call-options.ts";
 import { generatedAction } from "./generated-action.ts";
 import type { AiSdkModel, CallOptions, Generated, LanguageModelV4 } from "./language-model.ts";
 import { providerFailure } from "./provider-failure.ts";
@@ -15,6 +15,8 @@ export interface AiSdkOptions extends ServingOptions {
   readonly accepts?: readonly PartType[];
   /** Options that are specific to the provider, such as `{ openai: { logprobs: true, reasoningEffort: "low" } }`. */
   readonly providerOptions?: CallOptions["providerOptions"];
+  /** Settings of each call to leave out, such as `["temperature"]` for models that refuse it. None by default. */
+  readonly omit?: readonly CallSetting[];
   /** The key that the provider sends. It is removed from all errors. */
   readonly apiKey?: string | undefined;
   /** Called once for each warning of the provider about a setting that it ignores, such as a seed. */
@@ -31,10 +33,10 @@ export interface AiSdkOptions extends ServingOptions {
  * `policy.unsupported-input` for input that the model does not accept. Throws `config.invalid` for invalid options.
  */
 export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Policy {
-  const { name = `${model.provider}:${model.modelId}`, providerOptions, onWarning } = options;
+  const { name = `${model.provider}:${model.modelId}`, providerOptions, omit = [], onWarning } = options;
   const warned = new Set<string>();
   return servedPolicy({ ...options, name }, async (request, signal) => {
-    const call = callOptions(request, { version: model.specificationVersion, signal });
+    const call = callOptions(request, { version: model.specificationVersion, signal, omit });
     // callOptions and generatedAction handle the differences of older interface versions.
     const { doGenerate } = model as LanguageModelV4;
     let generated: Generated;
@@ -44,7 +46,11 @@ export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Poli
         ...(providerOptions === undefined ? {} : { providerOptions }),
       });
     } catch (error) {
-      throw providerFailure(error, model.modelId);
+      throw providerFailure(
+        error,
+        model.modelId,
+        callSettings.filter((setting) => call[setting] !== undefined),
+      );
     }
     const result = generatedAction(generated, request.sampling);
     for (const warning of generated.warnings ?? []) {

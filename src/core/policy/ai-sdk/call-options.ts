@@ -10,24 +10,31 @@ type UserPart = Extract<Prompt[number], { readonly role: "user" }>["content"][nu
 type AssistantPart = Extract<Prompt[number], { readonly role: "assistant" }>["content"][number];
 type Version = AiSdkModel["specificationVersion"];
 
+/** The settings of a call that can be left out, by their names in the AI SDK. */
+export const callSettings = ["maxOutputTokens", "temperature", "topP", "topK", "seed", "stopSequences"] as const;
+
+/** The name of a setting of a call. */
+export type CallSetting = (typeof callSettings)[number];
+
 /**
- * Converts a request to the AI SDK's form. Tools are sent as schemas for the environment to execute. Earlier reasoning
- * is omitted, because providers accept only reasoning that they signed. Throws `policy.unsupported-input` for an image
- * in a message that cannot contain one, and for min-p, which the interface does not have.
+ * Converts a request to the AI SDK's form, without the settings of `omit`. Tools are sent as schemas for the environment
+ * to execute. Earlier reasoning is omitted, because providers accept only reasoning that they signed. Throws `policy.unsupported-input` for an image
+ * in a message that cannot contain one, and for min-p and variables of a chat template, which the interface lacks.
  */
 export function callOptions(
-  { messages, tools = [], sampling, seed }: ActRequest,
-  options: { readonly version: Version; readonly signal: AbortSignal },
+  { messages, tools = [], templateVariables, sampling, seed }: ActRequest,
+  options: { readonly version: Version; readonly signal: AbortSignal; readonly omit?: readonly CallSetting[] },
 ): CallOptions {
   const { temperature, maxTokens, topP, topK, minP, stop = [] } = sampling;
-  if (minP !== undefined) {
+  const missing = minP === undefined ? "variables of a chat template" : "min-p";
+  if (minP !== undefined || templateVariables !== undefined) {
     throw new LyceumError({
       code: "policy.unsupported-input",
-      message: "The AI SDK has no setting for min-p.",
-      hint: "Remove minP, or use an OpenAI-compatible server that supports it.",
+      message: `The AI SDK has no setting for ${missing}.`,
+      hint: "Remove it, or use an OpenAI-compatible server that supports it.",
     });
   }
-  return {
+  const call: CallOptions = {
     prompt: promptOf(messages, options.version),
     maxOutputTokens: maxTokens,
     temperature,
@@ -39,6 +46,8 @@ export function callOptions(
     ...(stop.length === 0 ? {} : { stopSequences: [...stop] }),
     ...(tools.length === 0 ? {} : { tools: tools.map(functionTool) }),
   };
+  for (const setting of options.omit ?? []) delete call[setting];
+  return call;
 }
 
 function functionTool(tool: NonNullable<ActRequest["tools"]>[number]): FunctionTool {

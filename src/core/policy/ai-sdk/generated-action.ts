@@ -2,7 +2,7 @@ import type { Action, ParseError } from "../../../contract/action.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
 import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
 import type { SamplingSettings } from "../../../contract/sampler.ts";
-import { callArguments } from "../serving/call-arguments.ts";
+import { callArguments } from "../../tools/call-arguments.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import { type FinishedBy, finishedBy } from "../serving/finish-reason.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
@@ -39,7 +39,7 @@ function actionFrom(
       calls += 1;
       const { toolCallId: id, toolName: name, input } = part;
       try {
-        toolCalls.push({ id, name, arguments: callArguments(input) });
+        toolCalls.push({ id, name, ...callArguments(input) });
       } catch (error) {
         const message = `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`;
         parseErrors.push({ message, text: input });

@@ -3,6 +3,7 @@ import { definePolicy, type PolicyDefinition } from "../define-policy.ts";
 import { isInstalled } from "../optional-package.ts";
 import { checkProviderKey, providerKeyVariables, requiredVariable } from "../provider-key.ts";
 import { servingKeys } from "../serving/serving-keys.ts";
+import { callSettings } from "./call-options.ts";
 
 /**
  * Returns the policies `PROVIDER:MODEL` of one provider, for any package `@ai-sdk/PROVIDER`. Its description says
@@ -21,6 +22,10 @@ export function providerDefinition(provider: string): PolicyDefinition {
         .record(z.string().min(1), z.record(z.string().min(1), z.json()))
         .optional()
         .describe("Options that are specific to the provider."),
+      omit: z
+        .array(z.enum(callSettings))
+        .optional()
+        .describe("Settings of each call to leave out, such as temperature."),
     }),
     open: async ({ apiKeyVariable, ...serving }, { address, name = `${provider}:${address}` }) => {
       const { aiSdkPolicy, providerModel } = await import("./index.ts");

@@ -11,12 +11,15 @@ interface ApiCallError extends Error {
   readonly responseBody?: string;
 }
 
-/** Converts an error of a provider to a transient or a permanent failure. Returns other errors unchanged. */
-export function providerFailure(thrown: unknown, model: string): unknown {
+/**
+ * Converts an error of a provider to a transient or a permanent failure. Returns other errors unchanged. `fields` are the
+ * settings of the call that can be left out.
+ */
+export function providerFailure(thrown: unknown, model: string, fields: readonly string[] = []): unknown {
   if (!(thrown instanceof Error)) return thrown;
   switch (thrown.name) {
     case "AI_APICallError":
-      return apiFailure(thrown, model);
+      return apiFailure(thrown, model, fields);
     case "AI_EmptyResponseBodyError":
     case "AI_InvalidResponseDataError":
     case "AI_JSONParseError":
@@ -44,13 +47,13 @@ export function providerFailure(thrown: unknown, model: string): unknown {
   }
 }
 
-function apiFailure(thrown: ApiCallError, model: string): RequestFailure {
+function apiFailure(thrown: ApiCallError, model: string, fields: readonly string[]): RequestFailure {
   const { statusCode: status, url = "", responseHeaders: headers = {}, responseBody } = thrown;
   const address = URL.canParse(url) ? new URL(url) : new URL("https://provider.invalid");
   // A provider that could not parse a successful answer also reports its status.
   if (status === 200) return malformed(`does not match the provider's interface: ${shortened(thrown.message)}`, thrown);
   if (status !== undefined) {
-    return refusal({ status, headers, body: responseBody || thrown.message }, { url: address, model });
+    return refusal({ status, headers, body: responseBody || thrown.message }, { url: address, model, fields });
   }
   const error = new LyceumError({
     code: "policy.unavailable",

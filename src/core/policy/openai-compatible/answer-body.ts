@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { TokenUsage } from "../../../contract/policy.ts";
+import { parseMessagesJson } from "../../text/exact-json.ts";
+import { isFiltered } from "../serving/finish-reason.ts";
 import { malformed } from "../serving/unusable-answer.ts";
 
 /** A count, such as of tokens, or a token id. */
@@ -26,7 +28,7 @@ export const usageSchema = lenient(
 /** Parses the JSON of an answer. Throws a transient `RequestFailure` if it is not JSON. */
 export function parseBody(body: string): unknown {
   try {
-    return JSON.parse(body);
+    return parseMessagesJson(body, "rounded");
   } catch (cause) {
     throw malformed(`is not JSON: ${(cause as Error).message}`);
   }
@@ -44,6 +46,28 @@ export function errorStatus(value: unknown): number | undefined {
   const code = Number((found as { readonly code?: unknown }).code);
   return Number.isInteger(code) && code >= 400 && code < 600 ? code : 200;
 }
+
+/**
+ * True if an answer says that the prompt was blocked, in place of a message: Gemini by `promptFeedback` or by the reason of
+ * a choice, Azure by `prompt_filter_results`.
+ */
+export function blocksPrompt(value: unknown): boolean {
+  return blockedSchema.safeParse(Array.isArray(value) ? value[0] : value).success;
+}
+
+const filterResult = z.object({
+  content_filter_results: z
+    .record(z.string(), z.unknown())
+    .refine((results) => Object.values(results).some((result) => Object(result).filtered === true)),
+});
+
+const blockedSchema = z.union([
+  z.object({ promptFeedback: z.object({ blockReason: z.string().min(1) }) }),
+  z.object({
+    choices: z.tuple([z.object({ finish_reason: z.string().refine(isFiltered), message: z.null().optional() })]),
+  }),
+  z.object({ choices: z.array(z.unknown()).max(0), prompt_filter_results: z.tuple([filterResult], z.unknown()) }),
+]);
 
 /** Checks an answer. Throws a transient `RequestFailure` if it does not match the schema. */
 export function parseAnswer<Schema extends z.ZodType>(value: unknown, schema: Schema): z.output<Schema> {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Action, ParseError } from "../../../contract/action.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
 import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
-import { callArguments } from "../serving/call-arguments.ts";
+import { callArguments } from "../../tools/call-arguments.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import { finishedBy } from "../serving/finish-reason.ts";
 import {
@@ -19,7 +19,11 @@ import { type AnswerContext, tokensOf } from "./answer-tokens.ts";
 
 const text = z.string().nullish();
 
-const calledSchema = z.object({ name: z.string().min(1), arguments: z.unknown().optional() });
+const calledSchema = z.object({
+  name: z.string().min(1),
+  arguments: z.unknown().optional(),
+  argumentsJson: z.string().optional(),
+});
 
 const toolCallSchema = z.object({ id: lenient(z.union([z.string(), z.number()])), function: calledSchema });
 
@@ -156,10 +160,10 @@ function toolCallsOf(choice: Choice): {
   const toolCalls: ToolCall[] = [];
   const parseErrors: ParseError[] = [];
   for (const [index, { id, function: called }] of callsOf(choice).entries()) {
-    const { name, arguments: given } = called;
+    const { name, arguments: given, argumentsJson } = called;
     try {
       const known = id === undefined || id === null || id === "" ? `call-${index + 1}` : String(id);
-      toolCalls.push({ id: known, name, arguments: callArguments(given) });
+      toolCalls.push({ id: known, name, ...callArguments(given, { argumentsJson }) });
     } catch (error) {
       parseErrors.push({
         message: `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`,

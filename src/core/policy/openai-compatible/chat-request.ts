@@ -1,5 +1,5 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
-import { type Message, type Part, servedRole, type ToolCall } from "../../../contract/message.ts";
+import { argumentsText, type Message, type Part, servedRole, type ToolCall } from "../../../contract/message.ts";
 import type { ActRequest } from "../../../contract/policy.ts";
 import { type BodyOptions, type RequestBody, requestBody } from "./request-body.ts";
 
@@ -8,10 +8,13 @@ import { type BodyOptions, type RequestBody, requestBody } from "./request-body.
  * `policy.unsupported-input` for an image in a message that is not a user message.
  */
 export function chatBody(request: ActRequest, options: BodyOptions): RequestBody {
-  const { messages, tools = [] } = request;
+  const { messages, tools = [], templateVariables } = request;
   const fields = {
     messages: messages.map(chatMessage),
-    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map(({ parametersJson: _, ...tool }) => ({ type: "function", function: tool })) }),
+    ...(templateVariables === undefined ? {} : { chat_template_kwargs: templateVariables }),
     ...(options.logprobs ? { logprobs: true } : {}),
   };
   return requestBody(fields, request, options);
@@ -29,8 +32,8 @@ function chatMessage(message: Message): unknown {
   };
 }
 
-function chatToolCall({ id, name, arguments: args }: ToolCall): unknown {
-  return { id, type: "function", function: { name, arguments: JSON.stringify(args) } };
+function chatToolCall({ id, name, ...given }: ToolCall): unknown {
+  return { id, type: "function", function: { name, arguments: argumentsText(given) } };
 }
 
 /** Sends plain text as a string, which all servers accept. */

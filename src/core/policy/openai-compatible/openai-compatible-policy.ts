@@ -6,7 +6,8 @@ import { refusal } from "../serving/refusal.ts";
 import { RequestFailure } from "../serving/request-failure.ts";
 import { servedPolicy } from "../serving/served-policy.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
-import { errorStatus, parseBody } from "./answer-body.ts";
+import { contentFiltered } from "../serving/unusable-answer.ts";
+import { blocksPrompt, errorStatus, parseBody } from "./answer-body.ts";
 import { apiUrl } from "./api-url.ts";
 import { chatAnswer } from "./chat-answer.ts";
 import { chatBody } from "./chat-request.ts";
@@ -116,6 +117,7 @@ export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy
       const value = parseBody(answer.body);
       const status = errorStatus(value);
       if (status !== undefined) throw refusal({ ...answer, status }, { url, model, fields });
+      if (blocksPrompt(value)) throw contentFiltered("blocked the prompt");
       const tokensAreSampled = options.processedLogprobs === true || isPlain(request, omit);
       return endpoint.answer(value, { request, logprobs: asked, tokensAreSampled });
     };

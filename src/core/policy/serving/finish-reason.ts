@@ -27,6 +27,25 @@ const kinds: readonly (readonly [kind: "length" | "stop" | "calls" | "filter" | 
   ["failed", /^(error.*|abort|aborted|cancelled|canceled|failed|network_error|insufficient_system_resource)$/],
 ];
 
+/** A server's word, in the form of the table. */
+function wordOf(reason: string | null | undefined): string {
+  return (reason ?? "")
+    .trim()
+    .replace(/(?<=[a-z])(?=[A-Z])/g, "_")
+    .toLowerCase()
+    .replace(/[- ]/g, "_")
+    .replace(/^finish_reason_/, "");
+}
+
+function kindOf(word: string) {
+  return kinds.find(([, words]) => words.test(word))?.[0];
+}
+
+/** True if the reason is that of a content filter. */
+export function isFiltered(reason: string): boolean {
+  return kindOf(wordOf(reason)) === "filter";
+}
+
 /**
  * Reads why an answer ended. A missing or an unknown reason is bookkeeping: the answer then counts as cut off if it has
  * as many tokens as it may have, else as complete. Throws a `RequestFailure` if a filter or a failure of the server
@@ -37,13 +56,8 @@ export function finishedBy(
   answer: { readonly calls: boolean; readonly usage: TokenUsage | undefined; readonly maxTokens: number },
 ): FinishedBy {
   const { calls, usage, maxTokens } = answer;
-  const word = (reason ?? "")
-    .trim()
-    .replace(/(?<=[a-z])(?=[A-Z])/g, "_")
-    .toLowerCase()
-    .replace(/[- ]/g, "_")
-    .replace(/^finish_reason_/, "");
-  const kind = kinds.find(([, words]) => words.test(word))?.[0];
+  const word = wordOf(reason);
+  const kind = kindOf(word);
   const complete = calls ? "tool-calls" : "stop";
   switch (kind) {
     case "filter":

@@ -1,6 +1,6 @@
-/** What a refusal of a server is about, as far as its status and its words tell. */
+/** Why a server refuses a request, by its status and its message. */
 export type RefusalKind =
-  /** The key, or what it may be used for. All requests would fail. */
+  /** The key is wrong, or has no permission. All requests would fail. */
   | "key"
   /** The account has no credit left, or it is blocked. All requests would fail. */
   | "credit"
@@ -23,12 +23,12 @@ const credit = [
   /insufficient (account )?(balance|credits?|funds)/,
   /out of credits/,
   /used all (of )?((your|its) )?(available )?credits/,
-  /spending limit/,
   /billing[ _](hard[ _])?limit/,
   /account (is|has been|was|is currently) (suspended|deactivated|disabled|overdue|in arrears)/,
   /organization (has been|is) (disabled|suspended)/,
   /account_deactivated|arrearage|overdue balance|organization_restricted|key limit exceeded/,
   /billing_not_active|reached your specified api usage limits|have any credits/,
+  /credit[ _]limit|spend(ing)?[ _]limit|blocked_api_access/,
 ];
 
 /** Words about credit that some servers also use for the limit of a minute. Then they say how long to wait. */
@@ -37,22 +37,28 @@ const quota = /insufficient_quota|exceeded (your|the) current quota|exceeded_cur
 /** The limit of a day, for which Google asks to wait less than a minute. `limit: 0` is a model that is not included. */
 const dayQuota = /perday|per-day|limit: 0\b/;
 
+/** The limit of a day or a month, from servers that say how long to wait if that helps. */
+const longQuota = /(per|\/) ?(day|month)\b|daily|monthly/;
+
 const content = [
   /\b(flagged|moderation|inappropriate|harmful|unsafe)\b/,
   /\bcontent[ _]?(filter|policy|management policy|moderation|violat)/,
   /usage (policy|policies|guidelines)/,
   /safety[_ ](check|system|filter|polic|guideline|setting|violation)/,
   /violat\w* (our|the|its|a) |content exists risk|data_?inspection|prohibited_content|prohibited content/,
-  /responsible ai|guardrail|sensitive (content|information|word)/,
+  /responsible ai|guardrail|sensitive (content|information|word)|nsfw|prompt[ _]injection/,
+  /blocked (input|output)\b|\b(prompt|input|output|response|content) (is|was) (blocked|filtered)\b/,
+  // Zhipu, Qwen and others: sensitive, unsafe or against the rules.
+  /敏感|不安全|违规/,
 ];
 
 const key = [
   /api[ _-]?key[^.]{0,20} (is )?(not valid|invalid|expired)/,
-  /(incorrect|invalid|expired|missing|wrong) (api|x-api)[ _-]?key|api_key_invalid/,
+  /(incorrect|invalid|expired|missing|wrong) (api|x-api)[ _-]?(key|token)|api_key_invalid/,
   /security token[^.]* is invalid|user location is not supported|api has not been used in project/,
 ];
 
-/** Words of a status 403 about what the key may be used for. */
+/** Words of a status 403 about the permissions of the key. */
 const access = /api[ _-]?key|permission|access|credential|authenticat|authori[sz]|country|region|subscription|token/;
 
 const tooLong = [
@@ -89,7 +95,7 @@ const tooMany =
   /too (large|many|high)|at most|less than or equal|<=|valid range|supported range|range of|maximum (allowed )?(number|value)|cannot (exceed|be greater)|exceed/;
 
 /**
- * Returns what a refusal is about. `text` is its message and `body` the whole answer. `waits` is true if the server
+ * Returns the kind of a refusal. `text` is its message and `body` the whole answer. `waits` is true if the server
  * says when to try again.
  */
 export function refusalKind(answer: {
@@ -109,13 +115,13 @@ export function refusalKind(answer: {
   if (status === 413 || (status !== 503 && tooLong.some((words) => words.test(text)))) return "too-long";
   // A page is that of a proxy, whose words say little.
   if (status === 403) return access.test(text) && !/^\s*</.test(answer.body) ? "key" : "forbidden";
-  if (isTemporary(status)) return "temporary";
+  if (isTemporary(status) || /capacity[ _]exceeded/.test(text)) return "temporary";
   return maxTokens.test(text) && tooMany.test(text) ? "max-tokens" : "request";
 }
 
 function limitKind({ text, body, waits }: { readonly text: string; readonly body: string; readonly waits: boolean }) {
   if (dayQuota.test(body)) return "credit";
-  if (!waits && (quota.test(text) || /per day|daily/.test(text))) return "credit";
+  if (!waits && (quota.test(text) || longQuota.test(text))) return "credit";
   // One request with more tokens than the limit of a minute never passes.
   return /request too large for/.test(text) ? "too-long" : "temporary";
 }

@@ -16,11 +16,11 @@ export function malformed(problem: string, cause?: unknown, charged = false): Re
   return new RequestFailure({ error, transient: true, charged });
 }
 
-/** Creates the failure for an answer that the server's content filter cut or replaced. */
-export function contentFiltered(): RequestFailure {
+/** Creates the failure for an answer that the server's content filter cut or replaced, or for a prompt that it blocked. */
+export function contentFiltered(what: "ended the answer" | "blocked the prompt" = "ended the answer"): RequestFailure {
   const error = new LyceumError({
     code: "policy.rejected",
-    message: "The server's content filter ended the answer.",
+    message: `The server's content filter ${what}.`,
     hint: "The answer is not the model's own, so the episode is unscored.",
     data: { reason: "content-filter" },
   });

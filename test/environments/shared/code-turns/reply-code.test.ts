@@ -110,6 +110,108 @@ describe("the block that defines the solution is graded", () => {
   });
 });
 
+describe("replies with more than the solution", () => {
+  const usage = block("print(f(1))");
+  it.each([
+    [
+      "a test class with a method of the name",
+      block("class TestF(unittest.TestCase):\n    def f(self):\n        pass"),
+    ],
+    ["a checker with a method of the name", block("class Checker:\n    def f(self):\n        return 0")],
+    ["a test function around the name", block("def test_it():\n    def f(x):\n        return 0\n    assert f(1)")],
+    ["a name in a branch", block("if True:\n    def f(x): return 0\nprint(f(1))")],
+    ["a wrapper of another function", block("def main():\n    def f(x): return 0\n    print(f(1))")],
+  ])("%s is not the definition", (_, later) => expect(python(`${block(f)}\n${later}`, "f")).toBe(f));
+
+  it.each([
+    ["a nested definition, if there is no other", "class Solution:\n    def f(self, x):\n        return x", usage],
+    [
+      "a method",
+      "class Solution:\n    def f(self, x):\n        return x",
+      block("class TestSolution:\n    def f(self): pass"),
+    ],
+  ])("%s", (_, code, later) => expect(python(`${block(code)}\n${later}`, "f")).toBe(code));
+
+  it("methods count wherever they are, but not in tests", () => {
+    const whole = "class A:\n    def f(self):\n        return 1";
+    const text = `${block("def f(self):\n    pass")}\n${block(whole)}\n${block("class TestA:\n    def f(self): pass")}`;
+    expect(replyCode(text, { language: "python", names: ["f"], methods: true })).toBe(whole);
+  });
+
+  it.each([
+    ["an import of all names", "from math import *"],
+    ["several of them", "import re\nfrom math import *\nfrom itertools import *"],
+    ["an import with a substitute", "try:\n    import m\nexcept ImportError:\n    import math as m"],
+    ["a substitute of nothing", "try:\n    import numpy as m\nexcept ImportError:  # optional\n    m = None"],
+    ["imports over several lines", "try:\n    from m import (\n        m,\n    )\nexcept ImportError:\n    m = None"],
+    ["an import for types", "if TYPE_CHECKING:\n    import m"],
+    ["one of a version", "if sys.version_info >= (3, 11):\n    import m\nelse:\n    import tomli as m"],
+  ])("%s is added", (_, helper) => {
+    const code = "def f(x):\n    return m.floor(x)";
+    for (const text of [`${block(helper)}\n${block(code)}`, `${block(code)}\n${block(helper)}`]) {
+      expect(python(`${text}\n${usage}`, "f")).toBe(`${helper}\n\n${code}`);
+    }
+  });
+
+  it.each([
+    "from solution import *",
+    "from your_module import *\nimport re",
+    "from . import *",
+    "from math import *\nprint(pi)",
+    "try:\n    f(1)\nexcept ValueError:\n    x = 1",
+    "if __name__ == '__main__':\n    print(f(1))",
+  ])("%j is not added", (other) => expect(python(`${block(f)}\n${block(other)}`, "f")).toBe(f));
+
+  it("what only the tests use is added, with what it uses", () => {
+    const parts = ["class Base:\n    pass", "class Pair(Base):\n    pass", f];
+    const text = `${parts.map((part) => block(part)).join("\n")}\n${usage}\n${block("class Other:\n    pass")}`;
+    const request = { language: "python", names: ["f"] } as const;
+    expect(replyCode(text, { ...request, usedBy: "assert f(Pair(1, 2)) == 1" })).toBe(parts.join("\n\n"));
+    expect(replyCode(text, request)).toBe(f);
+  });
+
+  it.each([
+    ["a list of exports", "function f(x) { return x; }", "module.exports = { f };"],
+    ["a list over several lines", "const f = (x) => x;", "module.exports = {\n  g,\n  f,\n};"],
+    ["an export of one name", "function f(x) { return x; }", "exports.f = f;"],
+    ["an export with another name", "function f(x) { return x; }", "module.exports = { f: f };"],
+    ["a default export", "function f(x) { return x; }", "module.exports = f;"],
+    [
+      "an import of it",
+      "module.exports.f = function (x) { return x; };",
+      "const { f } = require('./solution');\nf(1);",
+    ],
+    ["a function in exports", "module.exports = { f: (x) => x };", "const { f } = require('./f');\nf(1);"],
+    ["a method in exports", "module.exports = {\n  g() {},\n  f(x) { return x; },\n};", "console.log(f(1));"],
+    ["a test class", "function f(x) { return x; }", "class TestF {\n  f() {}\n}"],
+    ["a test function", "function f(x) { return x; }", "function test() {\n  const f = () => 1;\n}"],
+  ])("JavaScript: %s is not the definition", (_, code, later) => {
+    const text = `${block(code, "js")}\n${block(later, "js")}`;
+    expect(replyCode(text, { language: "javascript", names: ["f"] })).toBe(code);
+  });
+
+  it("JavaScript: a helper that is exported", () => {
+    const helper = "const one = () => 1;\nmodule.exports = { one };";
+    const code = "function f(x) { return x + one(); }";
+    const text = `${block(helper, "js")}\n${block(code, "js")}\n${block("f(1)", "js")}`;
+    expect(replyCode(text, { language: "javascript", names: ["f"] })).toBe(`${helper}\n\n${code}`);
+  });
+
+  it.each([
+    ["a quotation", "> "],
+    ["one without blanks", ">"],
+    ["one in a list", "  > "],
+    ["a quotation in another", "> > "],
+  ])("the code of %s", (_, mark) => {
+    const quoted = block(`${f}\n\nx = 1 > 0`)
+      .split("\n")
+      .map((line) => (mark + line).trimEnd());
+    expect(python(`Here:\n${quoted.join("\n")}\nBye. ${usage}`, "f").trim()).toBe(`${f}\n\nx = 1 > 0`);
+    expect(python(`Here:\n${quoted.slice(0, -1).join("\n")}\n\nBye.`, "f").trim()).toBe(`${f}\n\nx = 1 > 0`);
+    expect(python(`${mark}\`\`\`python\n${f}\n\`\`\`\nBye.`, "f")).toBe(f);
+  });
+});
+
 const surroundings = fc.record({
   indent: fc.constantFrom("", " ", "  ", "   ", "    ", "\t"),
   mark: fc.constantFrom("python", "Python", "py", "python3", "", "python3.12", "{python}"),
@@ -139,6 +241,12 @@ it("long replies that are built to be slow are read at once", () => {
     "```\n".repeat(long / 4),
     `${" ".repeat(long)}\`\`\`x`,
     `${block("x = f")}\n`.repeat(long / 20),
+    `${block("from a import *")}\n`.repeat(long / 20),
+    block("try:\n    import a\n".repeat(long / 20)),
+    block("module.exports = {\n".repeat(long / 20)),
+    block("class A:\n    def g(self): pass\n".repeat(long / 30)),
+    "> ".repeat(long / 2),
+    "> ```\n".repeat(long / 6),
   ]) {
     expect(python(text, "f", "g").length).toBeLessThanOrEqual(text.length);
   }

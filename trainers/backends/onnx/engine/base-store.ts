@@ -202,7 +202,7 @@ async function readOwnHead(
   return { config, block };
 }
 
-/** Warns of what a folder has and nothing reads. `transformers` ignores and reports the same. */
+/** Warns of weights in a folder that no layer uses. `transformers` ignores and reports them too. */
 function warnOfUnread(
   folder: string,
   { keys, tensors }: { readonly keys: readonly string[]; readonly tensors: readonly string[] },

@@ -5,8 +5,8 @@ interface WaitingCall {
 }
 
 /**
- * Runs calls one after another, in order. Calls of one group share a turn: when it comes, all waiting ones start. A
- * later one of the group joins them if no other call waits, so that nobody waits forever.
+ * Runs calls one after another, in order. Calls of one group run together: when the first of them is next, all of them
+ * start. A later call of this group joins them only if no other call waits. So every call starts at some time.
  */
 export class CallQueue {
   #waiting: WaitingCall[] = [];

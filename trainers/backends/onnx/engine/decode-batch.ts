@@ -176,7 +176,7 @@ export class DecodeBatch {
     for (const { completion, lane } of this.#lanes()) {
       const next = probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize);
       if (!sample(completion, next, stateValues?.[lane])) continue;
-      // Not before sampling, which fails if values are not finite: their keys would spoil the lane's next row, despite
+      // After sampling, which fails for values that are not finite. Such keys would spoil the lane's next row, despite
       // its mask.
       this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
       unfinished.add(completion);

@@ -123,4 +123,6 @@ export interface CallContext {
   readonly dropped?: ReadonlySet<number>;
   /** Sends an item to the caller before the result. */
   emit(item: unknown): void;
+  /** A promise to await before more items, if the caller has not received many of the last ones. */
+  readonly room?: () => Promise<void> | undefined;
 }

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { fromErrorData, LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
-import type { EngineReply, EngineRequest } from "./engine-messages.ts";
+import { type EngineReply, type EngineRequest, itemsPerReceipt } from "./engine-messages.ts";
 
 /** A call that waits for its result. */
 interface Pending {
@@ -15,6 +15,8 @@ export class EngineClient implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
+  /** The items since the last receipt. */
+  #received = 0;
   /** The error that every further call throws, if the engine has ended. */
   #ended: LyceumError | undefined;
   #closing: Promise<void> | undefined;
@@ -111,6 +113,13 @@ export class EngineClient implements AsyncDisposable {
   }
 
   #receive(reply: EngineReply): void {
+    if (reply.type === "item") {
+      this.#received += 1;
+      if (this.#received === itemsPerReceipt) {
+        this.#send({ type: "received", count: this.#received });
+        this.#received = 0;
+      }
+    }
     const pending = this.#pending.get(reply.id);
     if (pending === undefined) return;
     if (reply.type === "item") pending.onItem?.(reply.item);

@@ -119,7 +119,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       samplers.set(lastId, { sampler, release });
       return { sampler: lastId, version: model.version };
     },
-    sample: async ({ sampler: id, requests, reportTokens, shared }, { signal, dropped, emit }) => {
+    sample: async ({ sampler: id, requests, reportTokens, shared }, { signal, dropped, emit, room }) => {
       const sampler = samplerOf(id);
       signal.throwIfAborted();
       let lastReport = performance.now();
@@ -128,7 +128,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         lastReport = performance.now();
         emit(count);
       };
-      const reports = { onTokens, onSample: emit, ...(reportTokens ? { onSampled: emit } : {}) };
+      const reports = { onTokens, onSample: emit, ...(reportTokens ? { onSampled: emit, room } : {}) };
       await sampler.sample(requests, { signal, dropped, shared, ...reports });
     },
     score: ({ sampler, request }, { signal }) => samplerOf(sampler).score(request, signal),

@@ -8,6 +8,8 @@ export interface SampleCallOptions extends Pick<SampleOptions, "onTokens" | "onS
   /** The indices of requests that must stop. Grows during the call. */
   readonly dropped?: ReadonlySet<number> | undefined;
   readonly onSample: (sample: Sample) => void;
+  /** A promise to await if what was reported is not received yet. */
+  readonly room?: (() => Promise<void> | undefined) | undefined;
 }
 
 /** A call of `sample` that runs, alone or with others in one batch. */
@@ -40,6 +42,11 @@ export class SampleCall {
     this.#waiting = completions.toReversed();
     this.#unfinished = new Set(completions);
     this.ended = this.#end.promise;
+  }
+
+  /** A promise to await before the next run, if the call's receiver is behind. */
+  room(): Promise<void> | undefined {
+    return this.#options.room?.();
   }
 
   get hasEnded(): boolean {

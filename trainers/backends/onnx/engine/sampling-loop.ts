@@ -36,7 +36,7 @@ const stepsBetweenPrefills = 4;
 
 /**
  * Decodes the completions of one or several calls as one batch. Waiting completions take the place of finished rows.
- * The call with the fewest rows is next. Calls fail and end independently.
+ * The call with the fewest rows is next, and of several the one that has waited longest. Calls fail and end independently.
  */
 export class SamplingLoop {
   readonly #model: DecodingModel;
@@ -74,6 +74,7 @@ export class SamplingLoop {
     try {
       this.#update(batch);
       while (this.#calls.size > 0) {
+        for (const call of this.#calls) await call.room();
         if (!this.#joinable || batch.size === 0 || this.#steps >= stepsBetweenPrefills) {
           if (this.#unread.length === 0) this.#admit(batch);
           if (this.#unread.length > 0) await this.#read(batch);
@@ -101,6 +102,9 @@ export class SamplingLoop {
       const fewest = Math.min(...calls.map(({ rows }) => rows));
       const call = calls.find(({ rows }) => rows === fewest)!;
       const completion = call.next()!;
+      // The next turn of this call is after those of the others with as few rows.
+      this.#calls.delete(call);
+      this.#calls.add(call);
       this.#callOf.set(completion, call);
       admitted.push(completion);
     }

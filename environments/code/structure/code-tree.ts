@@ -1,0 +1,78 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "acorn";
+import type { Language } from "../../../sandbox/execution.ts";
+import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import type { ErrorData } from "../../../src/contract/errors/index.ts";
+
+/** A node of acorn's tree of JavaScript, or of Python's own tree, with the fields of its type. */
+export interface CodeNode {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** The statements of a program, or the parse error. Lines and columns count from 1; 0 means unknown. */
+export type CodeTree =
+  | { readonly body: readonly CodeNode[] }
+  | { readonly message: string; readonly line: number; readonly column: number };
+
+/** Source code and the sandbox that reads it. */
+interface SourceOptions {
+  readonly sandbox: Sandbox;
+  readonly language: Language;
+  readonly source: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Parses code without running it: Python with its own parser in the sandbox, JavaScript in this process, and TypeScript
+ * after the sandbox has removed its types. Deeply nested TypeScript breaks Node's type stripping for the rest of its
+ * process, so this process must not do it. Resolves with an error if the sandbox fails. Rejects with the signal's reason.
+ */
+export async function readCode(options: SourceOptions): Promise<CodeTree | { readonly error: ErrorData }> {
+  const { language, source } = options;
+  if (language === "javascript") return javascriptTree(source);
+  const read = await readInSandbox(options);
+  if (typeof read !== "string") return read;
+  return language === "python" ? (JSON.parse(read) as CodeTree) : javascriptTree(read);
+}
+
+/** Returns the other file of its request, which the sandbox has converted to JavaScript. */
+const typescriptReader = 'function read() { return require("fs").readFileSync("code.ts"); }';
+
+async function readInSandbox({ sandbox, language, source, signal }: SourceOptions) {
+  const isPython = language === "python";
+  const { status, cases, error } = await sandbox.execute({
+    language: isPython ? "python" : "javascript",
+    files: isPython
+      ? { "reader.py": await readFile(new URL("./reader.py", import.meta.url), "utf8") }
+      : { "reader.js": typescriptReader, "code.ts": source },
+    entry: isPython ? "reader.py" : "reader.js",
+    task: { kind: "calls", function: "read", cases: [{ args: isPython ? [source] : [] }] },
+    signal,
+  });
+  signal?.throwIfAborted();
+  if (status === "infra_error" || status === "aborted") {
+    const message = `The code could not be parsed${error === undefined ? "" : `: ${error.message}`}`;
+    return { error: { name: "LyceumError", code: "sandbox.unavailable", message } as const };
+  }
+  const text = cases[0]?.value;
+  if (typeof text === "string") return text;
+  const message = status === "load_error" && error !== undefined ? error.message : "the code is too large to parse";
+  return { message, line: 0, column: 0 };
+}
+
+function javascriptTree(source: string): CodeTree {
+  try {
+    const { body } = parse(source, { ecmaVersion: "latest", sourceType: "script", allowHashBang: true });
+    return { body: body as unknown as readonly CodeNode[] };
+  } catch (error) {
+    const { message = "cannot be read", loc } = error as Partial<SyntaxError> & {
+      loc?: { line: number; column: number };
+    };
+    return {
+      message: message.replace(/ \(\d+:\d+\)$/, ""),
+      line: loc?.line ?? 0,
+      column: loc === undefined ? 0 : loc.column + 1,
+    };
+  }
+}

@@ -1,0 +1,115 @@
+import type { CodeNode } from "./code-tree.ts";
+
+/** Returns the nodes of a field: its node, those of its list, or none. */
+export function nodesOf(field: unknown): readonly CodeNode[] {
+  return [field].flat().filter(isNode);
+}
+
+function isNode(value: unknown): value is CodeNode {
+  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
+}
+
+/** Returns the direct parts of a node, without names that are no variables: properties, keys, labels and own names. */
+export function partsOf(node: CodeNode): readonly CodeNode[] {
+  const isOwnName = isFunction(node) || isClass(node);
+  return Object.entries(node).flatMap(([name, field]) => {
+    const isKey = (name === "property" || name === "key") && node.computed === false;
+    return isKey || name === "label" || (name === "id" && isOwnName) ? [] : nodesOf(field);
+  });
+}
+
+/** Yields a node and its parts, with those of nested functions and classes only if `nested`. */
+export function* walk(node: CodeNode, options: { readonly nested: boolean }): Generator<CodeNode> {
+  yield node;
+  for (const part of partsOf(node)) {
+    if (!options.nested && (isFunction(part) || isClass(part))) yield part;
+    else yield* walk(part, options);
+  }
+}
+
+export function isFunction({ type }: CodeNode): boolean {
+  return /^(Async)?FunctionDef$|^Lambda$|Function(Declaration|Expression)$/.test(type);
+}
+
+export function isClass({ type }: CodeNode): boolean {
+  return /^Class(Def|Declaration|Expression)$/.test(type);
+}
+
+/** True for an attribute or an item of an object. */
+export function isMember({ type }: CodeNode): boolean {
+  return /^(Attribute|Subscript|MemberExpression)$/.test(type);
+}
+
+/** Returns the name of a variable. */
+export function nameOf(node: CodeNode | undefined): string | undefined {
+  if (node?.type === "Name") return node.id as string;
+  return node?.type === "Identifier" ? (node.name as string) : undefined;
+}
+
+/** Returns the name at the start of a callee or target, such as `xs` of `xs.append`. */
+export function rootOf(node: CodeNode | undefined): CodeNode | undefined {
+  return node !== undefined && isMember(node) ? rootOf(nodesOf(node.value ?? node.object)[0]) : node;
+}
+
+/** Returns the expression that is the body of a function. */
+export function returnedBy({ body }: CodeNode): CodeNode | undefined {
+  return nodesOf(Array.isArray(body) ? [] : body).find(({ type }) => type !== "BlockStatement");
+}
+
+/** The field of the variables and parts of objects that a node assigns. */
+const targetFields: readonly (readonly [RegExp, string])[] = [
+  [/^Assign$/, "targets"],
+  [/^(AnnAssign|AugAssign|NamedExpr|For|AsyncFor|comprehension)$/, "target"],
+  [/^withitem$/, "optional_vars"],
+  [/^(ForInStatement|ForOfStatement|AssignmentExpression)$/, "left"],
+  [/^VariableDeclarator$/, "id"],
+  [/^UpdateExpression$/, "argument"],
+  [/^CatchClause$/, "param"],
+  [/Function(Declaration|Expression)$/, "params"],
+];
+
+/** Returns the variables and the parts of objects that a node assigns. A JavaScript function assigns its parameters. */
+export function targetsOf(node: CodeNode): readonly CodeNode[] {
+  const [, field] = targetFields.find(([types]) => types.test(node.type)) ?? [];
+  return field === undefined ? [] : nodesOf(node[field]).flatMap(targetsIn);
+}
+
+function targetsIn(pattern: CodeNode): readonly CodeNode[] {
+  if (nameOf(pattern) !== undefined || isMember(pattern)) return [pattern];
+  if (pattern.type === "VariableDeclaration") return nodesOf(pattern.declarations).flatMap(targetsOf);
+  return (pattern.type === "AssignmentPattern" ? nodesOf(pattern.left) : partsOf(pattern)).flatMap(targetsIn);
+}
+
+/** Returns all names that a node itself binds. */
+export function boundBy(node: CodeNode): readonly string[] {
+  const names = [...targetsOf(node).map(nameOf), definitionOf(node)?.name];
+  if (node.type === "arg") names.push(node.arg as string);
+  if (node.type === "alias") names.push(String(node.asname ?? node.name).split(".")[0]);
+  if (/^(ExceptHandler|Match\w+)$/.test(node.type)) names.push(...([node.name, node.rest] as string[]));
+  return names.filter((name) => name !== undefined);
+}
+
+/** A single name bound to a value. */
+export interface Binding {
+  readonly name: string;
+  readonly value: CodeNode;
+}
+
+/** Returns the binding that a statement or expression is. Undefined for patterns, updates and other nodes. */
+export function bindingOf(node: CodeNode): Binding | undefined {
+  const inner = nodesOf(node.type === "VariableDeclaration" ? node.declarations : node.expression);
+  if (inner.length > 0) return inner.length === 1 ? bindingOf(inner[0]!) : undefined;
+  const isPlain = /^(Assign|AnnAssign|NamedExpr|VariableDeclarator)$/.test(node.type) || node.operator === "=";
+  const [target, ...others] = isPlain ? targetsOf(node) : [];
+  const [name, [value]] = [nameOf(target), nodesOf(node.value ?? node.init ?? node.right)];
+  return name === undefined || value === undefined || others.length > 0 ? undefined : { name, value };
+}
+
+/** Returns the named function or class that a statement defines. */
+export function definitionOf(node: CodeNode): Binding | undefined {
+  if (/^((Async)?Function|Class)(Def|Declaration)$/.test(node.type)) {
+    return { name: String(node.name ?? nameOf(nodesOf(node.id)[0])), value: node };
+  }
+  const bound = bindingOf(node);
+  return bound && (isFunction(bound.value) || isClass(bound.value)) ? bound : undefined;
+}

@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { runInProcess } from "./run-in-process.ts";
+import { tinyRunFolder } from "./run-lyceum.ts";
+
+const config = (algorithm: string): string => `
+environment: { id: preferences, path: pairs.jsonl }
+algorithm: ${algorithm}
+model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, intermediateSize: 32, maxLength: 64 } }
+training: { steps: 1, batchSize: 2 }
+sampling: { maxTokens: 4 }
+probe: { groups: 0 }
+preflight: false
+`;
+
+it("a training that changes nothing is refused with its key, or ends with a warning", async () => {
+  const folder = await tinyRunFolder();
+  const rows = ["a", "b", "c"].map((prompt) => ({ prompt, chosen: `yes ${prompt}`, rejected: "no" }));
+  await writeFile(join(folder, "pairs.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
+  const train = async (algorithm: string, output: string) => {
+    await writeFile(join(folder, "config.yaml"), config(algorithm));
+    return runInProcess(["train", "--config", "config.yaml", "--output", output], { folder });
+  };
+
+  const refused = await train("{ id: dpo }", "refused");
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("algorithm.source: demonstrations") });
+  expect(existsSync(join(folder, "refused"))).toBe(false);
+
+  const nothing = await train("{ id: grpo, groupSize: 2 }", "nothing");
+  expect(nothing).toMatchObject({ code: 0, stderr: "" });
+  expect(nothing.stdout).toContain("Nothing was trained");
+  expect(existsSync(join(folder, "nothing/report.html"))).toBe(true);
+
+  const trained = await train("{ id: dpo, source: demonstrations }", "trained");
+  expect(trained).toMatchObject({ code: 0, stderr: "" });
+});

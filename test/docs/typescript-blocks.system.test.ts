@@ -1,0 +1,68 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { repository, runProgram } from "../examples/run-program.ts";
+import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
+import { blocksOf, type CodeBlock } from "./code-blocks.ts";
+
+const blocks = await blocksOf("ts");
+let project: string;
+let hub: TinyHub;
+
+/** Blocks of one document share a folder, so that one can import another. */
+function pathOf({ document, file, line }: CodeBlock): string {
+  return join(project, document.replace(/\W/g, "-"), file ?? `line-${line}.ts`);
+}
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "lyceum-docs-"));
+  hub = await createTinyHub();
+  await symlink(join(repository, "node_modules"), join(project, "node_modules"), "junction");
+  await writeFile(join(project, "package.json"), '{ "type": "module" }');
+  const tsconfig = {
+    extends: join(repository, "tsconfig.json"),
+    compilerOptions: { declaration: false },
+    include: ["."],
+  };
+  await writeFile(join(project, "tsconfig.json"), JSON.stringify(tsconfig));
+  for (const block of blocks) {
+    await mkdir(dirname(pathOf(block)), { recursive: true });
+    await writeFile(pathOf(block), block.code);
+  }
+});
+
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await rm(project, { recursive: true, force: true });
+});
+
+describe("the TypeScript of the documents", () => {
+  it("has the example of the README as the README shows it", async () => {
+    expect(blocks.length).toBeGreaterThan(10);
+    const inReadme = blocks.filter(({ document }) => document === "README.md");
+    const example = await readFile(join(repository, "examples/sums/sums.ts"), "utf8");
+    expect(inReadme.map(({ code }) => code)).toEqual([`// sums.ts\n${example}`]);
+  });
+
+  it("has no type errors under the repository's own rules", async () => {
+    const compiler = join(repository, "node_modules/typescript/bin/tsc");
+    const { stdout } = await promisify(execFile)(process.execPath, [compiler, "-p", project]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(stdout).toBe("");
+  });
+
+  // The blocks of a document share a process, whose start takes longer than most of them.
+  it.each(Object.entries(Object.groupBy(blocks, ({ document }) => document)))("of %s runs", async (_, own = []) => {
+    const folder = dirname(pathOf(own[0]!));
+    const imports = own.map((block) => `await import(${JSON.stringify(pathToFileURL(pathOf(block)).href)});\n`);
+    await writeFile(join(folder, "every-block.ts"), imports.join(""));
+    const { code, stderr } = await runProgram(join(folder, "every-block.ts"), { folder, environment: hub.environment });
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+  });
+});
