@@ -18,8 +18,9 @@ export type CallSetting = (typeof callSettings)[number];
 
 /**
  * Converts a request to the AI SDK's form, without the settings of `omit`. Tools are sent as schemas for the environment
- * to execute. Earlier reasoning is omitted, because providers accept only reasoning that they signed. Throws `policy.unsupported-input` for an image
- * in a message that cannot contain one, and for min-p and variables of a chat template, which the interface lacks.
+ * to execute. Earlier reasoning is omitted, because providers accept only reasoning that they signed. Throws
+ * `policy.unsupported-input` for an image in a message that cannot contain one, and for min-p and variables of a chat
+ * template, which the interface lacks.
  */
 export function callOptions(
   { messages, tools = [], templateVariables, sampling, seed }: ActRequest,
