@@ -90,6 +90,10 @@ const programs: Record<string, string> = {
   clocks: `const start = performance.now();
     console.log(performance.now() >= start, require("perf_hooks").performance === performance);
     console.log(process.hrtime(process.hrtime()).every((n) => n >= 0), typeof process.hrtime.bigint(), process.uptime() >= 0);`,
+  "console.group and its kin": `console.group("outer", 1); console.log("a\\nb", { x: [1] }); console.group(); console.count();
+    console.groupEnd(); console.groupCollapsed("inner"); console.count(); console.count("own"); console.countReset();
+    console.count(); console.groupEnd(); console.groupEnd(); console.groupEnd(); console.log("flush");
+    console.assert(1 === 1, "silent"); console.dir({ a: 1 }, { depth: 0 }); console.time(); console.timeEnd("other");`,
   "console.table": `console.table([{ a: 1, b: "x" }, { a: 2, c: true }]); console.table([1, "b", { q: 1 }]); console.table([[1, 2], [3]]);
     console.table({ x: { v: 1 }, y: { v: 2 } }); console.table("s"); console.table([{ a: 1, b: 2 }], ["b"]);
     console.table(new Map([["k", 1]])); console.table(new Set(["q"])); console.table([]);`,

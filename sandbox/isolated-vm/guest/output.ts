@@ -61,12 +61,52 @@ export function createOutput(
     if (stream.buffered !== "" && (stream.sent < prompt || stream.buffered.length >= gather)) flushOne(name);
   };
 
+  let indent = "";
   const logTo =
     (name: Stream) =>
     (...values: unknown[]): void =>
-      write(name, `${inspect(values)}\n`);
+      write(name, `${indent}${inspect(values).replaceAll("\n", `\n${indent}`)}\n`);
   const log = logTo("stdout");
   const warn = logTo("stderr");
-  const console = { log, info: log, debug: log, error: warn, warn, trace: warn, table: log, dir: log };
+  const counts = new Map<string, number>();
+  const started = new Map<string, number>();
+  const elapsed = (label: string, rest: readonly unknown[]): void => {
+    const start = started.get(label);
+    if (start !== undefined) log(`${label}: ${Date.now() - start}ms`, ...rest);
+  };
+  const group = (...label: unknown[]): void => {
+    if (label.length > 0) log(...label);
+    indent += "  ";
+  };
+  const console = {
+    ...{ log, info: log, debug: log, error: warn, warn, trace: warn, table: log, dir: (value: unknown) => log(value) },
+    assert: (holds?: unknown, ...rest: unknown[]): void => {
+      if (holds) return;
+      const [first, ...others] = rest;
+      if (typeof first === "string") warn(`Assertion failed: ${first}`, ...others);
+      else warn("Assertion failed", ...rest);
+    },
+    group,
+    groupCollapsed: group,
+    groupEnd: (): void => {
+      indent = indent.slice(2);
+    },
+    count: (label: unknown = "default"): void => {
+      const count = (counts.get(`${label}`) ?? 0) + 1;
+      counts.set(`${label}`, count);
+      log(`${label}: ${count}`);
+    },
+    countReset: (label: unknown = "default"): void => {
+      counts.delete(`${label}`);
+    },
+    time: (label: unknown = "default"): void => {
+      if (!started.has(`${label}`)) started.set(`${label}`, Date.now());
+    },
+    timeLog: (label: unknown = "default", ...rest: unknown[]): void => elapsed(`${label}`, rest),
+    timeEnd: (label: unknown = "default"): void => {
+      elapsed(`${label}`, []);
+      started.delete(`${label}`);
+    },
+  };
   return { console, write, flush };
 }
