@@ -32,14 +32,19 @@ export function parseExactJson(
 
 /** Returns true if no number is printed as this decimal, however many digits are printed. */
 function isRounded(decimal: string): boolean {
-  const digits = decimal
+  const digits = digitsOf(decimal);
+  if (digits.length <= 15) return false;
+  if (digits.length > 100) return true;
+  const value = Number(decimal);
+  return digitsOf(String(value)) !== digits && digitsOf(value.toExponential(digits.length - 1)) !== digits;
+}
+
+/** Returns the digits of a decimal without its sign, point, exponent and outer zeros. */
+function digitsOf(decimal: string): string {
+  return decimal
     .replace(/e.*$/i, "")
     .replace(/[-.]/g, "")
     .replace(/^0+|0+$/g, "");
-  if (digits.length <= 15) return false;
-  if (digits.length > 100) return true;
-  const printed = Math.abs(Number(decimal)).toExponential(digits.length - 1);
-  return printed.replace(/e.*$/, "").replace(".", "") !== digits;
 }
 
 /** The same as {@link parseExactJson}. Returns undefined if the text is not JSON, or if an integer would change. */
