@@ -18,7 +18,7 @@ const messages = [
   /^\s*(?:×|error:|Caused by:) (?:Failed to (?:fetch|download)|Request failed after \d+ retries)/m,
   /\bCondaHTTPError\b|^PackagesNotFoundError:/m,
   /^Error: (?:Failed to download metadata for repo|Unable to find a match)/m,
-  /^ERROR:  Could not find a valid gem/m,
+  /^ERROR: {2}Could not find a valid gem/m,
   /\bdial tcp: lookup \S+/,
   /\bdns error\b/i,
   /network is unreachable/i,
