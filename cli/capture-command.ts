@@ -5,7 +5,7 @@ import { aborted } from "../src/core/concurrency/aborted.ts";
 import { visibleLine } from "../src/core/text/visible-text.ts";
 import { withoutUndefined } from "../src/core/without-undefined.ts";
 import type { CaptureArguments } from "./capture-program.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import { modelSettings } from "./model-arguments.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
-import type { Commands } from "./commands.ts";
 import { addModelOptions, modelKinds } from "./model-options.ts";
 import { finite, port, positive } from "./option-values.ts";
 
@@ -24,7 +23,10 @@ export interface CaptureArguments {
 }
 
 /** Adds `capture`. */
-export function addCaptureCommand(program: Command, commands: Pick<Commands, "capture">): void {
+export function addCaptureCommand(
+  program: Command,
+  commands: { capture(args: CaptureArguments): Promise<void> },
+): void {
   const capture = program
     .command("capture")
     .summary("answer the model calls of other programs and record their tokens")

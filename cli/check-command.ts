@@ -4,7 +4,7 @@ import type { ScriptedAnswer } from "../src/core/policy/scripted-policy.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { checkEnvironment, type EnvironmentProblem, type EnvironmentReport } from "../src/testing/check-environment.ts";
 import type { CheckArguments } from "./check-program.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { Commands } from "./commands.ts";
 import { append, positive, wholeNumber } from "./option-values.ts";
 
 /** The arguments of `lyceum check`. */
@@ -26,7 +25,7 @@ export interface CheckArguments {
 }
 
 /** Adds `check`. */
-export function addCheckCommand(program: Command, commands: Pick<Commands, "check">): void {
+export function addCheckCommand(program: Command, commands: { check(args: CheckArguments): Promise<void> }): void {
   program
     .command("check")
     .summary("check an environment against all rules")

@@ -13,7 +13,7 @@ import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
 import { type CollectCounts, noCounts, openCollection, refuseOutput } from "./collect-progress.ts";
 import { showCollecting } from "./collect-view.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";

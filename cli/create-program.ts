@@ -3,25 +3,29 @@ import { LyceumError } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import type { ExportDtype } from "../trainers/backend/training-backend.ts";
 import type { Device } from "../trainers/config/model-config.ts";
-import { addCaptureCommand } from "./capture-program.ts";
-import { addCheckCommand } from "./check-program.ts";
-import type { Commands } from "./commands.ts";
-import { addEvaluationCommands } from "./eval-program.ts";
+import { addCaptureCommand, type CaptureArguments } from "./capture-program.ts";
+import { addCheckCommand, type CheckArguments } from "./check-program.ts";
+import {
+  addEvaluationCommands,
+  type CompareArguments,
+  type EvalArguments,
+  type RescoreArguments,
+} from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
-import { addExportHarborCommand } from "./export-harbor-program.ts";
-import { addExportPythonCommand } from "./export-python-program.ts";
+import { addExportHarborCommand, type ExportHarborArguments } from "./export-harbor-program.ts";
+import { addExportPythonCommand, type ExportPythonArguments } from "./export-python-program.ts";
 import { addHelpExamples } from "./help-examples.ts";
 import { helpLayout } from "./help-layout.ts";
-import { addMigrateCommand } from "./migrate-program.ts";
+import { addMigrateCommand, type MigrateArguments } from "./migrate-program.ts";
 import { addModelOptions, baseOption, modelKinds } from "./model-options.ts";
 import { addCollectAliases, addEnvironmentAlias, addTrainAliases } from "./old-flag-options.ts";
 import { append, finite, positive, wholeNumber } from "./option-values.ts";
 import { addOverrideOptions } from "./override-options.ts";
-import { addPlanCommand } from "./plan-program.ts";
+import { addPlanCommand, type PlanArguments } from "./plan-program.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
-import { addServeModelCommand } from "./serve-model-program.ts";
-import { addServeCommand } from "./serve-program.ts";
-import { addViewCommand } from "./view-program.ts";
+import { addServeModelCommand, type ServeModelArguments } from "./serve-model-program.ts";
+import { addServeCommand, type ServeArguments } from "./serve-program.ts";
+import { addViewCommand, type ViewArguments } from "./view-program.ts";
 
 /** The arguments of `lyceum train`. */
 export interface TrainArguments {
@@ -123,6 +127,29 @@ export interface InfoArguments {
 export interface ReportArguments {
   /** The output folder of a run. */
   readonly folder: string;
+}
+
+/** The functions that run the commands. Tests pass their own functions to test the parsing alone. */
+export interface Commands {
+  train(args: TrainArguments): Promise<void>;
+  plan(args: PlanArguments): Promise<void>;
+  report(args: ReportArguments): Promise<void>;
+  init(args: InitArguments): Promise<void>;
+  check(args: CheckArguments): Promise<void>;
+  play(args: PlayArguments): Promise<void>;
+  collect(args: CollectArguments): Promise<void>;
+  eval(args: EvalArguments): Promise<void>;
+  compare(args: CompareArguments): Promise<void>;
+  rescore(args: RescoreArguments): Promise<void>;
+  view(args: ViewArguments): Promise<void>;
+  capture(args: CaptureArguments): Promise<void>;
+  serve(args: ServeArguments): Promise<void>;
+  serveModel(args: ServeModelArguments): Promise<void>;
+  migrate(args: MigrateArguments): Promise<void>;
+  export(args: ExportArguments): Promise<void>;
+  exportPython(args: ExportPythonArguments): Promise<void>;
+  exportHarbor(args: ExportHarborArguments): Promise<void>;
+  info(args: InfoArguments): Promise<void>;
 }
 
 /** Creates the command line of `lyceum`. It throws commander's errors and never ends the process. */

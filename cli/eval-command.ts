@@ -7,7 +7,7 @@ import { evaluate } from "../src/evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../src/evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../src/evaluation/log/summary.ts";
 import { type Ratings, rateRuns } from "../src/evaluation/ratings/rate-runs.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import { evalOutput } from "./eval-output.ts";
 import { readPlayers } from "./eval-players.ts";
 import type { EvalArguments } from "./eval-program.ts";

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
-import type { Commands } from "./commands.ts";
 import { addModelOptions, modelKinds } from "./model-options.ts";
 import { addEnvironmentAlias } from "./old-flag-options.ts";
 import { append, finite, positive, wholeNumber } from "./option-values.ts";
@@ -76,7 +75,11 @@ export interface RescoreArguments {
 /** Adds `eval`, `compare` and `rescore`. */
 export function addEvaluationCommands(
   program: Command,
-  commands: Pick<Commands, "eval" | "compare" | "rescore">,
+  commands: {
+    eval(args: EvalArguments): Promise<void>;
+    compare(args: CompareArguments): Promise<void>;
+    rescore(args: RescoreArguments): Promise<void>;
+  },
 ): void {
   const evaluation = program
     .command("eval")

@@ -3,7 +3,7 @@ import { visibleText } from "../src/core/text/visible-text.ts";
 import type { ExportFormat } from "../trainers/backend/training-backend.ts";
 import { exportModel } from "../trainers/models/export-model.ts";
 import { openModels } from "../trainers/models/open-models.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import type { ExportArguments } from "./create-program.ts";
 import { refuseFullFolder } from "./refuse-full-folder.ts";
 import { createSharedEngine } from "./shared-engine.ts";

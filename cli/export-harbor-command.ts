@@ -4,7 +4,7 @@ import type { EnvironmentDefinition, TaskFolder } from "../src/contract/environm
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { makeFolder } from "../src/core/files/make-folder.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import type { ExportHarborArguments } from "./export-harbor-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { Commands } from "./commands.ts";
 import { append } from "./option-values.ts";
 
 /** The arguments of `lyceum export-harbor`. */
@@ -16,7 +15,10 @@ export interface ExportHarborArguments {
 }
 
 /** Adds `export-harbor`. */
-export function addExportHarborCommand(program: Command, commands: Pick<Commands, "exportHarbor">): void {
+export function addExportHarborCommand(
+  program: Command,
+  commands: { exportHarbor(args: ExportHarborArguments): Promise<void> },
+): void {
   program
     .command("export-harbor")
     .summary("write an environment's tasks as Harbor task folders")

@@ -6,7 +6,7 @@ import { localRunner } from "../server/session/local-runner.ts";
 import type { ToolSpec } from "../src/contract/message.ts";
 import { makeFolder } from "../src/core/files/make-folder.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import type { ExportPythonArguments } from "./export-python-program.ts";
 import { isModulePath } from "./module-path.ts";
 import { namedEnvironment } from "./named-environment.ts";

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { Commands } from "./commands.ts";
 import { append } from "./option-values.ts";
 
 /** The arguments of `lyceum export-python`. */
@@ -16,7 +15,10 @@ export interface ExportPythonArguments {
 }
 
 /** Adds `export-python`. */
-export function addExportPythonCommand(program: Command, commands: Pick<Commands, "exportPython">): void {
+export function addExportPythonCommand(
+  program: Command,
+  commands: { exportPython(args: ExportPythonArguments): Promise<void> },
+): void {
   program
     .command("export-python")
     .summary("write a Python package for the trainers that use an environment's server")

@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import type { Commands } from "./commands.ts";
 import type { OldSystem } from "./migrate/old-config.ts";
 
 /** The arguments of `lyceum migrate`. */
@@ -12,7 +11,10 @@ export interface MigrateArguments {
 }
 
 /** Adds `migrate`. */
-export function addMigrateCommand(program: Command, commands: Pick<Commands, "migrate">): void {
+export function addMigrateCommand(
+  program: Command,
+  commands: { migrate(args: MigrateArguments): Promise<void> },
+): void {
   program
     .command("migrate")
     .summary("convert a config of MRLM or LLM_Collab (CoMLRL)")

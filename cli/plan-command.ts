@@ -16,7 +16,7 @@ import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { trainingSteps } from "../trainers/training/training-steps.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import { loadStages } from "./load-stages.ts";
 import { measureLengths } from "./plan-lengths.ts";
 import type { PlanArguments } from "./plan-program.ts";

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { devices } from "../trainers/plan/devices.ts";
-import type { Commands } from "./commands.ts";
 import { append, finite, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum plan`. */
@@ -35,7 +34,7 @@ export interface PlanArguments {
 }
 
 /** Adds `plan`. */
-export function addPlanCommand(program: Command, commands: Pick<Commands, "plan">): void {
+export function addPlanCommand(program: Command, commands: { plan(args: PlanArguments): Promise<void> }): void {
   const known = devices.list().map(({ id }) => id);
   program
     .command("plan")

@@ -11,7 +11,7 @@ import { readManifest } from "../src/evaluation/log/read-log.ts";
 import { type Grader, rescore } from "../src/evaluation/rescore.ts";
 import { type RecordedAnswer, rubricGrader } from "../src/evaluation/rubric-grader.ts";
 import type { Catalog } from "./catalog.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import { environmentGrader } from "./environment-grader.ts";
 import type { RescoreArguments } from "./eval-program.ts";
 import { benchmarkTarget, type EvalTarget, environmentTarget } from "./eval-target.ts";

@@ -7,7 +7,7 @@ import { LyceumError } from "../src/contract/errors/index.ts";
 import { aborted } from "../src/core/concurrency/aborted.ts";
 import { startTimer } from "../src/core/rollout/rollout-limits.ts";
 import { visibleLine } from "../src/core/text/visible-text.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import { packageVersion } from "./package-version.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { readTls } from "./read-tls.ts";

@@ -5,7 +5,7 @@ import { checkToken } from "../server/http/check-token.ts";
 import { aborted } from "../src/core/concurrency/aborted.ts";
 import { visibleLine } from "../src/core/text/visible-text.ts";
 import { TinkerService } from "../trainers/tinker/service/tinker-service.ts";
-import type { CommandContext } from "./commands.ts";
+import type { CommandContext } from "./command-context.ts";
 import { startModelServer } from "./model-server.ts";
 import { readTls } from "./read-tls.ts";
 import type { ServeModelArguments } from "./serve-model-program.ts";

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
-import type { Commands } from "./commands.ts";
 import { deviceOption } from "./model-options.ts";
 import { append, port, positive } from "./option-values.ts";
 
@@ -31,7 +30,10 @@ export interface ServeModelArguments {
 }
 
 /** Adds `serve-model`. */
-export function addServeModelCommand(program: Command, commands: Pick<Commands, "serveModel">): void {
+export function addServeModelCommand(
+  program: Command,
+  commands: { serveModel(args: ServeModelArguments): Promise<void> },
+): void {
   program
     .command("serve-model")
     .summary("train and sample a model for clients of the Tinker API")

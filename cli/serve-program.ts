@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
-import type { Commands } from "./commands.ts";
 import { addModelOptions, modelKinds } from "./model-options.ts";
 import { append, port, positive } from "./option-values.ts";
 
@@ -42,7 +41,7 @@ export interface ServeArguments {
 }
 
 /** Adds `serve`. */
-export function addServeCommand(program: Command, commands: Pick<Commands, "serve">): void {
+export function addServeCommand(program: Command, commands: { serve(args: ServeArguments): Promise<void> }): void {
   const serve = program
     .command("serve")
     .summary("serve environments and models to programs in any language")

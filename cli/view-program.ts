@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { Commands } from "./commands.ts";
 import { port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum view`. */
@@ -18,7 +17,7 @@ export interface ViewArguments {
 }
 
 /** Adds `view`. */
-export function addViewCommand(program: Command, commands: Pick<Commands, "view">): void {
+export function addViewCommand(program: Command, commands: { view(args: ViewArguments): Promise<void> }): void {
   program
     .command("view")
     .summary("show runs and transcripts on a local web page")

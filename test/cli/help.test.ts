@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import type { Commands } from "../../cli/commands.ts";
+import type { Commands } from "../../cli/create-program.ts";
 import { createProgram } from "../../cli/create-program.ts";
 
 const nothing = async (): Promise<void> => undefined;

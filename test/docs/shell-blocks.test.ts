@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openCatalog } from "../../cli/catalog.ts";
-import type { Commands } from "../../cli/commands.ts";
+import type { Commands } from "../../cli/create-program.ts";
 import { createProgram, type TrainArguments } from "../../cli/create-program.ts";
 import { loadStages } from "../../cli/load-stages.ts";
 import { repository } from "../examples/run-program.ts";
