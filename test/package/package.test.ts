@@ -103,6 +103,7 @@ describe("the packed file", () => {
       "examples",
       "llms.txt",
       "package.json",
+      "sandbox",
       "skills",
     ]);
     const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
@@ -110,7 +111,7 @@ describe("the packed file", () => {
     expect(
       packed.filter(
         ({ path }) =>
-          !/\.(js|d\.ts|json|md)$|^LICENSE$|^llms\.txt$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh|jsonl)$|^examples\/serving\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/reports\/viewer\/page\/.*\.css$|^dist\/src\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^llms\.txt$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh|jsonl)$|^examples\/serving\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments|server\/python\/templates)\/.*(\.py|Dockerfile)$|^dist\/cli\/template\/.*\.template$|^dist\/reports\/viewer\/page\/.*\.css$|^dist\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
             path,
           ),
       ),
@@ -307,7 +308,7 @@ describe("a new user", () => {
     expect(shown("npx lyceum check ./environment.ts")).toMatch(/: (\d+) of \1 rules pass/);
     expect(shown("npx lyceum play ./environment.ts --task 1")).toContain("agent: reward 1 ");
     const trained = shown("npx lyceum train");
-    expect(trained).toMatch(/\nevaluation of test at step 0 {2}reward 0 {2}accuracy 0\.0%/);
+    expect(trained).toMatch(/\nevaluation of test at step 0 {2}reward 0 {2}/);
     const last = /\nevaluation of test at step 25 .* reward ([\d.]+)/.exec(trained);
     expect(Number(last?.[1])).toBeGreaterThan(0.5);
     expect(shown("npx lyceum train --config grpo.yaml --probe")).toMatch(/probe: \d of 4 groups/);
