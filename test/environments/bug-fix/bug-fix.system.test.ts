@@ -173,7 +173,7 @@ describe("the reward of a repair", () => {
     ["another function", (program) => block(program.replace("half_up", "half_down"))],
     [
       "what looks equal to everything",
-      () => block("class E(int):\n def __eq__(s, o): return True\ndef half_up(x): return E()"),
+      () => block("class E(int):\n def __eq__(s, o): return True\ndef half_up(x): return E(5)"),
     ],
     ["leaving early", () => block("import os\ndef half_up(x): os._exit(0)")],
     ["a constant", () => block("def half_up(x): return 3")],

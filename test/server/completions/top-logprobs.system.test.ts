@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createOpenAI } from "@ai-sdk/openai";
 import { getRequestListener } from "@hono/node-server";
 import { generateText } from "ai";
@@ -120,6 +121,8 @@ function scriptedModel(top: Pairs, id: number, { inSample = true, inTokens = tru
     sample: async function* (_, { onSampled } = {}) {
       const token: SampledToken = { request: 0, id, logprob: -5, ...(inTokens ? { topLogprobs: top } : {}) };
       onSampled?.([token]);
+      // The client reads the first token before the second one is there. What waits is one piece.
+      await sleep(5);
       onSampled?.([token]);
       const tops = inSample ? { topLogprobs: [top, top] } : {};
       yield { request: 0, ids: [id, id], logprobs: [-5, -5], ...tops, finish: "length" };

@@ -172,7 +172,7 @@ describe("a server whose handler fails", () => {
       }
       for (const [text] of warnings.mock.calls) {
         expect(text).toMatch(
-          /^A request failed: Error: It \\x1b\[31mbroke⏎at night\. \(.*odd-requests\.test\.ts:\d+:\d+\)$/,
+          /^A request failed: Error: It \\x1b\[31mbroke⏎at night\. \(.*odd-requests\.system\.test\.ts:\d+:\d+\)$/,
         );
       }
     } finally {
