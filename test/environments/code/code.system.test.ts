@@ -84,7 +84,7 @@ describe("the reward of a reply", () => {
     ["without tests if every call raises", block("def half_up(x): return 1 / 0"), [0.05, 0.05, 0]],
     [
       "without tests for a value that claims to be equal",
-      block("class E(int):\n def __eq__(s, o): return True\ndef half_up(x): return E()"),
+      block("class E(int):\n def __eq__(s, o): return True\ndef half_up(x): return E(5)"),
       [0.05, 0.05, 0],
     ],
     ["without tests for code that exits early", block("import sys\ndef half_up(x): sys.exit(0)"), [0.05, 0.05, 0]],
