@@ -30,6 +30,7 @@ export { compilePythonAsserts, compilePythonCheck } from "./grading/python/compi
 export { calledNames, definedNames } from "./grading/python/python-names.ts";
 export { type PythonStatement, readPythonStatements } from "./grading/python/python-statements.ts";
 export { type LogicalLine, type PythonToken, readLogicalLines } from "./grading/python/python-tokens.ts";
+export { type UngradableTest, ungradableTest } from "./grading/python/ungradable-tests.ts";
 export { standaloneGrader } from "./grading/standalone/standalone-grader.ts";
 export type {
   CallSuite,

@@ -1,7 +1,14 @@
 import { definedClasses } from "./python-names.ts";
 import { readPythonStatements } from "./python-statements.ts";
 
-/** A line of a test that cannot be graded, and why. */
+/**
+ * A line of a test that cannot be graded, and why.
+ *
+ * @example
+ * import { type UngradableTest, ungradableTest } from "lyceum/sandbox";
+ * const found: UngradableTest | undefined = ungradableTest(["assert half(4) == 2"]);
+ * found; // => undefined
+ */
 export interface UngradableTest {
   readonly line: string;
   readonly reason: string;
@@ -12,6 +19,11 @@ export interface UngradableTest {
 /**
  * Returns the first line of Python tests that no sandbox can grade, or undefined. Such a test would fail for right code.
  * The tested code runs in a process of its own, so that it cannot receive objects whose class only the tests have.
+ *
+ * @example
+ * import { ungradableTest } from "lyceum/sandbox";
+ * const found = ungradableTest(["class Item:\n    pass\nassert total([Item()]) == 0"]);
+ * found?.line; // => "assert total([Item()]) == 0"
  */
 export function ungradableTest(tests: readonly string[]): UngradableTest | undefined {
   const lines = tests.flatMap((test) => test.split("\n"));

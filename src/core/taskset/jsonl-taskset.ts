@@ -25,7 +25,7 @@ export interface JsonlTasksetOptions<Row> {
  * Returns the rows of one or several JSONL files in order: one JSON value per line. Blank lines are skipped. Each file
  * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.gz` file has no
  * random access and is kept decompressed in memory. Numbers that JavaScript would round become texts of their digits.
- * What templates print again has its exact text beside it: a call with the arguments `{"x": 5.0}` has `argumentsJson`,
+ * What templates print again also has its exact text: a call with the arguments `{"x": 5.0}` has `argumentsJson`,
  * such parameters of a tool `parametersJson`. Errors name `file:line`: `data.not-found`, or `data.malformed` for a row that is not
  * valid JSON or UTF-8, or that does not match the schema.
  */

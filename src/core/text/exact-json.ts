@@ -138,7 +138,7 @@ const rendered: Readonly<Record<string, string>> = { tool_calls: "arguments", to
 /**
  * Parses a JSON text that may contain messages, such as a row or the answer of a server. With `exact`, numbers that would
  * change are texts of their digits. Templates print the arguments of calls, the parameters of tools and `chat_template_kwargs`
- * again: such an object that would change has its exact text beside it, as `argumentsJson`, `parametersJson` and
+ * again: next to such an object that would change is its exact text, as `argumentsJson`, `parametersJson` and
  * `chat_template_kwargsJson`.
  */
 export function parseMessagesJson(text: string, numbers: "exact" | "rounded"): unknown {

@@ -59,7 +59,7 @@ test.each([
       vi.unstubAllEnvs();
       expect(code).not.toBe(0);
       expect(stderr).toContain("is empty");
-      expect(stderr).toContain(variable);
+      expect(stderr).toContain(isOption ? `${option} has no value` : variable);
     }
   }
 });
