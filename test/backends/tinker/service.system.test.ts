@@ -473,8 +473,9 @@ test("the log-probabilities of a prompt are those of forward, in both encodings"
 
 test("a client reads the ended requests of a sampler by a cursor, separately for each copy", async () => {
   const client = await connect({ app: { pollMs: 5 } });
-  const saved = await client.json(await client.post("save_weights_for_sampler", { model_id: client.model, seq_id: 1 }));
-  const sampling_session_id = saved.sampling_session_id;
+  const saving = await client.post("save_weights_for_sampler", { model_id: client.model, seq_id: 1 });
+  await client.service.futures.settled();
+  const { sampling_session_id } = await client.json(saving);
   const sample = (seq_id: number, max_tokens = 2) =>
     client.post("asample", {
       ...{ sampling_session_id, seq_id, num_samples: 1, sampling_params: { max_tokens, seed: 7, stop: [] } },
