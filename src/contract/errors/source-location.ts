@@ -61,7 +61,7 @@ export function positionText({ file, line, column }: SourcePosition): string {
 
 function stackPositions(stack: string): SourcePosition[] {
   return stack.split("\n").flatMap((line) => {
-    const match = /^\s+at .*?((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]*?):(\d+):(\d+)\)?$/.exec(line);
+    const match = /^\s+at .*?(?<=[\s(])((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]*?):(\d+):(\d+)\)?$/.exec(line);
     return match === null ? [] : [{ file: match[1]!, line: Number(match[2]), column: Number(match[3]) }];
   });
 }

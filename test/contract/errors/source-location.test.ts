@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { thrownAt, userPlace } from "../../../src/contract/errors/source-location.ts";
+
+function withStack(...frames: readonly string[]): Error {
+  const error = new Error("broken");
+  error.stack = `Error: broken\n${frames.map((frame) => `    at ${frame}`).join("\n")}`;
+  return error;
+}
+
+test.each([
+  ["step (/shop/a.ts:3:4)", "/shop/a.ts:3"],
+  ["/shop/a.ts:3:4", "/shop/a.ts:3"],
+  ["async step (file:///shop/a.ts?v=2:3:4)", "/shop/a.ts:3"],
+  ["async file:///shop/a.ts:3:4", "/shop/a.ts:3"],
+  ["Object.<anonymous> (/my shop/a.ts:3:4)", "/my shop/a.ts:3"],
+  ["new Shop (/shop/a.ts:3:4)", "/shop/a.ts:3"],
+  ["process.processTicksAndRejections (node:internal/process/task_queues:65:5)", undefined],
+  ["async node:internal/modules/run_main:1:2", undefined],
+  ["JSON.stringify (<anonymous>)", undefined],
+])("the frame %j is at %s", (frame, place) => {
+  expect(userPlace(withStack(frame))).toBe(place);
+  expect(thrownAt(withStack(frame))?.replace(/:\d+$/, "")).toBe(place);
+});
+
+test("Node's own frames are passed over", () => {
+  expect(userPlace(withStack("emit (node:internal/process/emit:1:2)", "step (/shop/a.ts:3:4)"))).toBe("/shop/a.ts:3");
+});
