@@ -76,7 +76,10 @@ function directCall(policy: Policy): Call {
   const sampling = { temperature: 1, maxTokens: answerLength };
   return async (messages) => {
     const { action, tokens } = await policy.act({
-      ...{ agent: "agent", messages: [...messages], sampling, seed: messages.length },
+      agent: "agent",
+      messages: [...messages],
+      sampling,
+      seed: messages.length,
       ...(previous === undefined ? {} : { previous }),
     });
     const { newPromptIds, completionIds } = tokens!;

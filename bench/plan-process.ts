@@ -38,11 +38,17 @@ function fixedLength({ agents, promptTokens, answerTokens }: PlanCase): Environm
   const reward = (): number => count++ % 2;
   if (agents.length === 1) {
     return environmentFromReward<string>({
-      ...{ id: "fixed-length", tasks, reward, prompt: (task) => task, demonstrate: () => answer },
+      id: "fixed-length",
+      tasks,
+      reward,
+      prompt: (task) => task,
+      demonstrate: () => answer,
     }) as EnvironmentDefinition;
   }
   return environmentFromReward({
-    ...{ id: "fixed-length", tasks, reward },
+    id: "fixed-length",
+    tasks,
+    reward,
     prompts: Object.fromEntries(agents.map((agent) => [agent, (task: string) => task])),
   }) as EnvironmentDefinition;
 }

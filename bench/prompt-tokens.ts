@@ -35,7 +35,12 @@ async function run(): Promise<BenchmarkResult[]> {
   const results: BenchmarkResult[] = [];
   for (const setting of settings) {
     const environment = codeEnvironment({
-      ...{ dataset: "coop-humaneval", agents: 2, maxTurns: 2, rewardEveryTurn: true, sandbox: "pyodide", ...setting },
+      dataset: "coop-humaneval",
+      agents: 2,
+      maxTurns: 2,
+      rewardEveryTurn: true,
+      sandbox: "pyodide",
+      ...setting,
       path,
     });
     const prompts: number[] = [];

@@ -27,8 +27,14 @@ async function run(): Promise<BenchmarkResult[]> {
   const folder = import.meta.dirname;
   await using lyceum = await started((port) => [
     process.execPath,
-    ...[join(folder, "../cli/main.ts"), "serve", "--environments", join(folder, "echo-environment.ts")],
-    ...["--port", String(port), "--max-sessions", "4096"],
+    join(folder, "../cli/main.ts"),
+    "serve",
+    "--environments",
+    join(folder, "echo-environment.ts"),
+    "--port",
+    String(port),
+    "--max-sessions",
+    "4096",
   ]);
   await using openenv = await started((port) => [python, join(folder, "openenv_echo.py"), String(port)]);
   const results: BenchmarkResult[] = [];
@@ -44,8 +50,10 @@ async function run(): Promise<BenchmarkResult[]> {
       { name: `serve/p50-${sessions}-ms`, value: own.p50Ms, unit: "ms", baseline: other.p50Ms },
       { name: `serve/p99-${sessions}-ms`, value: own.p99Ms, unit: "ms", baseline: other.p99Ms },
       {
-        ...{ name: `serve/p99-${sessions}-at-equal-rate-ms`, unit: "ms" },
-        ...{ value: ownAtRate.p99Ms, baseline: otherAtRate.p99Ms },
+        name: `serve/p99-${sessions}-at-equal-rate-ms`,
+        unit: "ms",
+        value: ownAtRate.p99Ms,
+        baseline: otherAtRate.p99Ms,
       },
       { name: `serve/ratio-${sessions}`, value: own.perSecond / other.perSecond, unit: "times", baseline: askedRatio },
     );

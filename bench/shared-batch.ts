@@ -46,8 +46,10 @@ async function run(): Promise<BenchmarkResult[]> {
     { name: "shared-batch/short-answer-ratio", value: short.baseline / short.value, unit: "times" },
     { name: "shared-batch/turn-ms", unit: "ms", ...answer },
     {
-      ...{ name: "shared-batch/tokens-per-second", unit: "tokens/s" },
-      ...{ value: 1 / seconds.value, baseline: 1 / seconds.baseline },
+      name: "shared-batch/tokens-per-second",
+      unit: "tokens/s",
+      value: 1 / seconds.value,
+      baseline: 1 / seconds.baseline,
     },
     { name: "shared-batch/tokens-ratio", value: seconds.baseline / seconds.value, unit: "times" },
   ];
@@ -134,7 +136,9 @@ function oneBatchAfterAnother(sampler: Sampler): Sampler {
     running = false;
   };
   return {
-    ...{ specificationVersion: "v1", version: sampler.version, close: () => sampler.close() },
+    specificationVersion: "v1",
+    version: sampler.version,
+    close: () => sampler.close(),
     sample: async function* ([request], { onSampled } = {}) {
       const sampled = Promise.withResolvers<Sample>();
       waiting.push({ request: request!, onSampled, sampled });

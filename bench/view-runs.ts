@@ -85,8 +85,14 @@ function writeEvaluation(folder: string, place: number): void {
   const files = runFolder(folder);
   const startedAt = new Date(1.7e12 + place * 60_000).toISOString();
   const counts = {
-    ...{ tasks, episodes: tasks, played: tasks, scored: tasks },
-    ...{ unscored: 0, failed: 0, truncated: 0, correct: 40 },
+    tasks,
+    episodes: tasks,
+    played: tasks,
+    scored: tasks,
+    unscored: 0,
+    failed: 0,
+    truncated: 0,
+    correct: 40,
   };
   const figure = { value: 0.4, interval: { low: 0.3, high: 0.5, level: 0.95, method: "wilson" }, tasks, overAll: 0.4 };
   const summary = {
@@ -99,8 +105,13 @@ function writeEvaluation(folder: string, place: number): void {
     metrics: { accuracy: figure, "pass@1": figure, reward: figure },
     levels: {},
     tasks: Array.from({ length: tasks }, (_, index) => ({
-      ...{ index, id: `task/${index}`, hash: String(index).padStart(64, "0") },
-      ...{ played: 1, scored: 1, correct: 0, reward: 0 },
+      index,
+      id: `task/${index}`,
+      hash: String(index).padStart(64, "0"),
+      played: 1,
+      scored: 1,
+      correct: 0,
+      reward: 0,
     })),
     time: { startedAt, endedAt: startedAt, elapsedMs: 1, episodeMs: { p50: 1, p90: 1, p99: 1, max: 1 } },
   };
@@ -116,11 +127,17 @@ function writeKilledEvaluation(folder: string, place: number): void {
   const entries = Array.from({ length: played }, (_, index): EpisodeEntry => {
     const reward = index % 5 < 2 ? 1 : 0;
     return {
-      ...{ file: "episodes", offset: 10_000 * index, length: 10_000, id: `${index}`.padStart(16, "0"), sampleIndex: 0 },
+      file: "episodes",
+      offset: 10_000 * index,
+      length: 10_000,
+      id: `${index}`.padStart(16, "0"),
+      sampleIndex: 0,
       task: { index, id: `task/${index}`, hash: String(index).padStart(64, "0") },
       status: "completed",
       agents: { agent: { reward, components: { tests: reward }, actions: 1, finish: "stop", completionTokens: 200 } },
-      ...{ turns: 1, durationMs: 2_400, correct: reward === 1 },
+      turns: 1,
+      durationMs: 2_400,
+      correct: reward === 1,
     };
   });
   const taskLines = Array.from({ length: tasks }, (_, index) => ({ index, id: `task/${index}`, task: {} }));

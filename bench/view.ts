@@ -59,7 +59,9 @@ async function measure(prefix: string, folder: string, episodes: number): Promis
       return answer;
     };
     const result = (name: string, value: number, unit: string): BenchmarkResult => ({
-      ...{ name: `view/${prefix}${name}`, value, unit },
+      name: `view/${prefix}${name}`,
+      value,
+      unit,
     });
     const timed = async <T>(name: string, query: string): Promise<[BenchmarkResult, T]> => {
       const started = performance.now();
@@ -85,7 +87,10 @@ async function measure(prefix: string, folder: string, episodes: number): Promis
     return [
       { ...result("open-ms", openMs, "ms"), baseline: 2_000 },
       result("whole-list-ms", wholeMs, "ms"),
-      ...[far, sorted, transcript, search],
+      far,
+      sorted,
+      transcript,
+      search,
       result("memory-mb", memory, "MB"),
     ];
   } finally {

@@ -26,7 +26,10 @@ export async function captureCommand(args: CaptureArguments, options: CommandCon
   const { temperature, maxTokens, maxModelCalls, host, port, maxSessions } = args;
   await using server = await captureServer({
     ...withoutUndefined({ port }),
-    ...{ host, adminKey, policy, maxSessions },
+    host,
+    adminKey,
+    policy,
+    maxSessions,
     defaults: { sampling: withoutUndefined({ temperature, maxTokens }), ...withoutUndefined({ maxModelCalls }) },
   });
   output.write(`${visibleLine(policy.name)} answers at ${server.url}/v1 (Ctrl-C ends)\n`);

@@ -29,7 +29,12 @@ export async function checkCommand(args: CheckArguments, options: Omit<CommandCo
   const split = args.split ?? environment.splits[0];
   const report = await checkEnvironment(environment, {
     split,
-    ...{ tasks, episodes, seed, skip, callMs: callSeconds * 1000, signal },
+    tasks,
+    episodes,
+    seed,
+    skip,
+    callMs: callSeconds * 1000,
+    signal,
   });
   output.write(visibleText(reportText(report, { environment: environment.spec.id, all: args.all })));
   const { rules, problems } = report;

@@ -169,16 +169,17 @@ function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
   const options = setOptions(set);
   const shown = withoutSecretValues(options);
   const named = {
-    ...{
-      env,
-      set: isDeepStrictEqual(options, shown) ? [...set] : shown,
-      policy,
-      model: model === undefined ? null : [...model],
-      base: base ?? null,
-      split: split ?? null,
-      group,
-    },
-    ...{ minReward: minReward ?? null, temperature, maxTokens, seed },
+    env,
+    set: isDeepStrictEqual(options, shown) ? [...set] : shown,
+    policy,
+    model: model === undefined ? null : [...model],
+    base: base ?? null,
+    split: split ?? null,
+    group,
+    minReward: minReward ?? null,
+    temperature,
+    maxTokens,
+    seed,
     modelOption: args.modelOption.length === 0 ? null : [...args.modelOption],
     sampling: someOf({ ...samplingOf(args) }),
     limits: someOf({ ...limitsOf(args) }),

@@ -59,8 +59,14 @@ async function dryRun(run: PreparedRun, training: TrainingConfig, options: DryRu
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);
   const trainOptions = {
-    ...{ config: training, ...players, environment, environmentOptions, algorithms },
-    ...{ backend: opened.backend, progress, signal },
+    config: training,
+    ...players,
+    environment,
+    environmentOptions,
+    algorithms,
+    backend: opened.backend,
+    progress,
+    signal,
   };
   const { isTTY, columns } = view.stream;
   const width = isTTY === true ? Math.max(1, (columns || 80) - 1) : Number.POSITIVE_INFINITY;

@@ -66,7 +66,11 @@ export const engineDefinition: PolicyDefinition<z.ZodObject, EnginePolicyContext
     const backend = await (remote === undefined ? engine.backend() : engine.remote({ ...remote, signal }));
     await using resources = new AsyncDisposableStack();
     const models = await openModels(weights === undefined ? path : base!, {
-      ...{ backend, base: weights === undefined ? base : undefined, revision, agents, signal },
+      backend,
+      base: weights === undefined ? base : undefined,
+      revision,
+      agents,
+      signal,
       // Completion prompts are for base models, which have no template.
       ...(completion ? { chatTemplate: "none" } : template),
     });

@@ -121,7 +121,9 @@ function evaluateOptions(
     k,
     seed,
     sampling: {
-      ...{ temperature: temperatureOf(args), maxTokens: args.maxTokens ?? maxTokens, ...samplingOf(args) },
+      temperature: temperatureOf(args),
+      maxTokens: args.maxTokens ?? maxTokens,
+      ...samplingOf(args),
       ...(stops.length === 0 ? {} : { stop: stops }),
     },
     limits,

@@ -34,12 +34,10 @@ export async function exportPythonCommand(
   const isFile = isModulePath(id);
   const isBuiltIn = environments.list().some((entry) => entry.id === id);
   const files = pythonPackage({
-    ...{
-      spec: { ...spec, tools: spec.tools ?? (await observedTools(runner, { served: served!, signal })) },
-      splits,
-      name,
-    },
-    serve: [...["--environments", isFile ? `./${basename(id)}` : id], ...set.flatMap((option) => ["--set", option])],
+    spec: { ...spec, tools: spec.tools ?? (await observedTools(runner, { served: served!, signal })) },
+    splits,
+    name,
+    serve: ["--environments", isFile ? `./${basename(id)}` : id, ...set.flatMap((option) => ["--set", option])],
     npm: [`lyceum@${packageVersion()}`, ...(isFile || isBuiltIn ? [] : [id])],
     file: isFile ? basename(id) : undefined,
     space,

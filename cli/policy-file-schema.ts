@@ -71,7 +71,13 @@ const teamSettings = policySettingsSchema({ options: engineDefinition.options, w
 /** The options that do not change the answers of a model, such as timeouts and keys. No log records them. */
 export const unrecordedOptions: readonly string[] = [
   ...Object.keys(servingKeys),
-  ...["baseUrl", "backendUrl", "headers", "headerVariables", "logprobs", "tokenIds", "processedLogprobs"],
+  "baseUrl",
+  "backendUrl",
+  "headers",
+  "headerVariables",
+  "logprobs",
+  "tokenIds",
+  "processedLogprobs",
 ];
 
 /** The content of a policy file: the settings of one model, or of a model for each agent. */

@@ -96,7 +96,14 @@ async function runOne(
   const events = train({
     config: training,
     progress,
-    ...{ environment, environmentOptions, ...players, algorithms, backend, output, resume, signal },
+    environment,
+    environmentOptions,
+    ...players,
+    algorithms,
+    backend,
+    output,
+    resume,
+    signal,
   });
   const watched = watchRun(events, { settings: config.health, history: () => recordedEvents(output) });
   const recorded = recordRun(watched, {

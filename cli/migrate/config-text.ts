@@ -5,8 +5,23 @@ import type { RemovedKey } from "./old-key.ts";
 
 /** The sections in the order of the documentation. */
 const order = [
-  ...["seed", "output", "environment", "environments", "algorithm", "model", "backend", "agents", "rewards", "tasks"],
-  ...["sampling", "rollout", "training", "evaluation", "checkpoint", "export", "trackers"],
+  "seed",
+  "output",
+  "environment",
+  "environments",
+  "algorithm",
+  "model",
+  "backend",
+  "agents",
+  "rewards",
+  "tasks",
+  "sampling",
+  "rollout",
+  "training",
+  "evaluation",
+  "checkpoint",
+  "export",
+  "trackers",
 ];
 
 /**

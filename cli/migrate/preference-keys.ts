@@ -28,14 +28,36 @@ const drawing = [
 
 /** The keys of another policy whose completions are compared. */
 const comparator = [
-  ...["generation_mode", "centralized_agent_index", "model_name", "agents", "devices", "num_candidates", "history_k"],
-  ...["api_url", "api_format", "api_model", "api_max_n_per_request", "api_timeout", "api_headers", "api_extra_body"],
-  ...["api_key", "api_key_env", "api_key_header", "api_key_prefix", "api_response_field"],
+  "generation_mode",
+  "centralized_agent_index",
+  "model_name",
+  "agents",
+  "devices",
+  "num_candidates",
+  "history_k",
+  "api_url",
+  "api_format",
+  "api_model",
+  "api_max_n_per_request",
+  "api_timeout",
+  "api_headers",
+  "api_extra_body",
+  "api_key",
+  "api_key_env",
+  "api_key_header",
+  "api_key_prefix",
+  "api_response_field",
 ];
 
 const rewardModel = [
-  ...["reward_model_name", "reward_learning_rate", "reward_num_train_epochs", "reward_train_batch_size"],
-  ...["reward_max_length", "reward_freeze_backbone", "reward_model_device", "preference_scoring_reward"],
+  "reward_model_name",
+  "reward_learning_rate",
+  "reward_num_train_epochs",
+  "reward_train_batch_size",
+  "reward_max_length",
+  "reward_freeze_backbone",
+  "reward_model_device",
+  "preference_scoring_reward",
 ];
 
 /** The keys that only affect logging and output, never training. */

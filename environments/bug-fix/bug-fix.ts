@@ -116,7 +116,12 @@ export function bugFixEnvironment(
         const { problem } = task;
         const tests = visibleTests(bug.suite).map(({ text }) => text);
         const edit = await expertEdits(expert, {
-          ...{ language: "python", problem: problem.prompt, tests, code, names: [problem.entryPoint], seed },
+          language: "python",
+          problem: problem.prompt,
+          tests,
+          code,
+          names: [problem.entryPoint],
+          seed,
           signal,
         });
         return { ...revision(edit.text), correct: false, info: withMetrics(info, expertMetrics([edit])) };

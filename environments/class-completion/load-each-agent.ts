@@ -33,7 +33,11 @@ export async function loadEachAgent(options: {
       const merged = await mergeClass({ ...rest, replies: replies.map((text, i) => (i === place ? text : "")) });
       if (merged === undefined) return { loads: true };
       const alone = await loadAlone({
-        ...{ sandbox, language: "python", source: merged.source, name: className, seed },
+        sandbox,
+        language: "python",
+        source: merged.source,
+        name: className,
+        seed,
         limits,
         signal,
       });

@@ -45,7 +45,7 @@ export async function pairDefinitions(options: {
     const { problem: unparsed, defined } = structure;
     if (loadError === undefined || unparsed !== undefined) return { name, found: defined };
     const { source, linesBefore } = joinSource(language, parts);
-    const alone = await loadAlone({ ...{ sandbox, language, source, name, seed }, limits, signal });
+    const alone = await loadAlone({ sandbox, language, source, name, seed, limits, signal });
     if (alone?.loads !== false || alone.error.message.includes(stubError)) return { name, found: defined };
     return { name, found: false, problem: errorText(alone.error, linesBefore.at(-1)!) };
   };

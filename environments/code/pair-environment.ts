@@ -76,7 +76,9 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       const components = rewardComponents(options.reward, { levels: codeLevels(grade), pair });
       const info = {
         ...turnInfo({ turn, grade, sandbox: sandbox.info.backend, components }),
-        ...{ auxCalled: called, auxUsed: used, wrapper },
+        auxCalled: called,
+        auxUsed: used,
+        wrapper,
       };
       const isTop = grade.passed && used && !wrapper;
       const correct = grade.passed;
@@ -98,7 +100,14 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       }
       const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, signal });
       const { aux, main } = await pairDefinitions({
-        ...{ sandbox, language, helpers, code, entryPoint, pair, seed, signal },
+        sandbox,
+        language,
+        helpers,
+        code,
+        entryPoint,
+        pair,
+        seed,
+        signal,
         loadError: visible?.loadError,
         limits: suite.limits,
       });

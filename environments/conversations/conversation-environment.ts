@@ -78,7 +78,8 @@ function observed({ task, answers, turn }: Replay): Observations {
   const { tools, templateVariables } = task;
   return {
     agent: {
-      ...{ messages, context: "append" },
+      messages,
+      context: "append",
       ...(tools === undefined ? {} : { tools }),
       ...(templateVariables === undefined ? {} : { templateVariables }),
     },

@@ -50,7 +50,12 @@ export function conversationsEnvironment(
   const { path, maxTurns } = parsed;
   const id = "conversations";
   const spec: EnvironmentSpec = {
-    ...{ id, agents: ["agent"], maxTurns, rewardRange: [0, 1], deterministic: true, description },
+    id,
+    agents: ["agent"],
+    maxTurns,
+    rewardRange: [0, 1],
+    deterministic: true,
+    description,
   };
   const environment: EnvironmentDefinition<ConversationTask> = {
     specificationVersion: "v1",

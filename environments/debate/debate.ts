@@ -98,7 +98,11 @@ export function debateEnvironment(
       if (policy === undefined) return { rewards: debateRewards(parsed.reward, verdicts), info };
       try {
         const scores = await judgeByModel({
-          ...{ judge, rubric, topic: task, agents, said },
+          judge,
+          rubric,
+          topic: task,
+          agents,
+          said,
           limitMs: parsed.judgeSeconds * 1000,
           signal,
         });

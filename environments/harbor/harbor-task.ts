@@ -73,7 +73,11 @@ async function readTask(root: string, path: string): Promise<HarborTask> {
   for (const [path, bytes] of hashed.flat()) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
   const solution = hasSolution ? withUnixLines(await folderFiles(join(folder, "solution")), "solve.sh") : undefined;
   return {
-    ...{ name: path || basename(root), path, instruction, config, content: hash.digest("hex") },
+    name: path || basename(root),
+    path,
+    instruction,
+    config,
+    content: hash.digest("hex"),
     ...(solution === undefined
       ? {}
       : { solution: Object.fromEntries(solution.map(([path, bytes]) => [path, bytes.toString()])) }),

@@ -17,7 +17,10 @@ export async function untilHealthy(
   for (let failures = 0; ; ) {
     const isStarting = performance.now() < countsFrom;
     const { exitCode, output } = await workspace.run({
-      ...{ command: ["/bin/bash", "-c", command], limitMs: 1000 * timeout, folder, signal },
+      command: ["/bin/bash", "-c", command],
+      limitMs: 1000 * timeout,
+      folder,
+      signal,
     });
     if (exitCode === 0) return;
     if (!isStarting && ++failures >= retries) throw unhealthy(check, output);

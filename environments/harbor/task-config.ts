@@ -35,7 +35,11 @@ const artifact = z.union([z.string().transform((source) => ({ source })), z.loos
 
 const schema = z.strictObject({
   schema_version: z.string().default(harborSchemaVersion),
-  ...{ version: anything, task: anything, metadata: anything, source: anything, multi_step_reward_strategy: anything },
+  version: anything,
+  task: anything,
+  metadata: anything,
+  source: anything,
+  multi_step_reward_strategy: anything,
   steps: z.array(z.unknown()).max(0, "Tasks of several steps are not supported").optional(),
   artifacts: z.array(artifact).default([]),
   agent: z.strictObject({ timeout_sec: seconds.optional(), user, network_mode: networkMode }).prefault({}),
@@ -170,8 +174,12 @@ export function readTaskConfig(text: string, file: string): HarborConfig {
 function healthcheckOf(check: z.output<typeof healthcheck>): HarborHealthcheck {
   const { command, timeout_sec, interval_sec, retries, start_period_sec, start_interval_sec } = check;
   return {
-    ...{ command, timeout: timeout_sec, interval: interval_sec, retries },
-    ...{ startPeriod: start_period_sec, startInterval: start_interval_sec },
+    command,
+    timeout: timeout_sec,
+    interval: interval_sec,
+    retries,
+    startPeriod: start_period_sec,
+    startInterval: start_interval_sec,
   };
 }
 

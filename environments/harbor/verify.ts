@@ -12,8 +12,22 @@ import { scriptEntries } from "./script-lines.ts";
  * tests, and their verdict.
  */
 const protectedFolders = [
-  ...["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/boot", "/dev", "/proc", "/sys", "/run"],
-  ...["/tests", "/logs", "/solution"],
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/usr",
+  "/etc",
+  "/boot",
+  "/dev",
+  "/proc",
+  "/sys",
+  "/run",
+  "/tests",
+  "/logs",
+  "/solution",
 ] as const;
 
 /** The result of a verification. */
@@ -118,7 +132,10 @@ async function programFolders(
 ): Promise<readonly (readonly [named: string, real: string])[]> {
   const list = `IFS=:; for f in $PATH; do echo "$f"; (cd -P -- "$f" 2>/dev/null && pwd -P) || echo "$f"; done; echo end`;
   const { output } = await workspace.run({
-    ...{ command: ["/bin/bash", "-c", list], limitMs: 30_000, user: "0", environment },
+    command: ["/bin/bash", "-c", list],
+    limitMs: 30_000,
+    user: "0",
+    environment,
   });
   const lines = output.split("\n");
   // Else the tests would run without any program, and the agent would get their failure.

@@ -156,7 +156,12 @@ export function folderSource(
       const [previous, next] = [rows[position - 1], position < 0 ? undefined : rows[position + 1]];
       return withoutUndefined({
         row: withoutPlace(row),
-        ...{ episode, task, position, matched: rows.length, previous: previous?.id, next: next?.id },
+        episode,
+        task,
+        position,
+        matched: rows.length,
+        previous: previous?.id,
+        next: next?.id,
         tokenTexts: await textsOf(episode, log),
       });
     },

@@ -202,7 +202,10 @@ export class RecordedSession implements CaptureSession, EarlierAnswers {
     const { usage, logprobs } = result;
     const created = Math.floor(answeredAt / 1000);
     return withoutUndefined<ModelAnswer>({
-      ...{ id: call.id, model: model || this.options.policy.name, created, request },
+      id: call.id,
+      model: model || this.options.policy.name,
+      created,
+      request,
       promptIds: request.tokenIds ? prompt?.toArray() : undefined,
       result: withoutUndefined({ action, tokens, usage, logprobs }),
     });

@@ -95,7 +95,9 @@ async function runOnce(request: ActRequest, options: ProgramOptions): Promise<Ra
       anthropicBaseURL: server.url,
       apiKey: session.id,
       model: modelName,
-      ...{ messages, tools, signal },
+      messages,
+      tools,
+      signal,
     });
   } catch (error) {
     request.signal?.throwIfAborted();

@@ -56,7 +56,11 @@ export async function remoteEnvironment(
     ...loadTasks({ id: spec.id, source, splits: [...splits.keys()] }),
     create: async () =>
       new RemoteInstance({
-        ...{ spec, server, pool, settings, shown },
+        spec,
+        server,
+        pool,
+        settings,
+        shown,
         resetOf: ({ split, index }, seed) => (seedIsTask ? { seed: index } : { split, index, seed }),
       }),
   };

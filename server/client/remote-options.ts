@@ -60,7 +60,10 @@ export function resolveRemoteOptions(options: RemoteOptions): RemoteSettings {
     });
   }
   return {
-    ...{ connectMs: 10_000, callMs: 240_000, reconnectMs: 240_000, heartbeatMs: 20_000 },
+    connectMs: 10_000,
+    callMs: 240_000,
+    reconnectMs: 240_000,
+    heartbeatMs: 20_000,
     ...(times as Partial<Pick<RemoteSettings, "connectMs" | "callMs" | "reconnectMs" | "heartbeatMs">>),
     token: token === "" ? undefined : token,
     notice: new WaitNotice(onWait ?? ((message) => warn("RemoteEnvironment", message))),

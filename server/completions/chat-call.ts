@@ -58,7 +58,9 @@ export function chatCall(body: unknown): CompletionCall {
     answer: (choices) => chatCompletion(answersOf(choices)),
     partEvents: ({ index, promptIds, isFirst, reasoning, text, tokens, choice }) => {
       const part = {
-        ...{ index, isFirst, tokens: answerTokens(promptIds, tokens) },
+        index,
+        isFirst,
+        tokens: answerTokens(promptIds, tokens),
         content: text === "" && choice?.action.message.toolCalls !== undefined ? null : text,
         ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
       };

@@ -97,7 +97,9 @@ function resetOf({ seed, split, index, episodeId }: ResetRequest, signal: AbortS
   return {
     seed: seed === undefined ? undefined : Number(seed),
     index: index === undefined ? undefined : Number(index),
-    ...{ split, episodeId, signal },
+    split,
+    episodeId,
+    signal,
   };
 }
 

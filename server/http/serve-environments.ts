@@ -114,7 +114,10 @@ export async function serveEnvironments(options: EnvironmentServerOptions): Prom
       sockets.emit("connection", client, request);
       const { endpoint, kind, sessionId } = target;
       serveSocket(client, {
-        ...{ host, kind, rpc: endpoint.rpc, keepsSession: sessionId !== undefined },
+        host,
+        kind,
+        rpc: endpoint.rpc,
+        keepsSession: sessionId !== undefined,
         open: async (signal) => (sessionId === undefined ? endpoint.open(signal) : endpoint.attach(sessionId, signal)),
         onAnswer: ({ type, ms, failed }) => metrics.answered({ kind: `ws-${type}`, ms, failed }),
       });

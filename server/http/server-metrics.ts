@@ -42,7 +42,9 @@ export function requestMetrics(figures: readonly Figure[]): ServerMetrics {
   const registers = [registry];
   for (const { name, help, value } of figures) {
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       collect() {
         this.set(value());
       },

@@ -53,7 +53,9 @@ export async function answerRpc(read: () => unknown, context: RpcContext): Promi
       }
       case "tools/list": {
         const tools = context.tools(sessionId).map(({ name, description, parameters }) => ({
-          ...{ name, description, inputSchema: parameters },
+          name,
+          description,
+          inputSchema: parameters,
         }));
         return { jsonrpc: "2.0", id, result: { tools } };
       }

@@ -18,7 +18,11 @@ export function episodeBody(episode: SessionEpisode): ObservationBody {
     observation: {
       text: textOfObservations(observations),
       observations,
-      ...{ episode_id: episodeId, task_id: taskId, seed, split, index },
+      episode_id: episodeId,
+      task_id: taskId,
+      seed,
+      split,
+      index,
     },
     reward: null,
     done: Object.keys(observations).length === 0,

@@ -78,7 +78,9 @@ export function openEnvSession(hosted: HostedSession, tools: readonly ToolSpec[]
     if (toolAction?.success !== true) return act(checked(actionSchema, data, "action"), { signal });
     if (toolAction.data.type === "list_tools") {
       const listed = offered.map(({ name, description, parameters }) => ({
-        ...{ name, description, input_schema: parameters },
+        name,
+        description,
+        input_schema: parameters,
       }));
       return { observation: { text: "", tools: listed }, reward: null, done: false };
     }
@@ -91,7 +93,9 @@ export function openEnvSession(hosted: HostedSession, tools: readonly ToolSpec[]
   const state: OpenEnvSession["state"] = async () => {
     const { episodeId, stepCount, done, state } = await hosted.state();
     return {
-      ...{ episode_id: episodeId ?? null, step_count: stepCount, done },
+      episode_id: episodeId ?? null,
+      step_count: stepCount,
+      done,
       ...(state === undefined ? {} : { state }),
     };
   };

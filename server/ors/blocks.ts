@@ -31,7 +31,11 @@ export function orsMessages(messages: readonly Message[]): readonly Readonly<Rec
       return { role: "user", blocks: [result], detail: null };
     }
     const calls = (message.toolCalls ?? []).map(({ id, name, arguments: input }) => ({
-      ...{ type: "tool_call", id, name, input, detail: null },
+      type: "tool_call",
+      id,
+      name,
+      input,
+      detail: null,
     }));
     return { role, blocks: [...blocks, ...calls], detail: null };
   });

@@ -52,12 +52,24 @@ export function pythonPackage(options: PythonPackageOptions): Readonly<Record<st
     ...(isSingle ? {} : { "pettingzoo_env.py": pettingZooModule(prefix, spec) }),
   };
   const facts: ProjectFacts = {
-    ...{ package: name, version: "0.1.0", module, prefix, environment: spec.id, modules: Object.keys(modules) },
+    package: name,
+    version: "0.1.0",
+    module,
+    prefix,
+    environment: spec.id,
+    modules: Object.keys(modules),
     description: description || `The environment ${spec.id} on a Lyceum server.`,
-    ...{ hasTrl: isSingle, hasPettingZoo: !isSingle, hasVerifiers, serve, npm, file },
+    hasTrl: isSingle,
+    hasPettingZoo: !isSingle,
+    hasVerifiers,
+    serve,
+    npm,
+    file,
   };
   const taskset = pythonModule("taskset", {
-    ...{ Template: prefix, template_package: module, '"train"': JSON.stringify(first?.name ?? "train") },
+    Template: prefix,
+    template_package: module,
+    '"train"': JSON.stringify(first?.name ?? "train"),
     "= 100": `= ${typeof first?.length === "number" ? first.length : unboundedTasks}`,
   });
   return {
@@ -85,7 +97,9 @@ function trlModules(options: Parameters<typeof trlModule>[0]): Readonly<Record<s
 /** The parallel environment for PettingZoo. */
 function pettingZooModule(prefix: string, { id, agents }: EnvironmentSpec): string {
   return pythonModule("pettingzoo_env", {
-    ...{ Template: prefix, '"environment-id"': JSON.stringify(id), '["agent"]': pythonLiteral([...agents]) },
+    Template: prefix,
+    '"environment-id"': JSON.stringify(id),
+    '["agent"]': pythonLiteral([...agents]),
   });
 }
 

@@ -56,9 +56,16 @@ export function spaceFiles(
   readme: string,
 ): Readonly<Record<string, string>> {
   const settings = stringify({
-    ...{ title: environment, emoji: "🎓", colorFrom: "blue", colorTo: "indigo", sdk: "docker", pinned: false },
+    title: environment,
+    emoji: "🎓",
+    colorFrom: "blue",
+    colorTo: "indigo",
+    sdk: "docker",
+    pinned: false,
     // The page of the Space. It needs no token.
-    ...{ app_port: port, base_path: "/health", tags: ["openenv"] },
+    app_port: port,
+    base_path: "/health",
+    tags: ["openenv"],
   });
   const secret =
     "The server of the Space needs a token. Set it as the secret `LYCEUM_SERVER_TOKEN` in the settings of the Space.";

@@ -6,8 +6,18 @@ import { toolMethod } from "./tool-method.ts";
 
 /** The names that a tool's method must not have: other methods, and types in hints of the class. */
 const reserved = [
-  ...["reset", "get_reward", "answer"], // TRL takes a method called get_reward as a second reward.
-  ...["str", "int", "float", "bool", "list", "dict", "Any", "Literal", "self"],
+  "reset",
+  "get_reward",
+  "answer", // TRL takes a method called get_reward as a second reward.
+  "str",
+  "int",
+  "float",
+  "bool",
+  "list",
+  "dict",
+  "Any",
+  "Literal",
+  "self",
 ];
 
 /** The method that takes a turn without a tool of the environment. With a single turn, the model's message is the answer. */

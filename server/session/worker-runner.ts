@@ -71,10 +71,20 @@ export async function workerRunner(options: WorkerRunnerOptions): Promise<Enviro
   } = options;
   let environments: EnvironmentRunner["environments"] = [];
   const pool = await workerPool({
-    ...{ workers, restartMs, waitMs: callMs, closeMs, onLoss, signal },
+    workers,
+    restartMs,
+    waitMs: callMs,
+    closeMs,
+    onLoss,
+    signal,
     start: async (stop, startMs) => {
       const worker = await startEnvironmentWorker({
-        ...{ module: module.href, data, callMs, heapMb, startMs, signal: stop },
+        module: module.href,
+        data,
+        callMs,
+        heapMb,
+        startMs,
+        signal: stop,
       });
       environments = worker.environments;
       return worker;
@@ -93,7 +103,10 @@ export async function workerRunner(options: WorkerRunnerOptions): Promise<Enviro
     scoreGroup: ({ signal, ...group }) =>
       pool.withWorker((worker) => worker.call("scoreGroup", group, { signal }), signal),
     statistics: () => ({
-      ...{ workers, readyWorkers: pool.ready, replacedWorkers: pool.replaced, workerSessions: pool.sessions },
+      workers,
+      readyWorkers: pool.ready,
+      replacedWorkers: pool.replaced,
+      workerSessions: pool.sessions,
     }),
     close,
     [Symbol.asyncDispose]: close,

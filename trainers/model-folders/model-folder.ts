@@ -30,8 +30,12 @@ const adapterFiles = ["adapter_config.json", "adapter_model.safetensors"] as con
 
 /** All files that open a model, except for the shards of an index. */
 const readFiles: ReadonlySet<string> = new Set([
-  ...["config.json", singleWeights, weightsIndex, adapterBaseFile],
-  ...[...adapterFiles, ...tokenizerFileNames],
+  "config.json",
+  singleWeights,
+  weightsIndex,
+  adapterBaseFile,
+  ...adapterFiles,
+  ...tokenizerFileNames,
 ]);
 
 /** The options of {@link findModel}. */

@@ -36,7 +36,9 @@ export function clusterMemory(options: ClusterOptions): PlanFigure[] {
   const both = { ...together, high: Math.max(together.high, apart.high) };
   const peak = sum(product(both, memoryOverhead.fragments), memoryOverhead.fixed);
   const part = (name: string, value: Interval | number, assumption: string): PlanFigure => ({
-    ...{ name, unit: "bytes", assumption },
+    name,
+    unit: "bytes",
+    assumption,
     ...(typeof value === "number" ? exactly(value) : value),
   });
   const shard = gpus === 1 ? "" : `, divided over ${gpus} GPUs`;

@@ -26,7 +26,10 @@ export function planCluster(options: ClusterOptions): Plan {
     steps,
     memory,
     speed: speedFigures({
-      ...{ workload, training, step, steps },
+      workload,
+      training,
+      step,
+      steps,
       sampling: decodeRate,
       price: price === undefined ? undefined : price * gpus,
       assumptions: {

@@ -40,7 +40,9 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const training = sum(activations, logits, exactly(merged), gradients);
   const peak = sum(processBytes, exactly(weights + moments), copies, greatest(sum(training, kept(decoding)), decoding));
   const part = (name: string, value: Interval | number, assumption: string): PlanFigure => ({
-    ...{ name, unit: "bytes", assumption },
+    name,
+    unit: "bytes",
+    assumption,
     ...(typeof value === "number" ? exactly(value) : value),
   });
   return [

@@ -27,7 +27,11 @@ export function planEngine(options: EngineOptions): Plan {
     steps,
     memory,
     speed: speedFigures({
-      ...{ workload, training, step, steps, price },
+      workload,
+      training,
+      step,
+      steps,
+      price,
       sampling: ratio(workload.sampled, sampling),
       assumptions: {
         sampling: "roofline of decoding, with the measured rates; without the time of environments",

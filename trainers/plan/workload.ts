@@ -72,7 +72,15 @@ export function planWorkload(options: {
   const extraPasses = (reference ? 1 : 0) + (corrected ? 1 : 0) + (loss.sequence === undefined ? 0 : updates.epochs);
   const critics = !separate ? 0 : credit.critic?.scope === "team" ? 1 : learners;
   return {
-    ...{ samples, learners, sequences, groupSize, turns, prompt, completion, sequenceLength, sampled },
+    samples,
+    learners,
+    sequences,
+    groupSize,
+    turns,
+    prompt,
+    completion,
+    sequenceLength,
+    sampled,
     trained: product(completion, turns * sequences * updates.epochs),
     passed: product(all, updates.epochs * (separate ? 2 : 1)),
     forwarded: product(all, extraPasses + (separate ? 1 : 0)),

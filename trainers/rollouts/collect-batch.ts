@@ -131,7 +131,9 @@ async function collectBatch(
     refuseHeldOut(run, tasks);
     const seed = deriveSeed(config.seed, "rollout", options.step, round);
     const batch = await playTasks(run, {
-      ...{ policies: options.policies, tasks, seed },
+      policies: options.policies,
+      tasks,
+      seed,
       trace: run.trace,
       meter: options.meter,
     });

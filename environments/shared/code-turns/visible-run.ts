@@ -39,6 +39,6 @@ async function loadRun({ code, suite, ...rest }: GradeOptions, name: string): Pr
   // A program cannot be loaded without running it.
   if (kind === "program") return { verdicts: [] };
   const { seed = 0, ...others } = rest;
-  const alone = await loadAlone({ ...{ ...others, language, source: code, name, seed }, limits });
+  const alone = await loadAlone({ ...others, language, source: code, name, seed, limits });
   return { verdicts: [], ...(alone?.loads === false ? { loadError: alone.error } : {}) };
 }

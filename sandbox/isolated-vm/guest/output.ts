@@ -79,7 +79,14 @@ export function createOutput(
     indent += "  ";
   };
   const console = {
-    ...{ log, info: log, debug: log, error: warn, warn, trace: warn, table: log, dir: (value: unknown) => log(value) },
+    log,
+    info: log,
+    debug: log,
+    error: warn,
+    warn,
+    trace: warn,
+    table: log,
+    dir: (value: unknown) => log(value),
     assert: (holds?: unknown, ...rest: unknown[]): void => {
       if (holds) return;
       const [first, ...others] = rest;

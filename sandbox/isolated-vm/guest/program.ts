@@ -26,8 +26,16 @@ const judgeMakers: Omit<JudgeMakers, "global"> = { createAssert, createInspect, 
 export const programName = "lyceumProgram";
 
 const nodeGlobals = [
-  ...["Buffer", "URL", "URLSearchParams", "TextEncoder", "TextDecoder", "structuredClone", "performance", "crypto"],
-  ...["atob", "btoa"],
+  "Buffer",
+  "URL",
+  "URLSearchParams",
+  "TextEncoder",
+  "TextDecoder",
+  "structuredClone",
+  "performance",
+  "crypto",
+  "atob",
+  "btoa",
 ];
 
 const programOf = (functions: object, body: string): string => {

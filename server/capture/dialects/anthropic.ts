@@ -45,7 +45,9 @@ function contentOf({ result: { action } }: ModelAnswer): readonly Block[] {
     ...(thinking === "" ? [] : [{ type: "thinking" as const, thinking, signature: "" }]),
     ...(text === "" ? [] : [{ type: "text" as const, text }]),
     ...(message.toolCalls ?? []).map(({ id, name, arguments: values }) => ({
-      ...{ type: "tool_use" as const, id, name },
+      type: "tool_use" as const,
+      id,
+      name,
       input: isJsonObject(values) ? values : {},
     })),
   ];

@@ -42,7 +42,9 @@ export function grpcSession(options: {
       const request = {
         environmentId: environment,
         sessionId: session,
-        ...{ split, episodeId, seed: BigInt(seed) },
+        split,
+        episodeId,
+        seed: BigInt(seed),
         index: index === undefined ? undefined : BigInt(index),
       };
       const response = await calls.call("Reset", (call) => client.reset(request, call), { signal });

@@ -88,7 +88,7 @@ export function openEnvServer({ base, shown }: RemoteAddress, settings: RemoteSe
       return indices.map((index, place) => plainTask({ split, index, content: tasks[place] ?? index }));
     },
     open: async ({ environment }) =>
-      openEnvSession({ url: `${base.replace(/^http/, "ws")}/ws`, ...{ shown, environment, settings, dialect } }),
+      openEnvSession({ url: `${base.replace(/^http/, "ws")}/ws`, shown, environment, settings, dialect }),
   };
 }
 

@@ -47,7 +47,11 @@ export function plainDialect(actions: PlainActions): OpenEnvDialect {
     }),
     step: (given) => actionData(Object.values(given)[0]!, actions),
     episode: ({ observation, done }, { seed = 0, split = "train", index = seed, episodeId = "" }) => ({
-      ...{ episodeId, seed, split, index, taskId: String(index) },
+      episodeId,
+      seed,
+      split,
+      index,
+      taskId: String(index),
       observations: done
         ? {}
         : observed([...introduction(actions), { ...textMessage("user", observationText(observation)) }]),

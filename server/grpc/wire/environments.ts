@@ -56,7 +56,10 @@ export function fromWireTask({ split, index, id, hash }: TaskInfo): ServedTask {
 function toWireSpec(spec: EnvironmentSpec): MessageInitShape<typeof EnvironmentSpecSchema> {
   const { id, agents, maxTurns, rewardRange, deterministic, tools, description, statesCorrect, environments } = spec;
   return {
-    ...{ id, deterministic, description, statesCorrect },
+    id,
+    deterministic,
+    description,
+    statesCorrect,
     agents: [...agents],
     maxTurns: BigInt(Math.min(maxTurns, Number.MAX_SAFE_INTEGER)),
     minReward: rewardRange[0],
@@ -73,7 +76,9 @@ function fromWireSpec(spec: WireSpec): EnvironmentSpec {
   const { description, statesCorrect } = spec;
   const parts = Object.entries(environments);
   return {
-    ...{ id, agents, deterministic },
+    id,
+    agents,
+    deterministic,
     maxTurns: Number(maxTurns),
     rewardRange: [minReward, maxReward],
     ...fromWireTools(tools),

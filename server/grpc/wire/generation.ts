@@ -44,7 +44,9 @@ export function toWireGenerated(result: ActResult): MessageInitShape<typeof Gene
 function toWireTokens(tokens: ActTokens): MessageInitShape<typeof GenerateResponseSchema>["tokens"] {
   const { extendsPrevious, newPromptIds, promptLength, completionIds, logprobs, values = [], weightsVersion } = tokens;
   return {
-    ...{ extendsPrevious, promptLength, weightsVersion },
+    extendsPrevious,
+    promptLength,
+    weightsVersion,
     newPromptIds: [...newPromptIds],
     completionIds: [...completionIds],
     logprobs: [...logprobs],

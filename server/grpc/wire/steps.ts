@@ -18,7 +18,9 @@ export function toWireEpisode(
 ): MessageInitShape<typeof ResetResponseSchema> {
   return {
     sessionId: session,
-    ...{ episodeId, split, taskId },
+    episodeId,
+    split,
+    taskId,
     seed: BigInt(seed),
     index: BigInt(index),
     observations: toWireObservations(observations),
@@ -29,7 +31,9 @@ export function toWireEpisode(
 export function fromWireEpisode(response: ResetResponse): SessionEpisode {
   const { episodeId, seed, split, index, taskId, observations } = response;
   return {
-    ...{ episodeId, split, taskId },
+    episodeId,
+    split,
+    taskId,
     seed: Number(seed),
     index: Number(index),
     observations: fromWireObservations(observations),
@@ -42,7 +46,8 @@ export function toWireResult(result: SessionStepResult): MessageInitShape<typeof
   return {
     observations: toWireObservations(observations),
     agents: Object.fromEntries(Object.entries(agents).map(([agent, step]) => [agent, toWireAgentStep(step)])),
-    ...{ correct, done },
+    correct,
+    done,
     ...valueField("info", info),
   };
 }

@@ -179,14 +179,22 @@ class CallRun<Task, State, Opened> {
   ): ToolContext<State, Task, Opened> {
     const { state, task, opened, turn, random } = this.#context;
     return {
-      ...{ state, task, opened, turn, random, signal },
+      state,
+      task,
+      opened,
+      turn,
+      random,
+      signal,
       reward: (worth) => {
         if (open.is) this.#earn(call.name, worth);
       },
       end: () => {
         if (open.is) this.ended = true;
       },
-      ...{ abortSignal: signal, toolCallId: call.id, messages: [], context: {} },
+      abortSignal: signal,
+      toolCallId: call.id,
+      messages: [],
+      context: {},
     };
   }
 

@@ -123,8 +123,16 @@ export function judge<Context extends object = JudgedAnswer>(options: JudgeOptio
       try {
         const written = typeof prompt === "string" ? filledTemplate(prompt, context) : prompt(context);
         const question = {
-          ...{ name, judge: asked, model: own, messages: judgeMessages(written, instruction), read: readScore, form },
-          ...{ sampling: { temperature, maxTokens }, limitMs, signal, ...(cache === undefined ? {} : { cache }) },
+          name,
+          judge: asked,
+          model: own,
+          messages: judgeMessages(written, instruction),
+          read: readScore,
+          form,
+          sampling: { temperature, maxTokens },
+          limitMs,
+          signal,
+          ...(cache === undefined ? {} : { cache }),
         };
         const scores = await Promise.all(
           Array.from({ length: samples }, (_, sample) => askForVerdict({ ...question, sample })),

@@ -57,7 +57,10 @@ function replayed({ record, turn }: RecordedTurn, request: ActRequest): ActResul
   const calls = turn.calls && replayedCalls(turn.calls);
   return withoutUndefined({
     action: withoutUndefined({ message, finish, parseErrors }),
-    ...{ tokens, calls, usage, logprobs },
+    tokens,
+    calls,
+    usage,
+    logprobs,
   });
 }
 

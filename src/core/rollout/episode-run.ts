@@ -95,8 +95,13 @@ export class EpisodeRun<Task> {
       if (this.#run.interruption !== undefined || !LyceumError.isInstance(error)) throw error;
       const { task } = this.#position.entry;
       const blamed = await blameStep({
-        ...{ error, acting, trajectory: this.#trajectory, turns: this.#history.length },
-        ...{ position: this.#position, instanceOptions: this.#instanceOptions, run: this.#run },
+        error,
+        acting,
+        trajectory: this.#trajectory,
+        turns: this.#history.length,
+        position: this.#position,
+        instanceOptions: this.#instanceOptions,
+        run: this.#run,
         replay: async (other) => {
           await other.reset(this.#run, { task, seed: resetSeed(this.#position) });
           for (const step of this.#history) await other.step(this.#run, step);

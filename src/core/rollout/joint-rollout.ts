@@ -60,7 +60,10 @@ async function* trees<Task>(
     if (!slots.stopped.aborted) queue.push({ place: position.group, value: tree });
   };
   const slots = new RolloutSlots({
-    ...{ ...more, queue, play, signal },
+    ...more,
+    queue,
+    play,
+    signal,
     positions: (stopped) => plannedGroups(options, stopped),
   });
   const ended = slots.play().then(() => slots.end());

@@ -223,8 +223,13 @@ export class JointRun<Task> {
     } catch (error) {
       if (run.interruption !== undefined || !LyceumError.isInstance(error)) throw error;
       const { error: reported, rewards } = await blameStep({
-        ...{ error, trajectory, acting, turns: history.length, run },
-        ...{ position: this.#position, instanceOptions: this.#instanceOptions },
+        error,
+        trajectory,
+        acting,
+        turns: history.length,
+        run,
+        position: this.#position,
+        instanceOptions: this.#instanceOptions,
         replay: async (other) => {
           await this.#replay(from, other, run);
           await other.step(run, history.at(-1)!);

@@ -100,7 +100,11 @@ class RolloutRun<Task> {
     this.#settings = settings;
     this.#queue = queue;
     this.#slots = new RolloutSlots({
-      ...{ settings, queue, closePool, signal, count: concurrency },
+      settings,
+      queue,
+      closePool,
+      signal,
+      count: concurrency,
       positions: (stopped) => plannedEpisodes(options, stopped),
       play: (position) => this.#play(position),
     });

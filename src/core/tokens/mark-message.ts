@@ -26,7 +26,9 @@ export function markMessage(message: Message, mark: Mark): Message {
 function markCall(call: ToolCall, mark: Mark): ToolCall {
   const { argumentsJson } = call;
   return {
-    ...{ id: mark(call.id), name: mark(call.name), arguments: markValue(call.arguments, mark) },
+    id: mark(call.id),
+    name: mark(call.name),
+    arguments: markValue(call.arguments, mark),
     ...(argumentsJson === undefined ? {} : { argumentsJson: markJson(argumentsJson, mark) }),
   };
 }
@@ -54,7 +56,10 @@ function markAnswer(text: string, mark: Mark): string {
 export function markTool(spec: ToolSpec, mark: Mark): ToolSpec {
   const { name, description, parameters, parametersJson } = spec;
   return {
-    ...{ ...spec, name: mark(name), description: mark(description), parameters: markValue(parameters, mark) },
+    ...spec,
+    name: mark(name),
+    description: mark(description),
+    parameters: markValue(parameters, mark),
     ...(parametersJson === undefined ? {} : { parametersJson: markJson(parametersJson, mark) }),
   };
 }

@@ -123,7 +123,15 @@ const { Environment, Interpreter, tokenize, parse } = jinja as unknown as Runtim
 export { Environment };
 
 const statements: readonly unknown[] = [
-  ...["Set", "If", "For", "Macro", "CallStatement", "FilterStatement", "Break", "Continue", "Comment"],
+  "Set",
+  "If",
+  "For",
+  "Macro",
+  "CallStatement",
+  "FilterStatement",
+  "Break",
+  "Continue",
+  "Comment",
   "StringLiteral",
 ];
 
@@ -269,8 +277,17 @@ export class PythonInterpreter extends Interpreter {
 
 /** The operators of tests with an argument. The remainder is compared with 0. */
 const testOperators: Readonly<Record<string, string>> = {
-  ...{ divisibleby: "%", in: "in", eq: "==", equalto: "==", ne: "!=" },
-  ...{ gt: ">", greaterthan: ">", ge: ">=", lt: "<", lessthan: "<", le: "<=" },
+  divisibleby: "%",
+  in: "in",
+  eq: "==",
+  equalto: "==",
+  ne: "!=",
+  gt: ">",
+  greaterthan: ">",
+  ge: ">=",
+  lt: "<",
+  lessthan: "<",
+  le: "<=",
 };
 
 function constant(value: Value): Node {

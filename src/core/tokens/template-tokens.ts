@@ -20,7 +20,18 @@ export const negatedTestPrefix = "__is_not_";
 
 /** The tests of Jinja that have an argument. The parentheses around it may be absent. */
 const testsWithArgument: ReadonlySet<string> = new Set([
-  ...["divisibleby", "sameas", "in", "eq", "equalto", "ne", "gt", "greaterthan", "ge", "lt", "lessthan", "le"],
+  "divisibleby",
+  "sameas",
+  "in",
+  "eq",
+  "equalto",
+  "ne",
+  "gt",
+  "greaterthan",
+  "ge",
+  "lt",
+  "lessthan",
+  "le",
 ]);
 
 const opening: ReadonlySet<string> = new Set(["OpenParen", "OpenSquareBracket", "OpenCurlyBracket"]);

@@ -108,7 +108,14 @@ class TinkerBackend implements TrainingBackend {
     const isState = saved !== undefined && !saved.includes("/sampler_weights/");
     if (!frozen) this.#rule ??= this.#findRule(baseModel, signal);
     const model = await TinkerModel.open({
-      ...{ session, spec, tokenizer, renderer, baseModel, limits, adapterSize, signal },
+      session,
+      spec,
+      tokenizer,
+      renderer,
+      baseModel,
+      limits,
+      adapterSize,
+      signal,
       ...(isState ? { rank: await session.savedRank(saved, signal), seed: 0 } : adapterOf(spec)),
       saved,
       rule: (await this.#rule) ?? "sum",

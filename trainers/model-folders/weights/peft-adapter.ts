@@ -142,11 +142,27 @@ function parseConfig(file: string, json: JsonObject): Omit<PeftAdapterConfig, "t
 
 /** Keys that plain LoRA reads, that select layers (the weights say which), or that only describe the adapter. */
 const plainKeys: ReadonlySet<string> = new Set([
-  ...["peft_type", "r", "lora_alpha", "use_rslora", "fan_in_fan_out", "base_model_name_or_path", "revision"],
-  ...["lora_dropout", "inference_mode", "task_type", "auto_mapping", "peft_version", "runtime_config"],
-  ...["target_modules", "exclude_modules", "layers_to_transform", "layers_pattern"],
+  "peft_type",
+  "r",
+  "lora_alpha",
+  "use_rslora",
+  "fan_in_fan_out",
+  "base_model_name_or_path",
+  "revision",
+  "lora_dropout",
+  "inference_mode",
+  "task_type",
+  "auto_mapping",
+  "peft_version",
+  "runtime_config",
+  "target_modules",
+  "exclude_modules",
+  "layers_to_transform",
+  "layers_pattern",
   // Read only with use_qalora, which is refused, or while an adapter is created.
-  ...["qalora_group_size", "megatron_core", "ensure_weight_tying"],
+  "qalora_group_size",
+  "megatron_core",
+  "ensure_weight_tying",
 ]);
 
 /** Returns the first option that plain LoRA does not have, as written in the config. */

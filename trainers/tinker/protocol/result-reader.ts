@@ -12,7 +12,12 @@ export interface ResultReader<T> {
 
 /** The kinds of requests whose results say their kind. */
 const kinds: readonly unknown[] = [
-  ...["create_model", "unload_model", "optim_step", "save_weights", "load_weights", "save_weights_for_sampler"],
+  "create_model",
+  "unload_model",
+  "optim_step",
+  "save_weights",
+  "load_weights",
+  "save_weights_for_sampler",
 ];
 
 /** Returns the reader of a result that exists only as JSON. It refuses results of other kinds of requests. */

@@ -53,7 +53,8 @@ export class TinkerService implements AsyncDisposable {
       baseName: this.baseName,
       touch: (sessionId) => this.touch(sessionId),
       checkBase: (name) => this.#checkBase(name),
-      ...{ base: () => this.#baseModel(), samplerOf: (path) => this.#samplerOf(path) },
+      base: () => this.#baseModel(),
+      samplerOf: (path) => this.#samplerOf(path),
     });
   }
 
@@ -254,7 +255,9 @@ export class TinkerService implements AsyncDisposable {
       const path = await this.checkpoints.save(
         {
           ...served.checkpoint("weights"),
-          ...{ name: body.path, overwrite: body.overwrite === true, ttl: body.ttl_seconds },
+          name: body.path,
+          overwrite: body.overwrite === true,
+          ttl: body.ttl_seconds,
         },
         (folder) => model.save(folder),
       );
