@@ -1,5 +1,5 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import type { Episode, Group } from "../../src/contract/episode.ts";
+import type { Episode } from "../../src/contract/episode.ts";
 import { LyceumError, toErrorData, unknownNameError } from "../../src/contract/errors/index.ts";
 import type {
   CheckpointEvent,
@@ -20,7 +20,6 @@ import { configHash } from "../checkpoint/run-identity.ts";
 import { writeCheckpoint } from "../checkpoint/write-checkpoint.ts";
 import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
-import { scoredRewards, unscoredWarning } from "../metrics/rollout-metrics.ts";
 import { throwIfFailed } from "../preflight/preflight-error.ts";
 import { preflightRun } from "../preflight/preflight-run.ts";
 import { type Probed, probeSignal } from "../probe/probe-signal.ts";
@@ -34,6 +33,7 @@ import { updateLearners } from "../update/update-learners.ts";
 import { type Exported, exportTrained } from "./export-trained.ts";
 import { openRun } from "./open-run.ts";
 import { type StepTimer, startStepTimer } from "./step-timer.ts";
+import { stepWarnings } from "./step-warnings.ts";
 
 /**
  * Trains a model in an environment and yields events. Throws before the first event if the run cannot work.
@@ -165,52 +165,11 @@ async function* trainStep(
   const { steps } = run;
   const etaMs = clock.timer.stepEnded({ left: steps - step });
   yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, traceLength: batch.traceLength };
-  const overlong = overlongWarning(metrics);
-  if (overlong !== undefined && !progress.warnedOverlong) {
-    progress.warnedOverlong = true;
-    yield { type: "warning", step, message: overlong };
-  }
-  yield* warnOfEpisodes(
-    run,
-    groups.flatMap(({ episodes }) => episodes),
-  );
-  const worthless = step === 1 ? worthlessDemonstrationsWarning(run, groups) : undefined;
-  if (worthless !== undefined) yield { type: "warning", step, message: worthless };
-  const unscored = unscoredWarning(groups, algorithm);
-  if (unscored !== undefined) yield { type: "warning", step, message: unscored };
-  if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
-    const isUnlucky =
-      run.fromScratch &&
-      algorithm.rollout.actor === "policy" &&
-      groups.some(({ episodes }) => scoredRewards(episodes).length > 0);
-    const first = isUnlucky
-      ? " A model from scratch rarely finds the reward by chance. Let it learn from demonstrations first, for example in a stage with algorithm: sft."
-      : "";
-    const message = `None of the ${played.length} groups has a signal: the weights did not change.${first}`;
-    yield { type: "warning", step, message };
-  }
+  for (const message of stepWarnings(run, { groups, metrics })) yield { type: "warning", step, message };
   const frozen = new Set(Object.keys(run.frozen));
   const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, { groups, frozen }) : undefined;
   if (sample === undefined) return;
   yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
-}
-
-/** Returns a warning if all demonstrations have the lowest reward of an environment that rewards correct answers. */
-function worthlessDemonstrationsWarning(
-  { algorithm, environment }: Pick<TrainingRun, "algorithm" | "environment">,
-  groups: readonly Group[],
-): string | undefined {
-  const [low, high] = environment.spec.rewardRange;
-  if (algorithm.rollout.actor !== "demonstration" || low < 0 || high <= low) return undefined;
-  const rewards = groups
-    .flatMap(({ episodes }) => episodes.flatMap(({ agents }) => Object.values(agents)))
-    .map(({ reward }) => reward);
-  if (rewards.length === 0 || !rewards.every((reward) => reward.status === "scored" && reward.value <= low))
-    return undefined;
-  return (
-    `None of the ${rewards.length} demonstrations of this step earns more than ${low}. The model learns answers that its ` +
-    "environment scores as wrong. lyceum check shows the reward of a demonstration and its failed calls."
-  );
 }
 
 /** Returns how many demonstrated episodes were too long for a model. */
@@ -221,23 +180,6 @@ function overlongMetrics(
   if (algorithm.rollout.actor !== "demonstration") return {};
   return { "data/truncated": overlong.truncated, "data/dropped": overlong.dropped };
 }
-
-/** Returns a warning if something was too long for a model and was cut or dropped. */
-function overlongWarning(metrics: Readonly<Record<string, number>>): string | undefined {
-  const found = overlongTexts.filter(([name]) => (metrics[name] ?? 0) > 0);
-  if (found.length === 0) return undefined;
-  const counted = found.map(([name, what]) => `${what}: ${metrics[name]} in this step (${name}).`);
-  return [...counted, "This warning is shown once; the metric counts each step."].join(" ");
-}
-
-const overlongTexts = [
-  ["data/truncated", "Episodes too long for the model lost their beginning (data.overlong: truncate)"],
-  [
-    "data/dropped",
-    "Episodes too long for the model were left out (data.overlong: drop, or nothing was left to learn after the cut)",
-  ],
-  ["critic/truncated", "Inputs too long for the team's critic lost the beginning of each agent's part"],
-] as const;
 
 async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {
   const { config, progress } = run;
