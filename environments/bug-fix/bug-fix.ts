@@ -4,7 +4,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
@@ -148,13 +148,13 @@ export function bugFixEnvironment(
 }
 
 /** The registry entry of the bug-fix environment. */
-export const bugFixEntry: EnvironmentEntry = {
+export const bugFixEntry = defineEnvironmentEntry({
   id: "bug-fix",
   description,
   options: bugFixOptionsSchema,
-  policies: (options) => namedExpert(options as unknown as BugFixOptions),
+  policies: (options) => namedExpert(options),
   create: (options, resources) => bugFixEnvironment(options, resources),
-};
+});
 
 /** Returns the program of a reply. Adds the preamble, which contains no bug, if the reply leaves it out. */
 function withPreamble(

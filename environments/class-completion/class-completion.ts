@@ -5,7 +5,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
@@ -176,13 +176,13 @@ export function classCompletionEnvironment(
 }
 
 /** The registry entry of the class-completion environment. */
-export const classCompletionEntry: EnvironmentEntry = {
+export const classCompletionEntry = defineEnvironmentEntry({
   id: "class-completion",
   description,
   options: classCompletionOptionsSchema,
-  policies: (options) => namedExpert(options as unknown as ClassCompletionOptions),
+  policies: (options) => namedExpert(options),
   create: (options, resources) => classCompletionEnvironment(options, resources),
-};
+});
 
 function agentNames(count: number): readonly string[] {
   return count === 1 ? ["agent"] : Array.from({ length: count }, (_, i) => `agent-${i + 1}`);

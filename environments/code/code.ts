@@ -1,6 +1,6 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry } from "../../src/core/environment/registry.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
@@ -38,10 +38,10 @@ export function codeEnvironment(
 }
 
 /** The registry entry of the code environment. */
-export const codeEntry: EnvironmentEntry = {
+export const codeEntry = defineEnvironmentEntry({
   id: "code",
   description,
   options: codeOptionsSchema,
-  policies: (options) => namedExpert(options as unknown as CodeOptions),
+  policies: (options) => namedExpert(options),
   create: (options, resources) => codeEnvironment(options, resources),
-};
+});

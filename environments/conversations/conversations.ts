@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EnvironmentDefinition, EnvironmentSpec } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { loadTasks } from "../../src/core/environment/task-source.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
@@ -110,9 +110,9 @@ function nothingLeft(path: string, rows: number): LyceumError {
 }
 
 /** The registry's entry of the conversations environment. */
-export const conversationsEntry: EnvironmentEntry = {
+export const conversationsEntry = defineEnvironmentEntry({
   id: "conversations",
   description,
   options: schema,
   create: (options) => conversationsEnvironment(options),
-};
+});

@@ -3,7 +3,7 @@ import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { withJudge } from "../../src/core/judge/with-judge.ts";
 import type { Random } from "../../src/core/random/random.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
@@ -145,13 +145,13 @@ function checkedJudge({ judge: kind }: DebateOptions, judge: Policy | undefined)
 }
 
 /** The registry entry of the debate environment. */
-export const debateEntry: EnvironmentEntry = {
+export const debateEntry = defineEnvironmentEntry({
   id: "debate",
   description,
   options: debateOptionsSchema,
   policies: (options) => {
-    const { judge } = options as unknown as DebateOptions;
+    const { judge } = options;
     return { judge: judge === "rules" || judge === "model" ? undefined : judge };
   },
   create: (options, resources) => debateEnvironment(options, resources),
-};
+});

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
@@ -54,9 +54,9 @@ export function gsm8kEnvironment(
 }
 
 /** The registry entry of the GSM8K environment. */
-export const gsm8kEntry: EnvironmentEntry = {
+export const gsm8kEntry = defineEnvironmentEntry({
   id: "gsm8k",
   description,
   options: schema,
   create: (options) => gsm8kEnvironment(options),
-};
+});

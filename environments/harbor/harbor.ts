@@ -5,7 +5,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { type Message, textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { sharedResource } from "../../src/core/environment/shared-resource.ts";
 import { callMessage } from "../../src/core/tools/call-message.ts";
 import { type ToolProtocol, toolProtocols } from "../../src/core/tools/tool-message.ts";
@@ -125,10 +125,10 @@ function noPath(): LyceumError {
 }
 
 /** The registry entry of the Harbor environment. */
-export const harborEntry: EnvironmentEntry = {
+export const harborEntry = defineEnvironmentEntry({
   id: "harbor",
   description,
   options: schema,
   neverFromLog: ["path"],
   create: (options) => harborEnvironment(options),
-};
+});

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { equilibriumHand } from "./equilibrium.ts";
@@ -111,9 +111,9 @@ function readMove(text: string): KuhnMove | undefined {
 }
 
 /** The registry entry of the Kuhn poker environment. */
-export const kuhnPokerEntry: EnvironmentEntry = {
+export const kuhnPokerEntry = defineEnvironmentEntry({
   id: "kuhn-poker",
   description,
   options: schema,
   create: kuhnPokerEnvironment,
-};
+});

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import type { ComparisonPoolOptions } from "../math/equivalence/comparison-pool.ts";
@@ -76,9 +76,9 @@ export function mathProblemsEnvironment(
 }
 
 /** The registry entry of the environment of math problems. */
-export const mathProblemsEntry: EnvironmentEntry = {
+export const mathProblemsEntry = defineEnvironmentEntry({
   id: "math-problems",
   description,
   options: schema,
   create: (options) => mathProblemsEnvironment(options),
-};
+});

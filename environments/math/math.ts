@@ -1,6 +1,6 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { Random } from "../../src/core/random/random.ts";
 import type { AnswerChecker } from "./answer-checker.ts";
 import { arithmeticGenerator } from "./arithmetic.ts";
@@ -36,12 +36,12 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
 }
 
 /** The registry entry of the math environment. */
-export const mathEntry: EnvironmentEntry = {
+export const mathEntry = defineEnvironmentEntry({
   id: "math",
   description,
   options: mathOptionsSchema,
   create: mathEnvironment,
-};
+});
 
 function problemGenerator(
   options: Pick<MathOptions, "tasks" | "difficulty" | "operations" | "digits">,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 
 /** The options of the number-guessing environment. The schema describes each one. */
 export type NumberGuessingOptions = Readonly<z.output<typeof schema>>;
@@ -76,9 +76,9 @@ function halvingGuesses(secret: number, maximum: number): readonly number[] {
 }
 
 /** The registry entry of the number-guessing environment. */
-export const numberGuessingEntry: EnvironmentEntry = {
+export const numberGuessingEntry = defineEnvironmentEntry({
   id: "number-guessing",
   description,
   options: schema,
   create: numberGuessingEnvironment,
-};
+});

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { haveSameContent, haveSameReasoning } from "../conversations/chat-message.ts";
 import { unknownKeyWarning } from "../conversations/unknown-key-warning.ts";
@@ -71,9 +71,9 @@ function emptyFile(path: string): LyceumError {
 }
 
 /** The registry entry of the preferences environment. */
-export const preferencesEntry: EnvironmentEntry = {
+export const preferencesEntry = defineEnvironmentEntry({
   id: "preferences",
   description,
   options: schema,
   create: (options) => preferencesEnvironment(options),
-};
+});

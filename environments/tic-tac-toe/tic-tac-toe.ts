@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { drawBoard, freeCells, type Moves, openings, type Player, playerToMove, result } from "./board.ts";
 import { perfectGame } from "./minimax.ts";
 
@@ -95,9 +95,9 @@ function readCell(text: string): number | undefined {
 }
 
 /** The registry entry of the tic-tac-toe environment. */
-export const ticTacToeEntry: EnvironmentEntry = {
+export const ticTacToeEntry = defineEnvironmentEntry({
   id: "tic-tac-toe",
   description,
   options: schema,
   create: ticTacToeEnvironment,
-};
+});

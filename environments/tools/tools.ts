@@ -2,7 +2,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { extractTag } from "../../src/core/parsers/extract-tag.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { sameAnswer } from "./same-answer.ts";
@@ -98,10 +98,10 @@ function remark({ turnsLeft }: { readonly turnsLeft: number }): string {
 }
 
 /** The registry entry of the tools environment. */
-export const toolsEntry: EnvironmentEntry = {
+export const toolsEntry = defineEnvironmentEntry({
   id: "tools",
   description,
   options: toolsOptionsSchema,
   neverFromLog: ["mcp", "engineUrl"],
   create: (options) => toolsEnvironment(options),
-};
+});

@@ -5,7 +5,7 @@ import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import { scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { judgeOptions, withJudge } from "../../src/core/judge/with-judge.ts";
 import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
@@ -91,11 +91,11 @@ export function winRateEnvironment(
 }
 
 /** The entry of the win-rate environment, for its benchmark. It needs two models, so the registry does not list it. */
-export const winRateEntry: EnvironmentEntry = {
+export const winRateEntry = defineEnvironmentEntry({
   id: "win-rate",
   description: "Answers to the same questions, compared with another model's by a judge in both orders.",
   options: schema,
-  policies: (options) => ({ judge: (options as unknown as WinRateOptions).judge }),
+  policies: (options) => ({ judge: options.judge }),
   create: (options, resources) => {
     if (resources?.policies?.judge !== undefined) return winRateEnvironment(options, resources);
     throw new LyceumError({
@@ -104,7 +104,7 @@ export const winRateEntry: EnvironmentEntry = {
       hint: "Set them with --judge and --opponent, such as --opponent openai:gpt-5-mini --judge openai:gpt-5.",
     });
   },
-};
+});
 
 /** Returns 1 for a win in both orders, 0 for a loss in both, and 0.5 otherwise, as in the paper. */
 function score(verdicts: readonly PairVerdict[]): number {

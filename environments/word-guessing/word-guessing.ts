@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { expertGuesses } from "./expert-guesses.ts";
 import { markLetters } from "./letter-marks.ts";
 import { words } from "./words.ts";
@@ -77,9 +77,9 @@ function readGuess(text: string): string | undefined {
 }
 
 /** The registry entry of the word-guessing environment. */
-export const wordGuessingEntry: EnvironmentEntry = {
+export const wordGuessingEntry = defineEnvironmentEntry({
   id: "word-guessing",
   description,
   options: schema,
   create: wordGuessingEnvironment,
-};
+});

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, loadRowsOrDataset, optionalText, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import abstracts from "./abstracts.json" with { type: "json" };
@@ -91,9 +91,9 @@ function splitsOf({ form, path, dataset }: WritingOptions): readonly string[] {
 }
 
 /** The registry entry of the writing environment. */
-export const writingEntry: EnvironmentEntry = {
+export const writingEntry = defineEnvironmentEntry({
   id: "writing",
   description,
   options: schema,
   create: (options) => writingEnvironment(options),
-};
+});
