@@ -69,6 +69,21 @@ export function definedClasses(source: string): string[] {
   return [...definedNames(source, ["class"]), ...made];
 }
 
+/** True for a function that makes a class, such as `namedtuple`. */
+export function isClassMaker(name: string): boolean {
+  return classMakers.has(name);
+}
+
+/** True for a keyword that may precede a parenthesis, which then begins no arguments. */
+export function isKeyword(name: string): boolean {
+  return keywords.has(name);
+}
+
+/** True for a built-in function of Python. */
+export function isBuiltin(name: string): boolean {
+  return builtins.has(name);
+}
+
 const classMakers = words("namedtuple NamedTuple make_dataclass Enum IntEnum StrEnum Flag IntFlag NewType");
 
 /**
