@@ -8,11 +8,14 @@ const withdrawals = [
   "my (?:mistake|bad)(?=[.!,;:\\n—–-])",
   "(?:scratch|strike) that(?=[.!,;:\\n—–-])",
   "correction(?=[.!:—–-])",
+  "(?:apologies|edit|whoops|never ?mind|on second thoughts?|rather|ignore that|correction)(?=[,:.!][^\\n]{0,80}\\d)",
+  "I mean(?=,? ?[$€£¥\\\\(]*-?\\d)",
+  "(?:\\((?:incorrect|wrong)\\)|which is (?:wrong|incorrect))(?=[.\\s]*$)",
   "(?:no,? wait|wait,? no|actually,? no|oops,? no)(?=[\\s.!,;:—–-])",
   "no[,:—–-] ?(?=(?:(?:it|that)(?:['’]s| is)|the answer is|it should be|make (?:that|it))? ?[$€£¥\\\\(]*-?\\d[\\d.,]*[^\\s\\d]{0,12}(?:[ ]\\p{L}{1,12})?[ ]*(?:[.!]|\\n|$))",
 ];
 const foreign =
-  "不对|不對|错了|錯了|間違え|間違い|틀렸|это (?:неверно|неправильно)|das (?:ist|war) falsch|c['’]est faux|es[ot]o (?:es incorrecto|está mal)|isso está errado|è sbagliato|dat is fout|to (?:jest )?błąd";
+  "不对|不對|错了|錯了|間違え|間違い|틀렸|это (?:неверно|неправильно)|das (?:ist|war) falsch|c['’]est faux|es[ot]o (?:es incorrecto|está mal)|isso está errado|è sbagliato|dat is fout|das stimmt nicht|(?:nein|нет|nee|nej)[,:](?=[^\\n]{0,40}\\d)|no,? espera|to (?:jest )?błąd";
 const withdrawal = new RegExp(
   `(?<![\\p{L}\\p{M}])(?:${withdrawals.join("|")})|(?<![\\p{Script=Latin}\\p{Script=Cyrillic}])(?:${foreign})(?=[\\s.!,;:—–-]|[^\\0-\\u04FF])|(?<=[.!\\n]\\s{0,4})(?<bare>${denial})`,
   "giu",

@@ -203,3 +203,8 @@ it("leaves other rows as they are", async () => {
     tools: ["f"],
   });
 });
+
+it("sees keys with escapes", () => {
+  expect(reordersKeys('{"1":1,"\\u0030":2}')).toBe(true);
+  expect(reordersKeys('{"1":1,"a\\\\u0030":2}')).toBe(false);
+});

@@ -61,7 +61,10 @@ export function positionText({ file, line, column }: SourcePosition): string {
 
 function stackPositions(stack: string): SourcePosition[] {
   return stack.split("\n").flatMap((line) => {
-    const match = /^\s+at .*?(?<=[\s(])((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]*?):(\d+):(\d+)\)?$/.exec(line);
+    const match =
+      /^\s+at .*?(?<=[\s(])((?:file:\/\/|\/|[A-Za-z]:[\\/])[^<>]*?):(\d+):(\d+)(?:\)?\s*\{?$|\), <anonymous>)/.exec(
+        line,
+      );
     return match === null ? [] : [{ file: match[1]!, line: Number(match[2]), column: Number(match[3]) }];
   });
 }
@@ -69,6 +72,11 @@ function stackPositions(stack: string): SourcePosition[] {
 /** Returns the path of a file, or undefined for anything else, such as `node:fs`. */
 function pathOf(file: string): string | undefined {
   const bare = file.replace(/\?.*$/, "");
-  if (bare.startsWith("file://")) return fileURLToPath(bare);
-  return isAbsolute(bare) ? bare : undefined;
+  if (!bare.startsWith("file://")) return isAbsolute(bare) ? bare : undefined;
+  try {
+    return fileURLToPath(bare);
+  } catch {
+    // A URL of another machine, or with an escape that is no character.
+    return undefined;
+  }
 }

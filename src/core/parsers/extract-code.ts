@@ -133,7 +133,7 @@ function topLevel(code: string): string {
 }
 
 const testStatement =
-  /^(?:export[ \t]+)?(?:async[ \t]+)?(?:def|class|function)[ \t]+(?:test|\w*_tests?\b|\w*Tests?(?:Case|Suite)?\b|\w+\([^)]*\bTestCase\b)/i;
+  /^(?:export[ \t]+)?(?:async[ \t]+)?(?:def|class|function)[ \t]+(?:[tT]ests?(?![a-z])|\w*_tests?\b|\w*[a-z\d_]Tests?(?:Case|Suite)?\b|\w+\([^)]*TestCase\b)/;
 
 /** Returns code without what test functions and test classes contain. */
 function withoutTests(code: string): string {
@@ -154,7 +154,7 @@ function isDefinitionsOnly(source: string): boolean {
 }
 
 /** Names that replies give to the file of the solution itself. */
-const ownModule = /^(?:\.|(?:your_|my_)?(?:solution|main|module|code|answer|script|program|file|app)\w*$)/i;
+const ownModule = /^(?:\.|(?:\w+\.)*(?:your_|my_)?(?:solution|main|module|code|answer|script|program|file|app)\w*$)/i;
 
 /** Returns true if code consists of imports, one of them of all names of another module. */
 function isStarImport(source: string): boolean {

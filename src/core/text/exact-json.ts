@@ -171,7 +171,9 @@ function withExactTexts(value: unknown, exact: ExactJson, within?: string): unkn
 /**
  * Returns true if `JSON.parse` changes the order of the keys of an object: it puts keys such as "10" first, ascending.
  */
-export function reordersKeys(text: string): boolean {
+export function reordersKeys(written: string): boolean {
+  // A digit may be written as an escape.
+  const text = written.replace(/(?<!\\)((?:\\\\)*)\\u003(\d)/g, "$1$2");
   if (!/"(?:0|[1-9]\d{0,9})"\s*:/.test(text)) return false;
   const objects: { last: number; other: boolean }[] = [];
   for (const [token, key] of text.matchAll(/"((?:[^"\\]|\\.)*)"(?=\s*:)|"(?:[^"\\]|\\.)*"|[{}]/gs)) {

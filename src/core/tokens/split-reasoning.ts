@@ -156,6 +156,8 @@ const quotePairs = [
   "\u201E\u201C",
   "\u00AB\u00BB",
   "\u300C\u300D",
+  "\u300E\u300F",
+  "[]",
   "()",
 ];
 /** Where a quotation is looked for around a tag. */

@@ -31,6 +31,15 @@ describe("the block that defines the solution is graded", () => {
   it.each([
     ["a usage example after it", `${block(f)}\nUsage:\n${block("print(f(1))")}`, f],
     ["tests after it", `${block(f)}\n${block("def test_f():\n    assert f(1) == 3")}`, f],
+    ...["Contest", "Latest", "Fastest", "Protest", "Testing", "TestimonialStore"].map((name) => {
+      const own = `class ${name}:\n    def f(self, x):\n        return x + 1`;
+      return [`a class that is called ${name}`, `${block(own)}\nUsage:\n${block("print(f(1))")}`, own] as const;
+    }),
+    [
+      "asynchronous tests after it",
+      `${block(f)}\n${block("class A(IsolatedAsyncioTestCase):\n    def f(self):\n        pass")}`,
+      f,
+    ],
     ["a nested definition of the name in tests", `${block(f)}\n${block("from f import f\nf(1)")}`, f],
     ["printed output after it", `${block(f)}\nIt prints:\n${block("2", "")}`, f],
     ["output in another language after it", `${block(f, "Python3.11")}\n${block("2", "text")}`, f],
