@@ -302,8 +302,8 @@ export function createProgram(commands: Commands, options: { readonly version: s
 }
 
 /**
- * Refuses options and arguments without text, such as those of `--judge "$UNSET"`: deeper down, they would be read as
- * names. Throws `config.invalid`.
+ * Refuses options and arguments without text, such as those of `--judge "$UNSET"`, which commands would read as names.
+ * Throws `config.invalid`.
  */
 function refuseBlankValues(command: Command): void {
   const given = command.options

@@ -8,8 +8,8 @@ makes itself, because the candidate sees how that object is made. Therefore:
 - The fields of the made object contain the arguments that it was made with. If they do not, an object made again with
   the same arguments has the same fields, and one made with other arguments has others.
 
-An operator with a value of the test as an operand is like a method of an object that the test made. An object that a
-function returned does not take part in one, because `abs(f(3) - 12) < 1e-6` would leave the comparison to it.
+An operator runs in the candidate's process. If an operand is a value of the test, the other one must be an object that
+the test made: in `abs(f(3) - 12) < 1e-6`, an object that `f` returns would decide the comparison.
 """
 
 from .stand_in import StandIn, number_of, stand_in_of

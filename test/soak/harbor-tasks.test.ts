@@ -6,14 +6,14 @@ import { play, rewardOf, solved } from "../environments/harbor/play-task.ts";
 
 describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeout: 300_000 }, () => {
   describe("tests that cannot install what they need", () => {
-    const failure = "Temporary failure resolving 'deb.debian.org'";
+    const failure = "Temporary failure resolving 'packages.example'";
     const failing = (rest: string) => ({ "tests/test.sh": `#!/bin/bash\n${rest}\n` });
     const name = "E: Unable to locate package curl";
 
     test.each([
       ["with a verdict", `echo "${failure}"; echo 0 > /logs/verifier/reward.txt`, failure],
       ["without a verdict", `echo "${name}"; exit 100`, name],
-      ["in truth", `python3 -c 'import urllib.request as u; u.urlopen("https://pypi.org")'`, "resolution"],
+      ["in truth", `python3 -c 'import urllib.request as u; u.urlopen("https://packages.example")'`, "resolution"],
     ])("leave the episode unscored, %s", async (_, command, reason) => {
       const reward = await rewardOf([solved], failing(command), { network: false });
       expect(reward).toMatchObject({ status: "unscored", reason: expect.stringContaining(reason) });

@@ -8,8 +8,8 @@ import { type CodeBlock, readFences, withoutIndent } from "./code-blocks.ts";
  *   Usage examples, tests and printed output are therefore left out. Text outside of blocks counts if no block defines a
  *   name, for replies that only close a fence.
  * - Without `names`, or if nothing defines them, this is the last block.
- * - With `usedBy`, code that runs with the result, such as tests, what that code uses is added, too.
- * - With `methods`, the names are methods, which count wherever they are. Otherwise a definition at the beginning of a
+ * - `usedBy` is code that runs with the result, such as tests. What it uses of other blocks is added.
+ * - With `methods`, the names are methods, and a definition counts wherever it is. Otherwise one at the beginning of a
  *   line counts before one inside of a class or function. What test classes and test functions define does not count.
  * - With `languages`, blocks that are marked with one of them or with none are preferred; without `names`, others are
  *   not taken.

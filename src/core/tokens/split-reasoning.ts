@@ -183,7 +183,7 @@ function isInFence(before: string, after: string): boolean {
   }
   if (open === undefined) return false;
   const later = [...after.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)].filter(([, marks]) => marks!.startsWith(open));
-  // An even number of fences is blocks of their own.
+  // If their number is even, they are the fences of other blocks.
   return later.length % 2 === 1 && later[0]![2]!.trim() === "";
 }
 

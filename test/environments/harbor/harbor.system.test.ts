@@ -156,7 +156,7 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
   });
 
   test("tests that cannot install what they need leave the episode unscored", async () => {
-    const failure = "Temporary failure resolving 'deb.debian.org'";
+    const failure = "Temporary failure resolving 'packages.example'";
     const files = { "tests/test.sh": `#!/bin/bash\necho "${failure}"; echo 0 > /logs/verifier/reward.txt\n` };
     const reward = await rewardOf([solved], files, { network: false });
     expect(reward).toMatchObject({ status: "unscored", reason: expect.stringContaining(failure) });

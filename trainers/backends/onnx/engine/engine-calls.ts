@@ -123,6 +123,6 @@ export interface CallContext {
   readonly dropped?: ReadonlySet<number>;
   /** Sends an item to the caller before the result. */
   emit(item: unknown): void;
-  /** A promise to await before more items, if the caller has not received many of the last ones. */
+  /** Undefined if more items can be sent. Else resolves when the caller has received enough of the earlier ones. */
   readonly room?: () => Promise<void> | undefined;
 }
