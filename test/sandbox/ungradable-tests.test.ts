@@ -24,6 +24,8 @@ test.each([
   ["class of a function", "def check(f):\n    class Item: pass\n    assert f(Item()) == 1"],
   ["class of a branch", "if True:\n    class Item: pass\nassert f(Item()) == 1"],
   ["named tuple", "Item = namedtuple('Item', 'n')\nassert f(Item(1)) == 1"],
+  ["enum", "class Item(IntEnum):\n    A = 1\nassert f(Item.A) == 1"],
+  ["enum that a call makes", "Item = Enum('Item', 'A')\nitems = [Item.A]\nassert f(items) == 1"],
   ["exception", "class Item(Exception): pass\nassert f(Item()) == 1"],
 ])("an object of a %s cannot be graded", (_, code) => {
   expect(ungradableTest([code])?.reason).toContain("Item");
@@ -34,6 +36,7 @@ test.each([
   ["compares a result with an object", `${item}assert f(1) == Item(1)`],
   ["asks for the type of a result", `${item}assert isinstance(f(1), Item)`],
   ["passes a value of a class", `${item}assert f(Item.n) == 1`],
+  ["passes the value of an enum", "class Item(Enum):\n    A = 1\nassert f(Item.A.value) == 1"],
   ["passes the length of a list of objects", `${item}assert f(len([Item(1)])) == 1`],
   ["has the name in a text", `${item}assert f('Item(1)') == 1`],
   ["has the name in a comment", `${item}assert f(1) == 1  # f(Item(1))`],

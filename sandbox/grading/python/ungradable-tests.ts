@@ -34,17 +34,19 @@ export function ungradableTest(tests: readonly string[]): UngradableTest | undef
     })),
   );
   const own = new Set(lines.flatMap(({ tokens }) => definedIn(tokens)));
-  const holders = new Map(lines.flatMap(({ tokens }) => classesIn(tokens)).map((name) => [name, name]));
+  const classes = lines.flatMap(({ tokens }) => classesIn(tokens));
+  const holders = new Map(classes.map(({ name }) => [name, name]));
+  const enums = new Set(classes.flatMap(({ name, isEnum }) => (isEnum ? [name] : [])));
   for (let known = -1; known < holders.size; ) {
     known = holders.size;
     for (const { tokens } of lines) {
-      const held = holdersIn(tokens, holders);
+      const held = holdersIn(tokens, holders, enums);
       if (held.length === 0) continue;
       for (const name of receivers(tokens)) if (!holders.has(name)) holders.set(name, held[0]!.held);
     }
   }
   for (const { tokens, text } of lines) {
-    const passed = holdersIn(tokens, holders).find(({ callee }) => callee !== undefined && !own.has(callee));
+    const passed = holdersIn(tokens, holders, enums).find(({ callee }) => callee !== undefined && !own.has(callee));
     if (passed === undefined) continue;
     return {
       line: text,
@@ -63,6 +65,7 @@ const kept =
 function holdersIn(
   tokens: readonly PythonToken[],
   holders: ReadonlyMap<string, string>,
+  enums: ReadonlySet<string>,
 ): { readonly held: string; readonly callee: string | undefined }[] {
   const found: { held: string; callee: string | undefined }[] = [];
   // By open bracket: the function whose arguments it begins.
@@ -73,7 +76,7 @@ function holdersIn(
       const isCall = text === "(" && before?.kind === "name" && !isKeyword(before.text);
       open.push(isCall ? calleeOf(tokens, i - 1) : undefined);
     } else if (text === ")" || text === "]" || text === "}") open.pop();
-    else if (kind === "name" && before?.text !== "." && tokens[i + 1]?.text !== ".") {
+    else if (kind === "name" && before?.text !== "." && (tokens[i + 1]?.text !== "." || isMember(tokens, i, enums))) {
       const held = holders.get(text);
       const isDefinition =
         before?.text === "class" || before?.text === "def" || (open.length > 0 && tokens[i + 1]?.text === "=");
@@ -83,6 +86,11 @@ function holdersIn(
     }
   }
   return found;
+}
+
+/** Returns whether a name begins a member of an enum, which is an object: `Color.RED`, but not `Color.RED.value`. */
+function isMember(tokens: readonly PythonToken[], at: number, enums: ReadonlySet<string>): boolean {
+  return enums.has(tokens[at]!.text) && tokens[at + 3]?.text !== "." && tokens[at + 3]?.text !== "(";
 }
 
 /** Returns the function that a name calls, or undefined for a definition and for what keeps its arguments. */
@@ -102,10 +110,11 @@ function definedIn(tokens: readonly PythonToken[]): string[] {
 }
 
 /** Returns the classes that a line defines by `class` or, as with `namedtuple`, by a call. Without classes of tests. */
-function classesIn(tokens: readonly PythonToken[]): string[] {
+function classesIn(tokens: readonly PythonToken[]): { readonly name: string; readonly isEnum: boolean }[] {
   const [first, second] = tokens;
-  if (first!.text === "class") return tokens.some(({ text }) => text.endsWith("TestCase")) ? [] : [second!.text];
-  return second?.text === "=" && tokens.some(({ text }) => isClassMaker(text)) ? [first!.text] : [];
+  const isClass = first!.text === "class" && !tokens.some(({ text }) => text.endsWith("TestCase"));
+  if (!isClass && !(second?.text === "=" && tokens.some(({ text }) => isClassMaker(text)))) return [];
+  return [{ name: (isClass ? second! : first!).text, isEnum: tokens.some(({ text }) => /(?:Enum|Flag)$/.test(text)) }];
 }
 
 /** Returns the variables that a line sets: the targets of an assignment or a loop, or the list that something joins. */

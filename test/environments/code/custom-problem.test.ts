@@ -45,7 +45,7 @@ describe("a custom problem", () => {
 
   it.each([
     ["class Item:\n    n = 1\nassert inc(Item()) == 2", "assert inc(Item()) == 2"],
-    ["class Item(list): pass\nitems = [Item()]\nassert inc(items) == 2", "items = [Item()]"],
+    ["class Item(list): pass\nitems = [Item()]\nassert inc(items) == 2", "assert inc(items) == 2"],
     ["class Even(Number):\n    pass\nassert inc(x=Even) == 2", "assert inc(x=Even) == 2"],
     ["P = namedtuple('P', 'x')\nassert inc(P(1)) == 2", "assert inc(P(1)) == 2"],
     ["from enum import Enum\nC = Enum('C', 'A')\nassert inc(C.A) == 2", "assert inc(C.A) == 2"],

@@ -33,7 +33,11 @@ describe("the block that defines the solution is graded", () => {
     ["tests after it", `${block(f)}\n${block("def test_f():\n    assert f(1) == 3")}`, f],
     ...["Contest", "Latest", "Fastest", "Protest", "Testing", "TestimonialStore"].map((name) => {
       const own = `class ${name}:\n    def f(self, x):\n        return x + 1`;
-      return [`a class that is called ${name}`, `${block(own)}\nUsage:\n${block("print(f(1))")}`, own] as const;
+      return [`a class that is called ${name}`, `${block(own)}\nUsage:\n${block("print(f(1))")}`, own] as [
+        string,
+        string,
+        string,
+      ];
     }),
     [
       "asynchronous tests after it",
