@@ -13,8 +13,8 @@ import {
   ppo,
   type TokenInput,
   type TokenLoss,
-} from "../../trainers/testing/reference-losses/token-loss-of.ts";
-import { valueLoss } from "../../trainers/testing/reference-losses/value-loss.ts";
+} from "../../trainers/backend/loss-values/token-loss-of.ts";
+import { valueLoss } from "../../trainers/backend/loss-values/value-loss.ts";
 import { runPython } from "./python.ts";
 
 /** The tolerance of values and derivatives. */

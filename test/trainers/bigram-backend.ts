@@ -7,6 +7,8 @@ import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
+import { tokenLossOf } from "../../trainers/backend/loss-values/token-loss-of.ts";
+import { valueLoss } from "../../trainers/backend/loss-values/value-loss.ts";
 import { microBatches } from "../../trainers/backend/micro-batches.ts";
 import type {
   AdamParams,
@@ -19,8 +21,6 @@ import type {
   StepMetrics,
   TrainingBackend,
 } from "../../trainers/backend/training-backend.ts";
-import { tokenLossOf } from "../../trainers/testing/reference-losses/token-loss-of.ts";
-import { valueLoss } from "../../trainers/testing/reference-losses/value-loss.ts";
 import { negativeEntropy } from "./negative-entropy.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type AdvantageEstimator, advantageEstimators, groupMean, groupZScore } from "../advantages/index.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
-import type { ClipRange } from "../losses/clip-range.ts";
+import type { ClipRange } from "../backend/loss-values/clip-range.ts";
 import { gspo as sequenceRatio } from "../losses/gspo.ts";
 import type { SequenceLoss } from "../losses/sequence-loss.ts";
 import { type AlgorithmDefinition, defineAlgorithm } from "./algorithm.ts";

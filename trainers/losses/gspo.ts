@@ -1,5 +1,5 @@
-import type { ClipRange } from "./clip-range.ts";
-import { isClipped } from "./clip-range.ts";
+import type { ClipRange } from "../backend/loss-values/clip-range.ts";
+import { isClipped } from "../backend/loss-values/clip-range.ts";
 import type { SequenceLoss } from "./sequence-loss.ts";
 
 /**

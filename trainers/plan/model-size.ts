@@ -1,6 +1,6 @@
-import { loraParameters } from "../backends/onnx/models/lora.ts";
 import type { DecoderConfig } from "../model-folders/architecture/decoder-config.ts";
 import { groupsOf } from "../model-folders/architecture/linear-groups.ts";
+import { loraParameters } from "../model-folders/architecture/lora-layers.ts";
 import { decoderParameters, type ParameterSpec } from "../model-folders/architecture/parameters.ts";
 
 /** The counts of a decoder that memory and time depend on. */

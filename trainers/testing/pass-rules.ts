@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { sum } from "../../src/core/statistics.ts";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
+import { tokenLossOf } from "../backend/loss-values/token-loss-of.ts";
 import type { PassProgress } from "../backend/training-backend.ts";
 import {
   adam,
@@ -13,7 +14,6 @@ import {
   request,
   sampleAll,
 } from "./model-subject.ts";
-import { tokenLossOf } from "./reference-losses/token-loss-of.ts";
 
 const tokenTerms = [
   { type: "crossEntropy" },

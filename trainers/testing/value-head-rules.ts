@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
+import { valueLoss } from "../backend/loss-values/value-loss.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { adam, assertBelow, assertClose, exampleData, type ModelRules, relative } from "./model-subject.ts";
-import { valueLoss } from "./reference-losses/value-loss.ts";
 
 const values = { outputs: ["values"] } as const;
 const both: readonly LossTerm[] = [

@@ -1,8 +1,8 @@
 import { mean } from "../../src/core/statistics.ts";
 import type { Datum } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
+import { isClipped } from "../backend/loss-values/clip-range.ts";
 import type { LossResult, StepMetrics } from "../backend/training-backend.ts";
-import { isClipped } from "../losses/clip-range.ts";
 import type { Loss } from "../losses/loss.ts";
 
 /** Collects the metrics of one update over its optimizer steps. */

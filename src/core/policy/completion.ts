@@ -4,7 +4,12 @@ import { createRandom, type Random } from "../random/random.ts";
 import { createIncrementalDecoder, type IncrementalDecoder } from "../tokens/incremental-decoder.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { greatest } from "./greatest.ts";
-import { chooseToken } from "./token-choice.ts";
+import { chooseToken, type TokenChoice } from "./token-choice.ts";
+
+/** A sampled token, and the most likely ones with their logprobs if they were asked for. */
+export interface SampledChoice extends TokenChoice {
+  readonly top?: readonly (readonly [id: number, logprob: number])[];
+}
 
 /** A completion during sampling. */
 export class Completion {
@@ -58,17 +63,32 @@ export class Completion {
    * token.
    */
   advance(probabilities: Float32Array, value?: number): Sample | undefined {
+    const step = { value, vocabularySize: probabilities.length };
+    if (this.#end !== undefined) return this.take(undefined, step);
+    const { settings, topLogprobs: k } = this.request;
+    const choice = chooseToken(probabilities, settings, this.#random.next());
+    const top = this.#topLogprobs && topLogprobs(probabilities, choice.kept, k!);
+    return this.take(top === undefined ? choice : { ...choice, top }, step);
+  }
+
+  /**
+   * Adds a token that was sampled elsewhere, as {@link advance} adds its own. `choice` is undefined if only the value of
+   * the state after the last token is added.
+   */
+  take(
+    choice: SampledChoice | undefined,
+    { value, vocabularySize }: { readonly value: number | undefined; readonly vocabularySize: number },
+  ): Sample | undefined {
     if (value !== undefined) this.#values.push(value);
     if (this.#end !== undefined) return this.#finish(this.#end);
-    const { settings, stopTokenIds } = this.request;
-    const { id, logprob, kept } = chooseToken(probabilities, settings, this.#random.next());
+    const { id, logprob, kept, top } = choice!;
     this.#ids.push(id);
     this.#logprobs.push(logprob);
-    const top = this.#topLogprobs && topLogprobs(probabilities, kept, this.request.topLogprobs!);
-    if (top !== undefined) this.#topLogprobs!.push(top);
-    this.#onToken?.({ request: this.index, id, logprob, ...(top === undefined ? {} : { topLogprobs: top }) });
-    this.#supports?.push(kept === undefined ? null : encodeSupport(kept, probabilities.length));
-    if (stopTokenIds.includes(id) || this.#reachesStopString(id)) this.#end = "stop";
+    if (this.#topLogprobs !== undefined) this.#topLogprobs.push(top ?? []);
+    const reported = this.#topLogprobs === undefined ? {} : { topLogprobs: top ?? [] };
+    this.#onToken?.({ request: this.index, id, logprob, ...reported });
+    this.#supports?.push(kept === undefined ? null : encodeSupport(kept, vocabularySize));
+    if (this.request.stopTokenIds.includes(id) || this.#reachesStopString(id)) this.#end = "stop";
     else if (this.#ids.length >= this.#maxTokens) this.#end = "length";
     return this.#end === undefined || value !== undefined ? undefined : this.#finish(this.#end);
   }

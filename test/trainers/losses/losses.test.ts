@@ -4,7 +4,7 @@ import {
   type TokenInput,
   type TokenLossTerm,
   tokenLossOf,
-} from "../../../trainers/testing/reference-losses/token-loss-of.ts";
+} from "../../../trainers/backend/loss-values/token-loss-of.ts";
 import { negativeEntropy } from "../negative-entropy.ts";
 
 const terms: readonly TokenLossTerm[] = [

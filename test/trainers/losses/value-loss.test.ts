@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ValueInput, valueLoss } from "../../../trainers/testing/reference-losses/value-loss.ts";
+import { type ValueInput, valueLoss } from "../../../trainers/backend/loss-values/value-loss.ts";
 
 const number = fc.double({ min: -5, max: 5, noNaN: true });
 const input: fc.Arbitrary<ValueInput> = fc.record({

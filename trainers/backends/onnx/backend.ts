@@ -1,14 +1,14 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, LossResult, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
-import { lossTypes } from "./check-input.ts";
+import { lossTypes } from "../shared/check-input.ts";
+import { openSource } from "../shared/open-source.ts";
 import { chooseDevice } from "./device.ts";
 import { EngineClient } from "./engine/engine-client.ts";
 import { checkRuntime } from "./engine/import-runtime.ts";
 import type { Device } from "./engine/session.ts";
 import type { Precision } from "./graph/graph.ts";
 import { OnnxModel } from "./onnx-model.ts";
-import { openSource } from "./open-source.ts";
 
 /** The options of the embedded engine. */
 export interface OnnxBackendOptions {

@@ -24,7 +24,7 @@ import type {
   PassProgress,
   StepMetrics,
 } from "../../backend/training-backend.ts";
-import { checkData, checkOutputs, checkRequests, checkScore, checkTerms } from "./check-input.ts";
+import { checkData, checkOutputs, checkRequests, checkScore, checkTerms } from "../shared/check-input.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 

@@ -2,8 +2,8 @@ import type { JsonObject } from "../../../src/contract/json.ts";
 import { readModelJson } from "../../../src/core/tokens/model-file.ts";
 import type { ModelSource } from "../../backend/training-backend.ts";
 import { readDecoderConfig } from "../../model-folders/architecture/decoder-config.ts";
-import { adaptableLayers } from "../onnx/models/lora.ts";
-import { type OpenedSource, openSource } from "../onnx/open-source.ts";
+import { adaptableLayers } from "../../model-folders/architecture/lora-layers.ts";
+import { type OpenedSource, openSource } from "../shared/open-source.ts";
 import { unsupported } from "./tinker-error.ts";
 
 /** The tokens of a model whose weights are on a server. */

@@ -1,6 +1,6 @@
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
-import { type TokenLossTerm, tokenLossOf } from "../../testing/reference-losses/token-loss-of.ts";
+import { type TokenLossTerm, tokenLossOf } from "../../backend/loss-values/token-loss-of.ts";
 import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
 import { vector } from "../../tinker/protocol/tensor.ts";
 import type { GradientRule } from "./gradient-rule.ts";

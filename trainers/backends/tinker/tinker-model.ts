@@ -17,7 +17,7 @@ import type {
   StepMetrics,
 } from "../../backend/training-backend.ts";
 import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
-import { checkData, checkTerms } from "../onnx/check-input.ts";
+import { checkData, checkTerms } from "../shared/check-input.ts";
 import { exportArchive } from "./export-archive.ts";
 import type { GradientRule } from "./gradient-rule.ts";
 import { lossResult } from "./loss-result.ts";

@@ -12,7 +12,7 @@ import {
   sampleResultFromJson,
   type TinkerSequence,
 } from "../../tinker/protocol/sample-result.ts";
-import { checkRequests } from "../onnx/check-input.ts";
+import { checkRequests } from "../shared/check-input.ts";
 import { CompletionPoller } from "./completion-poller.ts";
 import { unsupported } from "./tinker-error.ts";
 import type { TinkerSession } from "./tinker-session.ts";

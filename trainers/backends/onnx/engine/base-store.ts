@@ -2,7 +2,6 @@ import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { JsonObject } from "../../../../src/contract/json.ts";
 import { warn } from "../../../../src/core/text/warn.ts";
 import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
-import type { ModelSource } from "../../../backend/training-backend.ts";
 import { type DecoderConfig, readDecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import {
   decoderParameters,
@@ -13,6 +12,7 @@ import { unreadKeys } from "../../../model-folders/architecture/unread-keys.ts";
 import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
 import { readWeights, type WeightsReader } from "../../../model-folders/weights/safetensors.ts";
 import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
+import type { LocalSource } from "../../shared/open-source.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
@@ -20,18 +20,6 @@ import { baseHash } from "./base-hash.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import { readStoredAdapter, type StoredAdapter } from "./stored-adapter.ts";
 import { storedShape } from "./stored-form.ts";
-
-/** A model source whose files are on this machine. */
-export type LocalSource =
-  | {
-      readonly type: "folder";
-      readonly folder: string;
-      /** The Hugging Face model that the folder was downloaded from. `revision` is the commit. */
-      readonly hub?: { readonly id: string; readonly revision: string };
-      /** The folder of a PEFT adapter for that model. */
-      readonly adapter?: string;
-    }
-  | Extract<ModelSource, { readonly type: "scratch" }>;
 
 /** Base weights in memory. All models of the same source that do not train them share them. */
 export interface BaseWeights {

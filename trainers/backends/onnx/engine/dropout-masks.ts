@@ -1,7 +1,7 @@
 import { deriveSeed } from "../../../../src/core/random/random.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import { adapterInputs } from "../models/lora.ts";
+import { adapterInputs } from "../../../model-folders/architecture/lora-layers.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import type { Feed } from "./session.ts";
 

@@ -1,14 +1,21 @@
 import { LyceumError, unknownNameError } from "../../../../src/contract/errors/index.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import {
+  adaptableLayers,
+  loraParameters,
+  shortestTargets,
+  targetNames,
+} from "../../../model-folders/architecture/lora-layers.ts";
 import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
 import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
-import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";
+import type { LocalSource } from "../../shared/open-source.ts";
+import { openTokenizer, type TokenizerSource } from "../../shared/tokenizer-source.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { AdapterBuffers } from "./adapter-buffer.ts";
-import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
+import { BaseStore, type BaseWeights, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
 import { type AdapterForm, dtypeNames, exportModel } from "./export-model.ts";
@@ -21,7 +28,6 @@ import { SequenceRunner } from "./sequence-runner.ts";
 import { SessionCache } from "./session-cache.ts";
 import { checkContinued, readStoredAdapter } from "./stored-adapter.ts";
 import { storedForm } from "./stored-form.ts";
-import { openTokenizer, type TokenizerSource } from "./tokenizer-source.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** The engine's data of an open model. */

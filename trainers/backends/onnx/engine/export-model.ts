@@ -7,13 +7,13 @@ import type { WritableDtype } from "../../../model-folders/weights/float-convers
 import { type PeftAdapterConfig, writePeftAdapter } from "../../../model-folders/weights/peft-adapter.ts";
 import type { TensorToWrite } from "../../../model-folders/weights/safetensors-writer.ts";
 import { valueHeadFile } from "../../../model-folders/weights/value-head-file.ts";
+import type { LocalSource } from "../../shared/open-source.ts";
+import { type TokenizerSource, tokenizerFilesOf } from "../../shared/tokenizer-source.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { isValueHeadParameter } from "../models/value-head.ts";
 import { baseHash } from "./base-hash.ts";
-import type { LocalSource } from "./base-store.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import { storedForm, storedShape } from "./stored-form.ts";
-import { type TokenizerSource, tokenizerFilesOf } from "./tokenizer-source.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** The settings of an adapter in a PEFT config. */

@@ -1,4 +1,4 @@
-import { loraA, loraB } from "../models/lora.ts";
+import { loraA, loraB } from "../../../model-folders/architecture/lora-layers.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /**

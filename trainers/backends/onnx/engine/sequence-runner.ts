@@ -4,8 +4,8 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import { microBatches } from "../../../backend/micro-batches.ts";
 import type { ForwardOutput, ForwardResult, PassOptions } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import { layersWithFewWeights } from "../../../model-folders/architecture/lora-layers.ts";
 import { termCoefficients, termStructure } from "../loss-graphs/bound-term.ts";
-import { layersWithFewWeights } from "../models/lora.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
 import { needsLogits } from "../models/training-heads.ts";
 import {

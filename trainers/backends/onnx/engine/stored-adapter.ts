@@ -1,10 +1,16 @@
 import { invalidConfig, LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { LoraSpec } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import {
+  adaptableLayers,
+  isTarget,
+  loraA,
+  loraParameters,
+  shortestTargets,
+} from "../../../model-folders/architecture/lora-layers.ts";
 import { moduleName, type ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 import { readAdapterBase } from "../../../model-folders/weights/adapter-base-file.ts";
 import { type PeftAdapterConfig, readPeftAdapter } from "../../../model-folders/weights/peft-adapter.ts";
-import { adaptableLayers, isTarget, loraA, loraParameters, shortestTargets } from "../models/lora.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { baseHash } from "./base-hash.ts";

@@ -1,5 +1,6 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import type { LinearGroup } from "../../../model-folders/architecture/linear-groups.ts";
+import { loraA, loraB } from "../../../model-folders/architecture/lora-layers.ts";
 import { moduleName } from "../../../model-folders/architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { batchedProduct, matrixProduct } from "../graph/linear.ts";
@@ -8,7 +9,6 @@ import { dimension, type Tensor } from "../graph/tensor.ts";
 import type { DecoderParts } from "./decoder.ts";
 import { diagonalName } from "./diagonal-halves.ts";
 import { feedForwardUnit } from "./feed-forward-unit.ts";
-import { loraA, loraB } from "./lora.ts";
 
 /** A group of linear layers of a block. It is one product, with the layers' biases and adapters. */
 interface BlockGroup {

@@ -1,5 +1,6 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import type { LinearGroup } from "../../../model-folders/architecture/linear-groups.ts";
+import { loraA, loraB, loraDropout } from "../../../model-folders/architecture/lora-layers.ts";
 import { finalNormName, moduleName } from "../../../model-folders/architecture/parameters.ts";
 import { unpackBits } from "../graph/bits.ts";
 import { add, select } from "../graph/elementwise.ts";
@@ -9,7 +10,6 @@ import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
 import { feedForwardUnit } from "./feed-forward-unit.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
 import { adaptedLayers, type LinearLayer, maskedLayers, mergedLayers, plainLayers } from "./linear-layers.ts";
-import { loraA, loraB, loraDropout } from "./lora.ts";
 import { norm } from "./norm.ts";
 import { embedTokens, type TokenPositions } from "./positions.ts";
 

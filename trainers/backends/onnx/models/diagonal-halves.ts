@@ -1,7 +1,7 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { type BlockLayer, groupsOf } from "../../../model-folders/architecture/linear-groups.ts";
+import { loraA, loraB } from "../../../model-folders/architecture/lora-layers.ts";
 import { moduleName, type ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
-import { loraA, loraB } from "./lora.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 
 /** Returns the name of the diagonal B half of an adapter on a group of layers. */

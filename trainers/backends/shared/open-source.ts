@@ -13,8 +13,19 @@ import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import type { ModelSource, TemplateVariables } from "../../backend/training-backend.ts";
 import { findBase } from "../../model-folders/find-base.ts";
 import { findModel, type ModelFolderOptions } from "../../model-folders/model-folder.ts";
-import type { LocalSource } from "./engine/base-store.ts";
-import type { TokenizerSource } from "./engine/tokenizer-source.ts";
+import type { TokenizerSource } from "./tokenizer-source.ts";
+
+/** A model source whose files are on this machine. */
+export type LocalSource =
+  | {
+      readonly type: "folder";
+      readonly folder: string;
+      /** The Hugging Face model that the folder was downloaded from. `revision` is the commit. */
+      readonly hub?: { readonly id: string; readonly revision: string };
+      /** The folder of a PEFT adapter for that model. */
+      readonly adapter?: string;
+    }
+  | Extract<ModelSource, { readonly type: "scratch" }>;
 
 /** A source with its files on this machine, its tokenizer and its renderer. */
 export interface OpenedSource {

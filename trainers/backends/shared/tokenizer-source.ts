@@ -1,12 +1,8 @@
-import { byteTokenizerFiles, createByteTokenizer } from "../../../../src/core/tokens/byte-tokenizer.ts";
-import { loadTokenizer } from "../../../../src/core/tokens/huggingface-tokenizer.ts";
-import {
-  isAdditionalTemplate,
-  type NamedTemplates,
-  templateFiles,
-} from "../../../../src/core/tokens/template-files.ts";
-import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
-import { readTokenizerFiles } from "../../../model-folders/model-folder.ts";
+import { byteTokenizerFiles, createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
+import { loadTokenizer } from "../../../src/core/tokens/huggingface-tokenizer.ts";
+import { isAdditionalTemplate, type NamedTemplates, templateFiles } from "../../../src/core/tokens/template-files.ts";
+import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
+import { readTokenizerFiles } from "../../model-folders/model-folder.ts";
 
 /** The source of a model's tokenizer. Undefined for the byte tokenizer. */
 export type TokenizerSource =

@@ -1,7 +1,7 @@
 import { match } from "ts-pattern";
-import type { LossTerm } from "../../backend/loss-term.ts";
-import { type ClipRange, isClipped } from "../../losses/clip-range.ts";
-import type { KlEstimator } from "../../losses/kl-estimator.ts";
+import type { LossTerm } from "../loss-term.ts";
+import { type ClipRange, isClipped } from "./clip-range.ts";
+import type { KlEstimator } from "./kl-estimator.ts";
 
 /**
  * The input of a loss for one token. All logarithms are natural. The formulas use l for `logprob`, q for

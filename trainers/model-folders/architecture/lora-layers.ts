@@ -1,6 +1,6 @@
-import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
-import { type BlockLayer, groupsOf } from "../../../model-folders/architecture/linear-groups.ts";
-import { moduleName, type ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
+import type { DecoderConfig } from "./decoder-config.ts";
+import { type BlockLayer, groupsOf } from "./linear-groups.ts";
+import { moduleName, type ParameterSpec } from "./parameters.ts";
 
 /** Returns the linear layers of a block, which can have adapters. */
 export function adaptableLayers(config: DecoderConfig): readonly BlockLayer[] {

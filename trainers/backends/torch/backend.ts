@@ -1,0 +1,112 @@
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { checkSpec } from "../../backend/check-spec.ts";
+import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
+import { lossTypes } from "../shared/check-input.ts";
+import { openSource } from "../shared/open-source.ts";
+import { type OpenedModel, TorchModel } from "./torch-model.ts";
+import { type WorkerInfo, WorkerProcess } from "./worker-process.ts";
+
+/** The options of the PyTorch backend. */
+export interface TorchBackendOptions {
+  /** The Python interpreter that has torch, transformers and peft. Default: `LYCEUM_PYTHON`, or `python3`. */
+  readonly python?: string;
+  /** `auto`, the default, takes a CUDA card if PyTorch finds one. */
+  readonly device?: "auto" | "cpu" | "cuda";
+  /** The card to use if there are several, counted from 0. Default: the first. */
+  readonly deviceIndex?: number;
+  /**
+   * The precision of matrix products and of frozen weights. Trained weights, gradients, moments and losses stay in
+   * float32. Default: bfloat16 on a card that has it, else float32.
+   */
+  readonly precision?: "float32" | "bfloat16";
+  /** The threads of the CPU. Default: PyTorch's. */
+  readonly threads?: number;
+  /** Computes activations again in the backward pass instead of keeping them: less memory, about a third more time. */
+  readonly recompute?: boolean;
+  /** The maximum number of tokens, padding included, in one forward and backward pass. Default: 2048 on a CPU, 16384 on a card. */
+  readonly maxTokensPerMicroBatch?: number;
+  /** The maximum number of completions that are decoded at a time. Default: 32 on a CPU, 256 on a card. */
+  readonly decodeBatchSize?: number;
+}
+
+/**
+ * Starts a PyTorch worker: a Python process that runs any causal language model of `transformers`, with adapters of
+ * `peft`. Use it to train on one's own card. Throws `backend.unsupported` if the interpreter, a package or the device is
+ * missing.
+ */
+export async function createTorchBackend(
+  options: TorchBackendOptions & { readonly signal?: AbortSignal } = {},
+): Promise<TrainingBackend> {
+  const { python = process.env.LYCEUM_PYTHON || "python3", signal, maxTokensPerMicroBatch, ...settings } = options;
+  const worker = await WorkerProcess.start(python, settings, signal);
+  const isCard = worker.info.device === "cuda";
+  return new TorchBackend(worker, maxTokensPerMicroBatch ?? (isCard ? 16_384 : 2048));
+}
+
+class TorchBackend implements TrainingBackend {
+  readonly specificationVersion = "v1";
+  readonly capabilities: Capabilities;
+  readonly #worker: WorkerProcess;
+  readonly #maxTokens: number;
+
+  constructor(worker: WorkerProcess, maxTokensPerMicroBatch: number) {
+    this.#worker = worker;
+    this.#maxTokens = maxTokensPerMicroBatch;
+    this.capabilities = capabilitiesOf(worker.info);
+  }
+
+  async openModel(spec: ModelSpec, options: { readonly signal?: AbortSignal } = {}): Promise<Model> {
+    checkSpec(spec);
+    const { signal } = options;
+    const source = await openSource(spec.source, signal);
+    signal?.throwIfAborted();
+    const { trainable, valueHead = false } = spec;
+    const { value } = await this.#worker.call("open", { source: source.source, trainable, valueHead });
+    const opened = value as unknown as OpenedModel;
+    const model = new TorchModel({
+      worker: this.#worker,
+      spec,
+      source,
+      opened,
+      maxTokensPerMicroBatch: this.#maxTokens,
+    });
+    if (signal?.aborted === true || opened.vocabularySize < source.tokenizer.vocabularySize) {
+      await model.close();
+      signal?.throwIfAborted();
+      throw vocabularyError(opened.vocabularySize, source.tokenizer.vocabularySize);
+    }
+    return model;
+  }
+
+  close(): Promise<void> {
+    return this.#worker[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function capabilitiesOf({ device, precision }: WorkerInfo): Capabilities {
+  return {
+    name: "torch",
+    device,
+    precision,
+    losses: lossTypes,
+    trainableSampling: ["temperature", "topK", "topP", "minP"],
+    adapters: true,
+    fullParameter: true,
+    valueHead: true,
+    sampledValues: true,
+    deterministic: device === "cpu",
+    exportFormats: ["huggingface", "peft"],
+  };
+}
+
+function vocabularyError(model: number, tokenizer: number): LyceumError {
+  return new LyceumError({
+    code: "model.malformed",
+    message: `The model has ${model} embeddings, but its tokenizer has ${tokenizer} ids.`,
+    hint: "For a model from scratch, set vocab_size to at least the tokenizer's vocabulary size.",
+  });
+}

@@ -1,0 +1,1 @@
+export { createTorchBackend, type TorchBackendOptions } from "./backend.ts";

@@ -1,0 +1,272 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import path from "node:path";
+import type { Duplex } from "node:stream";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { encodeFrame, type Frame, type FrameArrays, FrameReader } from "./frames.ts";
+
+/** What a worker says of itself when it has started. */
+export interface WorkerInfo {
+  readonly device: string;
+  readonly precision: "float32" | "float16" | "bfloat16";
+  readonly python: string;
+  readonly executable: string;
+  readonly torch: string;
+  /** The version of CUDA that PyTorch was built for. Null for a CPU build. */
+  readonly cuda: string | null;
+  readonly transformers: string;
+  readonly peft: string;
+  readonly cards: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+/** The settings that a worker starts with. */
+export interface WorkerSettings {
+  readonly device?: string | undefined;
+  readonly deviceIndex?: number | undefined;
+  readonly precision?: string | undefined;
+  readonly threads?: number | undefined;
+  readonly recompute?: boolean | undefined;
+  readonly decodeBatchSize?: number | undefined;
+}
+
+/** The answer to a call. */
+export interface WorkerAnswer {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly arrays: FrameArrays;
+}
+
+interface Pending {
+  readonly onItem: ((arrays: FrameArrays) => void) | undefined;
+  readonly resolve: (answer: WorkerAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The last bytes of the worker's stderr that an error shows. */
+const shownBytes = 4000;
+/** A worker that does not end when its stream closes is killed after this time. */
+const endMs = 10_000;
+
+/** A Python process that runs models. It ends when this process ends, because its stream then closes. */
+export class WorkerProcess implements AsyncDisposable {
+  readonly info: WorkerInfo;
+  readonly #child: ChildProcess;
+  readonly #stream: Duplex;
+  readonly #pending: Map<number, Pending>;
+  #lastId = 0;
+  #ended: LyceumError | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(parts: Started) {
+    this.info = parts.info;
+    this.#child = parts.child;
+    this.#stream = parts.stream;
+    this.#pending = parts.pending;
+    parts.onEnd((error) => {
+      this.#ended ??= error;
+      for (const { reject } of [...this.#pending.values()]) reject(this.#ended);
+      this.#pending.clear();
+    });
+    this.#holdProcess();
+  }
+
+  /**
+   * Starts a worker with an interpreter that has torch, transformers and peft. Throws `backend.unsupported` if it has
+   * not, or if the device does not work, and `backend.failed` if the worker does not start.
+   */
+  static async start(python: string, settings: WorkerSettings, signal?: AbortSignal): Promise<WorkerProcess> {
+    return new WorkerProcess(await start(python, settings, signal));
+  }
+
+  /** True if the worker accepts no more calls. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** The worker's process id. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Calls the worker and returns its answer. `onItem` gets what a call of `sample` sends before it ends. */
+  call(
+    name: string,
+    argument: Readonly<Record<string, unknown>>,
+    options: {
+      readonly arrays?: FrameArrays;
+      readonly shapes?: Readonly<Record<string, readonly number[]>>;
+      readonly onItem?: (arrays: FrameArrays) => void;
+      /** Receives the id of the call, by which {@link notify} names it. */
+      readonly onId?: (id: number) => void;
+    } = {},
+  ): Promise<WorkerAnswer> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== undefined) throw this.#ended;
+      this.#lastId += 1;
+      const id = this.#lastId;
+      const frame = encodeFrame({ id, call: name, ...argument }, options.arrays, options.shapes);
+      this.#pending.set(id, { onItem: options.onItem, resolve, reject });
+      options.onId?.(id);
+      this.#write(frame);
+      this.#holdProcess();
+    });
+  }
+
+  /** Sends a message that has no answer. */
+  notify(name: string, argument: Readonly<Record<string, unknown>>): void {
+    if (this.#ended === undefined) this.#write(encodeFrame({ id: 0, call: name, ...argument }));
+  }
+
+  /** Ends the worker. Running calls are rejected. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#ended ??= endedError("The PyTorch backend was closed.");
+    for (const { reject } of [...this.#pending.values()]) reject(this.#ended);
+    this.#pending.clear();
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
+    this.#child.ref();
+    this.#stream.destroy();
+    const kill = setTimeout(() => this.#child.kill("SIGKILL"), endMs);
+    await exited;
+    clearTimeout(kill);
+  }
+
+  #write(frame: readonly Buffer[]): void {
+    this.#stream.cork();
+    for (const part of frame) this.#stream.write(part);
+    this.#stream.uncork();
+  }
+
+  /** A worker with calls keeps this process alive. An idle one does not. */
+  #holdProcess(): void {
+    const hold = this.#pending.size > 0 ? "ref" : "unref";
+    this.#child[hold]();
+    (this.#stream as Duplex & { ref(): void; unref(): void })[hold]();
+    const { stderr } = this.#child as { stderr: unknown };
+    (stderr as { unref?: () => void } | null)?.unref?.();
+  }
+}
+
+interface Started {
+  readonly info: WorkerInfo;
+  readonly child: ChildProcess;
+  readonly stream: Duplex;
+  readonly pending: Map<number, Pending>;
+  readonly onEnd: (listener: (error: LyceumError) => void) => void;
+}
+
+function start(python: string, settings: WorkerSettings, signal: AbortSignal | undefined): Promise<Started> {
+  signal?.throwIfAborted();
+  const child = spawn(python, ["-m", "worker", JSON.stringify(settings)], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    env: { ...process.env, PYTHONPATH: import.meta.dirname, PYTHONUNBUFFERED: "1", TOKENIZERS_PARALLELISM: "false" },
+  });
+  const stream = child.stdio[3] as Duplex;
+  const errors: Buffer[] = [];
+  for (const output of [child.stdout, child.stderr]) {
+    output!.on("data", (chunk: Buffer) => {
+      errors.push(chunk);
+      while (errors.length > 1 && Buffer.concat(errors).length > 2 * shownBytes) errors.shift();
+    });
+  }
+  const shown = (): string => Buffer.concat(errors).toString("utf8").slice(-shownBytes).trim();
+  const pending = new Map<number, Pending>();
+  const reader = new FrameReader();
+  const { promise, resolve, reject } = Promise.withResolvers<Started>();
+  let end: (error: LyceumError) => void = reject;
+  const fail = (error: LyceumError): void => {
+    child.kill("SIGKILL");
+    end(error);
+  };
+  const onAbort = (): void => {
+    child.kill("SIGKILL");
+    reject(signal!.reason);
+  };
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const receive = ({ header, arrays }: Frame): void => {
+    const call = pending.get(header.id as number);
+    if (header.type === "item") call?.onItem?.(arrays);
+    else {
+      pending.delete(header.id as number);
+      if (header.type === "error") call?.reject(errorOf(header.error as WorkerErrorData));
+      else call?.resolve({ value: (header.value ?? {}) as WorkerAnswer["value"], arrays });
+    }
+  };
+  pending.set(0, {
+    onItem: undefined,
+    reject,
+    resolve: ({ value }) => {
+      const info = value as unknown as WorkerInfo;
+      resolve({ info, child, stream, pending, onEnd: (listener) => (end = listener) });
+    },
+  });
+  stream.on("data", (chunk: Buffer) => {
+    try {
+      for (const frame of reader.push(chunk)) receive(frame);
+    } catch (error) {
+      fail(error as LyceumError);
+    }
+  });
+  // What the stream reports is also reported by the exit of the process.
+  stream.on("error", () => undefined);
+  child.on("error", (cause) => end(missingPython(python, cause)));
+  child.on("exit", (code, killed) => end(exitError({ python, code, killed, shown: shown() })));
+  return promise.finally(() => signal?.removeEventListener("abort", onAbort));
+}
+
+interface WorkerErrorData {
+  readonly code: LyceumError["code"];
+  readonly message: string;
+  readonly hint: string;
+}
+
+function errorOf({ code, message, hint }: WorkerErrorData): Error {
+  return code === "aborted" ? new DOMException(message, "AbortError") : new LyceumError({ code, message, hint });
+}
+
+const packages = ["torch", "transformers", "peft", "safetensors", "numpy"];
+
+function exitError(exit: {
+  readonly python: string;
+  readonly code: number | null;
+  readonly killed: NodeJS.Signals | null;
+  readonly shown: string;
+}): LyceumError {
+  const { python, code, killed, shown } = exit;
+  const missing = /ModuleNotFoundError: No module named '([\w.]+)'/.exec(shown)?.[1];
+  if (missing !== undefined && packages.includes(missing.split(".")[0]!)) {
+    return new LyceumError({
+      code: "backend.unsupported",
+      message: `${python} has no package ${missing}.`,
+      hint: `Run lyceum setup torch, which makes an environment with everything, or ${python} -m pip install ${packages.join(" ")}.`,
+      data: { python, missing },
+    });
+  }
+  const how = killed === null ? `with code ${code}` : `by ${killed}`;
+  const last = shown === "" ? "" : ` Its last output: ${shown}`;
+  return endedError(`The PyTorch worker has ended ${how}.${last}`);
+}
+
+function missingPython(python: string, cause: Error): LyceumError {
+  return new LyceumError({
+    code: "backend.unsupported",
+    message: `The Python interpreter ${python} cannot be started: ${cause.message}.`,
+    hint: "Run lyceum setup torch, or name an interpreter with PyTorch in backend.python or LYCEUM_PYTHON.",
+    data: { python },
+    cause,
+  });
+}
+
+function endedError(message: string): LyceumError {
+  return new LyceumError({
+    code: "backend.failed",
+    message,
+    hint: "Open a new backend; a checkpoint resumes the run. If memory ran out, lower training.maxTokensPerMicroBatch.",
+  });
+}
+
+/** The folder that has the worker's package. */
+export const workerFolder: string = path.join(import.meta.dirname, "worker");

@@ -1,0 +1,213 @@
+"""Forward and backward passes over micro-batches.
+
+A pass with gradients keeps its graph. Lyceum computes the loss from the outputs and sends its derivative by each of
+them; `backward` runs the graph on these numbers. So a loss is written once, in TypeScript.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy
+import torch
+from torch.utils.checkpoint import checkpoint
+
+from .frames import WorkerError
+from .models import Base, Model, Settings
+
+# The logits that exist at a time: positions times vocabulary.
+MAX_LOGITS = 2**26
+
+
+def forward(
+    model: Model,
+    settings: Settings,
+    arrays: dict[str, numpy.ndarray],
+    outputs: Sequence[str],
+    gradient: bool,
+    dropout_seed: int | None,
+) -> dict[str, numpy.ndarray]:
+    """Computes outputs at the positions with loss, one sequence after another.
+
+    `tokens` is (sequences, length), padded at the right. `positions` are indices into the flattened tokens. `targets`
+    and `temperatures` have one entry per position, `supports` a bitmap of the vocabulary (little-endian bits).
+    """
+    device = settings.device
+    tokens = torch.from_numpy(arrays["tokens"].astype(numpy.int64)).to(device)
+    positions = torch.from_numpy(arrays["positions"].astype(numpy.int64)).to(device)
+    model.graph = {}
+    dropout = gradient and dropout_seed is not None
+    with model.active(dropout=dropout), torch.set_grad_enabled(gradient), torch.random.fork_rng(enabled=dropout):
+        if dropout:
+            torch.manual_seed(dropout_seed)
+        with settings.autocast():
+            decoder = model.network.get_decoder()
+            hidden = decoder(input_ids=tokens, use_cache=False).last_hidden_state
+            hidden = hidden.reshape(-1, hidden.shape[-1])[positions]
+            found: dict[str, torch.Tensor] = {}
+            if "logprobs" in outputs or "entropy" in outputs:
+                targets = torch.from_numpy(arrays["targets"].astype(numpy.int64)).to(device)
+                temperatures = torch.from_numpy(arrays["temperatures"].copy()).to(device)
+                supports = _supports(arrays, device)
+                wants_entropy = "entropy" in outputs
+                found["logprobs"], entropy = head(model.base, hidden, targets, temperatures, supports, wants_entropy)
+                if wants_entropy:
+                    found["entropy"] = entropy
+        if "values" in outputs:
+            found["values"] = model.value_head(hidden.float()).squeeze(-1)
+    if gradient:
+        model.graph = found
+    return {name: found[name].detach().float().cpu().numpy() for name in outputs}
+
+
+def backward(model: Model, settings: Settings, derivatives: dict[str, numpy.ndarray], scale: float) -> None:
+    """Adds the gradient of the pass that `forward` kept, given the derivative of the loss by each output."""
+    names = [name for name in model.graph if name in derivatives and model.graph[name].requires_grad]
+    graph, model.graph = model.graph, {}
+    if not names or graph[names[0]].numel() == 0:
+        return
+    with model.active():
+        torch.autograd.backward(
+            [graph[name] for name in names],
+            [torch.from_numpy(derivatives[name] * scale).to(settings.device) for name in names],
+            inputs=list(model.trained.values()),
+        )
+
+
+def begin(model: Model) -> None:
+    """Begins a pass whose gradient is added only if it ends well."""
+    model.require_trained()
+    rollback(model)
+    model.earlier = {name: parameter.grad for name, parameter in model.trained.items()}
+    for parameter in model.trained.values():
+        parameter.grad = None
+
+
+def commit(model: Model) -> None:
+    """Adds the pass's gradient to the accumulated one."""
+    for name, before in (model.earlier or {}).items():
+        parameter = model.trained[name]
+        if before is not None:
+            parameter.grad = before if parameter.grad is None else before.add_(parameter.grad)
+    model.earlier = None
+
+
+def rollback(model: Model) -> None:
+    """Drops the pass's gradient."""
+    model.graph = {}
+    if model.earlier is not None:
+        for name, before in model.earlier.items():
+            model.trained[name].grad = before
+        model.earlier = None
+
+
+def step(model: Model, params: dict[str, float], step_id: int) -> float:
+    """Takes a step of AdamW with the accumulated gradient and clears it. Returns the gradient's norm before clipping."""
+    model.require_trained()
+    if step_id == model.last_step:
+        return 0.0
+    parameters = list(model.trained.values())
+    for parameter in parameters:
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters], foreach=True)
+    if not bool(torch.isfinite(norm)):
+        clear(model)
+        raise not_finite(f"The gradient's norm is {norm.item()}.")
+    clip = params.get("clipNorm")
+    if clip is not None:
+        torch.nn.utils.clip_grads_with_norm_(parameters, clip, norm)
+    model.before_change()
+    optimizer = model.optimizer or make_optimizer(model)
+    for group in optimizer.param_groups:
+        group["lr"], group["eps"] = params["learningRate"], params["epsilon"]
+        group["betas"] = (params["beta1"], params["beta2"])
+        group["weight_decay"] = params["weightDecay"] if group["decays"] else 0.0
+    optimizer.step()
+    clear(model)
+    model.version += 1
+    model.last_step = step_id
+    return norm.item()
+
+
+def make_optimizer(model: Model) -> torch.optim.AdamW:
+    """Creates the optimizer. Biases and the weights of norms are not decayed."""
+    matrices = [parameter for parameter in model.trained.values() if parameter.ndim >= 2]
+    others = [parameter for parameter in model.trained.values() if parameter.ndim < 2]
+    groups = [{"params": matrices, "decays": True}, {"params": others, "decays": False}]
+    model.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=0.0)
+    return model.optimizer
+
+
+def clear(model: Model) -> None:
+    """Drops the accumulated gradient."""
+    rollback(model)
+    for parameter in model.trained.values():
+        parameter.grad = None
+
+
+def head(
+    base: Base,
+    hidden: torch.Tensor,
+    targets: torch.Tensor,
+    temperatures: torch.Tensor,
+    supports: torch.Tensor | None,
+    wants_entropy: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Computes log-probabilities of targets, and entropies, in chunks of positions.
+
+    The logits of only one chunk exist at a time. A backward pass computes them again.
+    """
+    vocabulary = base.network.get_output_embeddings().weight.shape[0]
+    rows = max(1, MAX_LOGITS // vocabulary)
+    chunks = [
+        (hidden[i : i + rows], targets[i : i + rows], temperatures[i : i + rows], None if supports is None else supports[i : i + rows])
+        for i in range(0, len(targets), rows)
+    ]
+
+    def run(*inputs: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        return _chunk(base, *inputs, wants_entropy)
+
+    recompute = len(chunks) > 1 and torch.is_grad_enabled()
+    results = [checkpoint(run, *inputs, use_reentrant=False) if recompute else run(*inputs) for inputs in chunks]
+    if not results:
+        empty = hidden.new_zeros(0, dtype=torch.float32)
+        return empty, empty
+    return torch.cat([result[0] for result in results]), torch.cat([result[1] for result in results])
+
+
+def _chunk(
+    base: Base,
+    hidden: torch.Tensor,
+    targets: torch.Tensor,
+    temperatures: torch.Tensor,
+    supports: torch.Tensor | None,
+    wants_entropy: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    logits = base.logits(hidden) / temperatures[:, None]
+    if supports is not None:
+        logits = logits.masked_fill(~_unpack(supports, logits.shape[-1]), -1e20)
+    normalizer = logits.logsumexp(-1)
+    logprobs = logits.gather(-1, targets[:, None]).squeeze(-1) - normalizer
+    if not wants_entropy:
+        return logprobs, logprobs
+    return logprobs, normalizer - (torch.softmax(logits, -1) * logits).sum(-1)
+
+
+def _supports(arrays: dict[str, numpy.ndarray], device: torch.device) -> torch.Tensor | None:
+    packed = arrays.get("supports")
+    return None if packed is None else torch.from_numpy(packed.copy()).to(device)
+
+
+def _unpack(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
+    bits = torch.arange(8, device=packed.device, dtype=torch.uint8)
+    return ((packed[:, :, None] >> bits) & 1).bool().reshape(len(packed), -1)[:, :vocabulary]
+
+
+def not_finite(message: str) -> WorkerError:
+    """Weights, a loss or a gradient that are not numbers."""
+    return WorkerError(
+        "backend.not-finite",
+        message,
+        "Lower training.learningRate, or resume from a checkpoint before the weights diverged.",
+    )

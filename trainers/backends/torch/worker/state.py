@@ -1,0 +1,141 @@
+"""Saves, loads and exports weights. Lyceum gives a new folder and renames it when it is complete."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from .frames import WorkerError
+from .models import VALUE_HEAD_FILE, Model, adapter_tensors
+from .passes import clear, make_optimizer
+
+SCHEMA_VERSION = 1
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+def save(model: Model, folder: str) -> None:
+    """Writes trained weights, moments and counts."""
+    tensors = {name: parameter.detach().cpu().contiguous() for name, parameter in model.trained.items()}
+    steps = 0
+    state = model.optimizer.state if model.optimizer is not None else {}
+    for name, parameter in model.trained.items():
+        moments = state.get(parameter)
+        if moments:
+            steps = int(moments["step"])
+            tensors[f"moment1.{name}"] = moments["exp_avg"].cpu().contiguous()
+            tensors[f"moment2.{name}"] = moments["exp_avg_sq"].cpu().contiguous()
+    save_file({name: tensor.clone() for name, tensor in tensors.items()}, os.path.join(folder, "state.safetensors"))
+    described = {
+        "schemaVersion": SCHEMA_VERSION,
+        "backend": "torch",
+        "structure": _structure(model),
+        "base": _base_hash(model),
+        "version": model.version,
+        "lastStepId": model.last_step,
+        "adamStep": steps,
+    }
+    with open(os.path.join(folder, "state.json"), "w", encoding="utf-8") as file:
+        json.dump(described, file, indent=2)
+
+
+def load(model: Model, folder: str, with_optimizer: bool) -> None:
+    """Restores what `save` wrote, and drops the accumulated gradient."""
+    try:
+        with open(os.path.join(folder, "state.json"), encoding="utf-8") as file:
+            state = json.load(file)
+        tensors = load_file(os.path.join(folder, "state.safetensors"))
+    except Exception as error:
+        raise _unusable(folder, f"it cannot be read ({error})") from error
+    if state.get("backend") != "torch" or state.get("schemaVersion") != SCHEMA_VERSION:
+        raise _unusable(folder, "another backend or another version of Lyceum wrote it")
+    if state.get("structure") != _structure(model):
+        raise _unusable(folder, "it belongs to a model with another shape")
+    if state.get("base") != _base_hash(model):
+        raise _unusable(folder, "its adapter was trained on other base weights")
+    missing = [name for name in model.trained if name not in tensors]
+    if missing:
+        raise _unusable(folder, f"it has no {missing[0]}")
+    model.before_change()
+    clear(model)
+    with torch.no_grad():
+        for name, parameter in model.trained.items():
+            parameter.copy_(tensors[name])
+    model.version, model.last_step, model.optimizer = state["version"], state["lastStepId"], None
+    if with_optimizer and state["adamStep"] > 0:
+        optimizer = make_optimizer(model)
+        for name, parameter in model.trained.items():
+            optimizer.state[parameter] = {
+                "step": torch.tensor(float(state["adamStep"])),
+                "exp_avg": tensors[f"moment1.{name}"].to(parameter.device),
+                "exp_avg_sq": tensors[f"moment2.{name}"].to(parameter.device),
+            }
+
+
+def export(model: Model, folder: str, form: str, dtype: str | None, base_model: str | None) -> None:
+    """Writes a folder that `transformers` or `peft` loads, without the tokenizer."""
+    if form == "peft":
+        config = model.base.peft.peft_config[model.adapter]
+        described = {**config.to_dict(), "inference_mode": True, "base_model_name_or_path": base_model}
+        described["target_modules"] = sorted(config.target_modules)
+        with open(os.path.join(folder, "adapter_config.json"), "w", encoding="utf-8") as file:
+            json.dump(described, file, indent=2, default=str)
+        tensors = {name: tensor.detach().float().cpu().contiguous() for name, tensor in adapter_tensors(model).items()}
+        save_file(tensors, os.path.join(folder, "adapter_model.safetensors"), metadata={"format": "pt"})
+    else:
+        own = getattr(model.network.config, "dtype", None)
+        target = DTYPES[dtype] if dtype is not None else own if isinstance(own, torch.dtype) else torch.float32
+        tensors = {name: tensor.to(target) for name, tensor in _merged(model).items()}
+        before, model.network.config.dtype = model.network.config.dtype, target
+        try:
+            model.network.save_pretrained(folder, state_dict=tensors)
+        finally:
+            model.network.config.dtype = before
+    if model.value_head is not None:
+        tensors = {name: model.trained[name].detach().cpu() for name in ("value_head.weight", "value_head.bias")}
+        save_file(tensors, os.path.join(folder, VALUE_HEAD_FILE))
+
+
+def _merged(model: Model) -> dict[str, torch.Tensor]:
+    """Returns the network's weights with the model's adapter added, by the names of the plain network."""
+    modules = dict(model.network.named_modules())
+    merged: dict[str, torch.Tensor] = {}
+    for name, tensor in model.network.state_dict().items():
+        if ".lora_" in name:
+            continue
+        plain = name.replace(".base_layer.", ".")
+        tensor = tensor.detach().float()
+        layer = modules.get(name.rsplit(".base_layer.", 1)[0]) if ".base_layer." in name else None
+        if layer is not None and name.endswith(".weight") and model.adapter in getattr(layer, "lora_A", {}):
+            tensor = tensor + layer.get_delta_weight(model.adapter).detach().float()
+        merged[plain] = tensor
+    return merged
+
+
+def _structure(model: Model) -> str:
+    shapes = [[name, list(parameter.shape)] for name, parameter in sorted(model.trained.items())]
+    return hashlib.sha256(json.dumps(shapes).encode()).hexdigest()[:16]
+
+
+def _base_hash(model: Model) -> str | None:
+    """Identifies the frozen weights under an adapter by a sample of them."""
+    if model.adapter is None:
+        return None
+    digest = hashlib.sha256()
+    for name, parameter in model.network.named_parameters():
+        if ".lora_" not in name:
+            digest.update(parameter.detach().flatten()[:: 997].float().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _unusable(folder: str, why: str) -> WorkerError:
+    return WorkerError(
+        "checkpoint.unusable",
+        f"The checkpoint in {folder} cannot be loaded: {why}.",
+        "If the config has changed, change it back. If the checkpoint is damaged, move it out of the run's folder: the"
+        " run then continues from the previous checkpoint.",
+    )
