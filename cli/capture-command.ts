@@ -7,6 +7,7 @@ import { withoutUndefined } from "../src/core/without-undefined.ts";
 import type { CaptureArguments } from "./capture-program.ts";
 import type { CommandContext } from "./command-context.ts";
 import { modelSettings } from "./model-arguments.ts";
+import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 
 /** The environment variable with the admin key. */
@@ -21,7 +22,7 @@ export async function captureCommand(args: CaptureArguments, options: CommandCon
   const given = args.adminKey ?? environment[keyVariable];
   checkToken(given, { hostname: args.host, name: "admin key", variable: keyVariable });
   const adminKey = given ?? randomBytes(24).toString("base64url");
-  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
+  await using opener = createPolicyOpener({ catalog, engine: namedEngine(args), signal });
   const policy = await opener.openSettings(await modelSettings(args));
   const { temperature, maxTokens, maxModelCalls, host, port, maxSessions } = args;
   await using server = await captureServer({

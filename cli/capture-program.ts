@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
+import type { EngineType } from "./catalog.ts";
 import { addModelOptions, modelKinds } from "./model-options.ts";
 import { finite, port, positive } from "./option-values.ts";
 
@@ -10,6 +11,7 @@ export interface CaptureArguments {
   readonly base?: string;
   /** The options of the model as `option=value`, in order. */
   readonly modelOption: readonly string[];
+  readonly backend: EngineType;
   readonly device: Device;
   /** A free port by default. */
   readonly port?: number;

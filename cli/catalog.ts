@@ -1,32 +1,58 @@
 import type { Benchmark } from "../environments/shared/benchmarks/index.ts";
+import { invalidConfig } from "../src/contract/errors/index.ts";
 import type { EnvironmentRegistry } from "../src/core/environment/registry.ts";
 import type { AlgorithmDefinition } from "../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../trainers/backend/training-backend.ts";
 import type { OnnxBackendOptions } from "../trainers/backends/onnx/index.ts";
 import type { TinkerBackendOptions } from "../trainers/backends/tinker/index.ts";
+import type { TorchBackendOptions } from "../trainers/backends/torch/index.ts";
+import type { Device } from "../trainers/config/model-config.ts";
 import type { RunConfig } from "./run-config.ts";
+
+/** An engine on this machine and its options. */
+export type EngineOptions =
+  | ({ readonly type: "onnx" } & OnnxBackendOptions)
+  | ({ readonly type: "torch" } & TorchBackendOptions);
+
+/** The name of an engine on this machine. */
+export type EngineType = EngineOptions["type"];
 
 /** The environments, algorithms and backends that a config can name. */
 export interface Catalog {
   readonly environments: EnvironmentRegistry;
   readonly benchmarks: readonly Benchmark[];
   readonly algorithms: readonly AlgorithmDefinition[];
-  createBackend(options: OnnxBackendOptions): Promise<TrainingBackend>;
+  /** Starts an engine on this machine. */
+  createBackend(options: EngineOptions): Promise<TrainingBackend>;
   /** Opens a session on a server of the Tinker API. */
   createTinkerBackend(options: TinkerBackendOptions): Promise<TrainingBackend>;
 }
 
-/** Returns how the engine runs the model of a config. */
-export function engineOptions({ model, training }: Pick<RunConfig, "model" | "training">): OnnxBackendOptions {
+/** Returns the engine of a config. Throws `config.invalid` for keys that the engine does not have. */
+export function engineOptions(config: Pick<RunConfig, "model" | "training" | "backend">): EngineOptions {
+  const { model, training, backend } = config;
   const { device, precision, deviceIndex, threads } = model;
   const { maxTokensPerMicroBatch } = training;
-  return {
-    device,
-    maxTokensPerMicroBatch,
-    precision,
-    deviceIndex,
-    threads,
-  };
+  if (backend.type !== "torch") {
+    return { type: "onnx", device, maxTokensPerMicroBatch, precision, deviceIndex, threads };
+  }
+  if (precision !== "float32") {
+    throw invalidConfig(
+      `model.precision is ${precision}, which only the embedded engine has.`,
+      "Remove it, and set backend.precision instead.",
+    );
+  }
+  return { ...backend, device: torchDevice(device), maxTokensPerMicroBatch, deviceIndex, threads };
+}
+
+/** Returns the engine that a command line names. Throws `config.invalid` for a device that it does not have. */
+export function namedEngine({ backend, device }: { readonly backend: EngineType; readonly device: Device }) {
+  return backend === "torch" ? ({ type: backend, device: torchDevice(device) } as const) : ({ type: backend, device } as const);
+}
+
+function torchDevice(device: Device): "auto" | "cpu" | "cuda" {
+  if (device === "auto" || device === "cpu" || device === "cuda") return device;
+  throw invalidConfig(`PyTorch does not run on ${device}.`, "Set the device to auto, cpu or cuda.", { device });
 }
 
 /** Opens everything that is part of Lyceum. The engine is loaded when a backend is created. */
@@ -38,9 +64,13 @@ export async function openCatalog(): Promise<Catalog> {
     environments,
     benchmarks: benchmarks.list(),
     algorithms: algorithms.list(),
-    createBackend: async (options) => {
+    createBackend: async ({ type, ...options }) => {
+      if (type === "torch") {
+        const { createTorchBackend } = await import("../trainers/backends/torch/index.ts");
+        return createTorchBackend(options as TorchBackendOptions);
+      }
       const { createOnnxBackend } = await import("../trainers/backends/onnx/index.ts");
-      return createOnnxBackend(options);
+      return createOnnxBackend(options as OnnxBackendOptions);
     },
     createTinkerBackend: async (options) => {
       const { createTinkerBackend } = await import("../trainers/backends/tinker/index.ts");

@@ -16,6 +16,7 @@ import { showCollecting } from "./collect-view.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
+import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 
@@ -36,7 +37,7 @@ export async function collectCommand(
   const { catalog, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
   refuseOutput(args);
-  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
+  await using opener = createPolicyOpener({ catalog, engine: namedEngine(args), signal });
   const { open } = opener;
   const { environments } = catalog;
   const environment = await namedEnvironment({ id: args.env, set: args.set, judge: args.judge, environments, open });

@@ -3,6 +3,7 @@ import { LyceumError } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import type { ExportDtype } from "../trainers/backend/training-backend.ts";
 import type { Device } from "../trainers/config/model-config.ts";
+import type { EngineType } from "./catalog.ts";
 import { addCaptureCommand, type CaptureArguments } from "./capture-program.ts";
 import { addCheckCommand, type CheckArguments } from "./check-program.ts";
 import {
@@ -62,6 +63,7 @@ export interface PlayArguments {
   readonly model?: readonly string[];
   readonly base?: string;
   readonly modelOption: readonly string[];
+  readonly backend: EngineType;
   readonly device: Device;
   readonly temperature: number;
   readonly maxTokens: number;
@@ -85,6 +87,7 @@ export interface CollectArguments extends SamplingArguments {
   readonly base?: string;
   /** The options of the model as `option=value`, in order. */
   readonly modelOption: readonly string[];
+  readonly backend: EngineType;
   readonly device: Device;
   /** The environment's first split by default. */
   readonly split?: string;

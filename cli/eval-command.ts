@@ -16,6 +16,7 @@ import { evalText } from "./eval-text.ts";
 import { checkThresholds, parseThresholds } from "./eval-thresholds.ts";
 import { showEvaluation } from "./eval-view.ts";
 import { type FirstFailure, firstFailure } from "./first-failure.ts";
+import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { ratingsText } from "./ratings-text.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
@@ -31,7 +32,7 @@ export async function evalCommand(args: EvalArguments, options: Omit<CommandCont
   const thresholds = [...parseThresholds(args.min, "min"), ...parseThresholds(args.max, "max")];
   const kept = evalOutput(args);
   const targets = await evalTargets(args, catalog);
-  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
+  await using opener = createPolicyOpener({ catalog, engine: namedEngine(args), signal });
   const players = await readPlayers(args, opener);
   const limits = limitsOf(args, players.limits);
   const note = temperatureNote(args);

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
+import type { EngineType } from "./catalog.ts";
 import { addModelOptions, modelKinds } from "./model-options.ts";
 import { addEnvironmentAlias } from "./old-flag-options.ts";
 import { append, finite, positive, wholeNumber } from "./option-values.ts";
@@ -24,6 +25,7 @@ export interface EvalArguments extends SamplingArguments {
   /** The maximum number of requests to the judge. */
   readonly judgeRequests?: number;
   readonly judgePrice?: { readonly prompt: number; readonly completion: number };
+  readonly backend: EngineType;
   readonly device: Device;
   /** A folder or a JSON file. A new folder in runs/eval by default. */
   readonly output?: string;

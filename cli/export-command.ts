@@ -21,7 +21,7 @@ export async function exportCommand(
   const { catalog, signal } = options;
   await refuseFullFolder(output);
   // Export does no computation that another device would speed up.
-  await using engine = createSharedEngine({ catalog, engine: { device: "cpu" } });
+  await using engine = createSharedEngine({ catalog, engine: { type: "onnx", device: "cpu" } });
   const models = await openModels(path, { backend: await engine.backend(), base, signal });
   for (const { agent, model } of models) {
     signal.throwIfAborted();

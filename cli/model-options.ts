@@ -27,10 +27,17 @@ export function addModelOptions(
       append,
       [],
     )
+    .addOption(backendOption())
     .addOption(deviceOption());
 }
 
-/** The option for the device of the embedded engine. */
+/** The option for the engine of local models. */
+export function backendOption(): Option {
+  const help = "the engine of local models: onnx (embedded) or torch (PyTorch)";
+  return new Option("--backend <type>", help).choices(["onnx", "torch"]).default("onnx");
+}
+
+/** The option for the device of local models. */
 export function deviceOption(): Option {
-  return new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto");
+  return new Option("--device <device>", "the device of local models").choices(devices).default("auto");
 }

@@ -68,7 +68,8 @@ async function planOn(
   const { price, gpus, precision, microBatch, decodeBatch, keepActivations } = args;
   const size = modelSize(shape, config.model.adapter);
   const sizes = { size, adapted: modelSize(shape, { type: "lora" }) };
-  const { maxTokensPerMicroBatch = 2048, threads } = engineOptions(config);
+  const { threads } = config.model;
+  const { maxTokensPerMicroBatch = 2048 } = config.training;
   if (device === "cpu") {
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     await chooseDevice("cpu", { precision: config.model.precision });
@@ -86,7 +87,8 @@ async function planOn(
 /** Returns the default device: this machine, if the config trains on its processor. Throws `config.invalid` if not. */
 function defaultDevice({ backend, model }: RunConfig): "cpu" {
   if (backend.type !== "onnx") {
-    throw invalidConfig("The config trains on a server, whose hardware is not known.", hardwareHint());
+    const where = backend.type === "torch" ? "by PyTorch, whose rates are not measured" : "on a server, whose hardware is not known";
+    throw invalidConfig(`The config trains ${where}.`, hardwareHint());
   }
   if (model.device === "auto" || model.device === "cpu") return "cpu";
   throw invalidConfig(`The config trains on ${model.device}, whose rates cannot be measured.`, hardwareHint());

@@ -13,6 +13,7 @@ import type { PlayArguments } from "./create-program.ts";
 import { humanPolicy } from "./human-policy.ts";
 import { modelSettings } from "./model-arguments.ts";
 import { namedEnvironment } from "./named-environment.ts";
+import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
 import { readAnswers } from "./terminal-input.ts";
 
@@ -29,7 +30,7 @@ export async function playCommand(
   const { catalog, output, signal } = options;
   const columns = output.isTTY === true ? (output.columns ?? 80) : Number.POSITIVE_INFINITY;
   const say = (text: string): void => void output.write(`${fitted(visibleText(text), columns)}\n`);
-  await using opener = createPolicyOpener({ catalog, engine: { device: args.device }, signal });
+  await using opener = createPolicyOpener({ catalog, engine: namedEngine(args), signal });
   const { environments } = catalog;
   const { environment: id, set, judge } = args;
   const environment = await namedEnvironment({ id, set, judge, environments, open: opener.open });

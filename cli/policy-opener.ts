@@ -4,10 +4,9 @@ import type { Policy } from "../src/contract/policy.ts";
 import type { OpenNamedPolicy } from "../src/core/environment/registry.ts";
 import { teamPolicy } from "../src/core/policy/team-policy.ts";
 import { canonicalJson } from "../src/core/taskset/canonical-json.ts";
-import type { OnnxBackendOptions } from "../trainers/backends/onnx/index.ts";
 import type { OpenPolicy } from "../trainers/models/open-policy.ts";
 import { checkTeam, oneModelError } from "../trainers/models/team-agents.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog, EngineOptions } from "./catalog.ts";
 import { engineDefinition } from "./engine-policy.ts";
 import { type NamedPolicyOptions, openNamedPolicy } from "./named-policy.ts";
 import { findPolicy } from "./policy-kinds.ts";
@@ -35,12 +34,12 @@ type PlayingOptions = Pick<NamedPolicyOptions, "environment" | "agents" | "compl
 /** Creates a {@link PolicyOpener}. `engine` has the options of the embedded engine (device `auto` by default). */
 export function createPolicyOpener(options: {
   readonly catalog: Pick<Catalog, "createBackend" | "createTinkerBackend">;
-  readonly engine?: OnnxBackendOptions;
+  readonly engine?: EngineOptions;
   readonly signal: AbortSignal;
 }): PolicyOpener {
   const { catalog, signal } = options;
   const resources = new AsyncDisposableStack();
-  const engine = resources.use(createSharedEngine({ catalog, engine: options.engine ?? { device: "auto" } }));
+  const engine = resources.use(createSharedEngine({ catalog, engine: options.engine ?? { type: "onnx", device: "auto" } }));
   const opened = new Map<string, Promise<OpenPolicy>>();
   const openOnce = async (settings: PolicySettings, playing: PlayingOptions): Promise<Policy> => {
     const open = (): Promise<OpenPolicy> => openNamedPolicy(settings, { ...playing, engine, signal });

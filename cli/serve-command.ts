@@ -9,6 +9,7 @@ import { startTimer } from "../src/core/rollout/rollout-limits.ts";
 import { visibleLine } from "../src/core/text/visible-text.ts";
 import type { CommandContext } from "./command-context.ts";
 import { packageVersion } from "./package-version.ts";
+import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { readTls } from "./read-tls.ts";
 import type { ServeArguments } from "./serve-program.ts";
@@ -34,7 +35,7 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
   const tls = await readTls(args);
   await using resources = new AsyncDisposableStack();
   const host = environments.length === 0 ? undefined : resources.use(await openHost({ ...args, environments }));
-  const opener = resources.use(createPolicyOpener({ catalog, engine: { device: args.device }, signal }));
+  const opener = resources.use(createPolicyOpener({ catalog, engine: namedEngine(args), signal }));
   const policies = models.length === 0 ? undefined : await openServedModels({ ...args, model: models }, opener);
   if (host !== undefined) {
     const { port } = args;

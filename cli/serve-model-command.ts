@@ -5,6 +5,7 @@ import { checkToken } from "../server/http/check-token.ts";
 import { aborted } from "../src/core/concurrency/aborted.ts";
 import { visibleLine } from "../src/core/text/visible-text.ts";
 import { TinkerService } from "../trainers/tinker/service/tinker-service.ts";
+import { namedEngine } from "./catalog.ts";
 import type { CommandContext } from "./command-context.ts";
 import { startModelServer } from "./model-server.ts";
 import { readTls } from "./read-tls.ts";
@@ -27,7 +28,7 @@ export async function serveModelCommand(args: ServeModelArguments, options: Comm
   await using resources = new AsyncDisposableStack();
   const folder = args.checkpoints ?? (await mkdtemp(join(tmpdir(), "lyceum-models-")));
   if (args.checkpoints === undefined) resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const backend = resources.use(await catalog.createBackend({ device: args.device }));
+  const backend = resources.use(await catalog.createBackend(namedEngine(args)));
   const source = { type: "pretrained", path, ...(chatTemplate === undefined ? {} : { chatTemplate }) } as const;
   const names = args.name.length === 0 ? [path] : args.name;
   const { maxModels, sessionTimeout, drainTimeout } = args;

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
-import { deviceOption } from "./model-options.ts";
+import type { EngineType } from "./catalog.ts";
+import { backendOption, deviceOption } from "./model-options.ts";
 import { append, port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum serve-model`. */
@@ -11,6 +12,7 @@ export interface ServeModelArguments {
   /** The names by which clients may call the base model. The model itself by default. */
   readonly name: readonly string[];
   readonly chatTemplate?: string;
+  readonly backend: EngineType;
   readonly device: Device;
   /** A free port by default. */
   readonly port?: number;
@@ -53,6 +55,7 @@ export function addServeModelCommand(
     .addOption(
       new Option("--chat-template <file>", 'replaces the chat template: a Jinja file, or "none" for a base model'),
     )
+    .addOption(backendOption())
     .addOption(deviceOption())
     .option("--port <n>", "the port (default: a free one)", port)
     .option("--host <address>", "the address to listen on; an address other than loopback needs a token", "127.0.0.1")

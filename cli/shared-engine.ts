@@ -1,8 +1,7 @@
 import { canonicalJson } from "../src/core/taskset/canonical-json.ts";
 import type { TrainingBackend } from "../trainers/backend/training-backend.ts";
-import type { OnnxBackendOptions } from "../trainers/backends/onnx/index.ts";
 import type { TinkerBackendOptions } from "../trainers/backends/tinker/index.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog, EngineOptions } from "./catalog.ts";
 
 /**
  * The embedded engine of a command. It starts when the first model needs it, and all models of the command run on it.
@@ -13,18 +12,18 @@ export interface SharedEngine extends AsyncDisposable {
   /** Opens a session on a server of the Tinker API. Equal options have one session. */
   remote(options: TinkerBackendOptions): Promise<TrainingBackend>;
   /** Returns the engine if it has started with these options. */
-  runningAs(options: OnnxBackendOptions): Promise<TrainingBackend> | undefined;
+  runningAs(options: EngineOptions): Promise<TrainingBackend> | undefined;
 }
 
 /** Creates a {@link SharedEngine} with these options. */
 export function createSharedEngine(options: {
   readonly catalog: Pick<Catalog, "createBackend" | "createTinkerBackend">;
-  readonly engine: OnnxBackendOptions;
+  readonly engine: EngineOptions;
 }): SharedEngine {
   const { catalog, engine } = options;
   let started: Promise<TrainingBackend> | undefined;
   const sessions = new Map<string, Promise<TrainingBackend>>();
-  const keyOf = (given: OnnxBackendOptions): string => canonicalJson(JSON.parse(JSON.stringify(given)));
+  const keyOf = (given: EngineOptions): string => canonicalJson(JSON.parse(JSON.stringify(given)));
   return {
     backend: () => {
       started ??= catalog.createBackend(engine);

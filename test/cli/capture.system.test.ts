@@ -9,7 +9,7 @@ import type { CaptureArguments } from "../../cli/capture-program.ts";
 import { openCatalog } from "../../cli/catalog.ts";
 import { runInProcess } from "./run-in-process.ts";
 
-const defaults = { modelOption: [], device: "cpu", host: "127.0.0.1", maxSessions: 8 } as const;
+const defaults = { modelOption: [], backend: "onnx", device: "cpu", host: "127.0.0.1", maxSessions: 8 } as const;
 
 /** Starts `lyceum capture` and returns what it printed. It ends with the test. */
 async function start(args: Pick<CaptureArguments, "model"> & Partial<CaptureArguments>, environment = {}) {

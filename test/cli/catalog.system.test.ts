@@ -1,23 +1,36 @@
 import { describe, expect, it } from "vitest";
-import { engineOptions, openCatalog } from "../../cli/catalog.ts";
+import { engineOptions, namedEngine, openCatalog } from "../../cli/catalog.ts";
 import { checkConfig, type TrainingConfigInput } from "../../trainers/config/training-config.ts";
 
-const parse = (model: Partial<TrainingConfigInput["model"]>) =>
-  checkConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model } });
+const parse = (model: Partial<TrainingConfigInput["model"]>) => ({
+  ...checkConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model } }),
+  backend: { type: "onnx" } as const,
+});
 
 describe("the backend of a config", () => {
   it("is created with every key that selects what runs the model", () => {
-    const { model, training } = parse({ device: "cuda", precision: "float16", deviceIndex: 3, threads: 2 });
-    expect(engineOptions({ model, training })).toEqual({
+    const config = parse({ device: "cuda", precision: "float16", deviceIndex: 3, threads: 2 });
+    expect(engineOptions(config)).toEqual({
+      type: "onnx",
       device: "cuda",
       precision: "float16",
       deviceIndex: 3,
       threads: 2,
-      maxTokensPerMicroBatch: training.maxTokensPerMicroBatch,
+      maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
     });
     const plain = parse({});
     const given = Object.entries(engineOptions(plain)).filter(([, value]) => value !== undefined);
-    expect(given.map(([key]) => key)).toEqual(["device", "maxTokensPerMicroBatch", "precision"]);
+    expect(given.map(([key]) => key)).toEqual(["type", "device", "maxTokensPerMicroBatch", "precision"]);
+  });
+
+  it("of PyTorch has its own precision, and refuses the devices that it does not have", () => {
+    const backend = { type: "torch", recompute: true, precision: "bfloat16" } as const;
+    const options = engineOptions({ ...parse({ device: "cuda", threads: 2 }), backend });
+    expect(options).toMatchObject({ ...backend, device: "cuda", threads: 2 });
+    const refused = (named: RegExp) => expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(named) });
+    expect(() => engineOptions({ ...parse({ precision: "float16" }), backend })).toThrow(refused(/model.precision/));
+    expect(() => engineOptions({ ...parse({ device: "webgpu" }), backend })).toThrow(refused(/webgpu/));
+    expect(() => namedEngine({ backend: "torch", device: "dml" })).toThrow(refused(/dml/));
   });
 
   it.each<[string, Parameters<typeof parse>[0], RegExp, RegExp]>([

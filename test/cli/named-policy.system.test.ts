@@ -22,7 +22,7 @@ const engine = createSharedEngine({
     createBackend: () => Promise.reject(new Error("No engine is needed here.")),
     createTinkerBackend: () => Promise.reject(new Error("No engine is needed here.")),
   },
-  engine: { device: "cpu" },
+  engine: { type: "onnx", device: "cpu" },
 });
 
 async function say(

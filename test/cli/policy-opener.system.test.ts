@@ -51,7 +51,7 @@ async function countedRooms(): Promise<{
 test("the models of a command run on one engine, and each is opened once", async () => {
   const { catalog, engines } = await countedRooms();
   {
-    await using opener = createPolicyOpener({ catalog, engine: { device: "cpu" }, signal });
+    await using opener = createPolicyOpener({ catalog, engine: { type: "onnx", device: "cpu" }, signal });
     const model = join(folder, "runs/lora/model");
     const judge = await opener.open(model, "judge");
     expect(await opener.open(model, "expert")).toBe(judge);

@@ -9,6 +9,7 @@ import {
   type TokenScores,
 } from "../../../src/contract/sampler.ts";
 import { Completion, type SampledChoice } from "../../../src/core/policy/completion.ts";
+import { sum } from "../../../src/core/statistics.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { checkRequests, checkScore } from "../shared/check-input.ts";
 import type { FrameArrays } from "./frames.ts";
@@ -131,13 +132,13 @@ export class TorchSampler implements Sampler {
       { sampler: this.#id, last, topK, targetCounts },
       { arrays },
     );
-    let start = 0;
     const all = found.targetLogprobs as Float32Array;
+    const ends = targetCounts.map((_, i) => sum(targetCounts.slice(0, i + 1)));
     return {
       logprobs: found.logprobs as Float32Array,
       topIds: found.topIds as Int32Array,
       topLogprobs: found.topLogprobs as Float32Array,
-      targetLogprobs: targetCounts.map((length) => all.slice(start, (start += length))),
+      targetLogprobs: ends.map((end, i) => all.slice(end - targetCounts[i]!, end)),
     };
   }
 
