@@ -29,9 +29,7 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .string()
         .min(1)
         .optional()
-        .describe(
-          "The Python interpreter. LYCEUM_PYTHON, the one of `lyceum setup torch`, or python3 when absent.",
-        ),
+        .describe("The Python interpreter. LYCEUM_PYTHON, the one of `lyceum setup torch`, or python3 when absent."),
       precision: z
         .enum(["float32", "bfloat16"])
         .optional()
@@ -72,4 +70,6 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .describe("The encoding of data and results. auto takes the one that the server prefers."),
     }),
   ])
-  .describe("The engine that trains: onnx (embedded), torch (PyTorch on this machine) or a Tinker server. On the command line: --backend.");
+  .describe(
+    "The engine that trains: onnx (embedded), torch (PyTorch on this machine) or a Tinker server. On the command line: --backend.",
+  );

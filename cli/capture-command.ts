@@ -5,9 +5,9 @@ import { aborted } from "../src/core/concurrency/aborted.ts";
 import { visibleLine } from "../src/core/text/visible-text.ts";
 import { withoutUndefined } from "../src/core/without-undefined.ts";
 import type { CaptureArguments } from "./capture-program.ts";
+import { namedEngine } from "./catalog.ts";
 import type { CommandContext } from "./command-context.ts";
 import { modelSettings } from "./model-arguments.ts";
-import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 
 /** The environment variable with the admin key. */

@@ -47,7 +47,9 @@ export function engineOptions(config: Pick<RunConfig, "model" | "training" | "ba
 
 /** Returns the engine that a command line names. Throws `config.invalid` for a device that it does not have. */
 export function namedEngine({ backend, device }: { readonly backend: EngineType; readonly device: Device }) {
-  return backend === "torch" ? ({ type: backend, device: torchDevice(device) } as const) : ({ type: backend, device } as const);
+  return backend === "torch"
+    ? ({ type: backend, device: torchDevice(device) } as const)
+    : ({ type: backend, device } as const);
 }
 
 function torchDevice(device: Device): "auto" | "cpu" | "cuda" {

@@ -9,6 +9,7 @@ import type { RolloutEvent } from "../src/core/rollout/rollout-event.ts";
 import { taskCount } from "../src/core/taskset/task-count.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { throwIfAllFailed } from "../trainers/rollouts/failed-batch.ts";
+import { namedEngine } from "./catalog.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
 import { type CollectCounts, noCounts, openCollection, refuseOutput } from "./collect-progress.ts";
@@ -16,7 +17,6 @@ import { showCollecting } from "./collect-view.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
-import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 

@@ -1,10 +1,10 @@
-import { Command, Option } from "commander";
+import { Argument, Command, Option } from "commander";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import type { ExportDtype } from "../trainers/backend/training-backend.ts";
 import type { Device } from "../trainers/config/model-config.ts";
-import type { EngineType } from "./catalog.ts";
 import { addCaptureCommand, type CaptureArguments } from "./capture-program.ts";
+import type { EngineType } from "./catalog.ts";
 import { addCheckCommand, type CheckArguments } from "./check-program.ts";
 import {
   addEvaluationCommands,
@@ -26,6 +26,7 @@ import { addPlanCommand, type PlanArguments } from "./plan-program.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 import { addServeModelCommand, type ServeModelArguments } from "./serve-model-program.ts";
 import { addServeCommand, type ServeArguments } from "./serve-program.ts";
+import type { SetupTorchArguments } from "./setup-command.ts";
 import { addViewCommand, type ViewArguments } from "./view-program.ts";
 
 /** The arguments of `lyceum train`. */
@@ -153,6 +154,7 @@ export interface Commands {
   exportPython(args: ExportPythonArguments): Promise<void>;
   exportHarbor(args: ExportHarborArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
+  setupTorch(args: SetupTorchArguments): Promise<void>;
 }
 
 /** Creates the command line of `lyceum`. It throws commander's errors and never ends the process. */
@@ -290,6 +292,20 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   addExportPythonCommand(program, commands);
   addExportHarborCommand(program, commands);
+
+  program
+    .command("setup")
+    .summary("install what a backend needs")
+    .description("make a Python environment with PyTorch for `--backend torch`; see docs/gpu.md")
+    .addArgument(new Argument("<what>", "what to install").choices(["torch"]))
+    .addOption(
+      new Option(
+        "--cuda <version>",
+        "the build of PyTorch, which needs uv (default: the one of the package index for this system)",
+      ).choices(["12", "13", "cpu"]),
+    )
+    .option("--python <program>", "the Python that makes the environment", "python3")
+    .action((_: string, args: SetupTorchArguments) => commands.setupTorch(args));
 
   program
     .command("info")

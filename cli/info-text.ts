@@ -31,6 +31,7 @@ export function infoText(info: Info, options: TextOptions): string {
     const why = truncateText(works ? "works" : `no: ${visibleLine(reason ?? "")}`, options.width - labelWidth - 8);
     lines.push([label, span(name.padEnd(8), works ? "green" : "dim"), works ? span(why) : span(why, "dim")]);
   }
+  lines.push(...torchLines(info).flatMap(([label, value]) => labelled(label, visibleLine(value), options.width)));
   lines.push([]);
   const lists: [string, readonly string[]][] = [
     ["Environments", info.environments.map(({ id }) => id)],
@@ -44,6 +45,18 @@ export function infoText(info: Info, options: TextOptions): string {
   ];
   lines.push([], ...more.map(([command, what]) => [span(command.padEnd(20), "cyan"), span(what, "dim")]));
   return textOf(lines, options);
+}
+
+function torchLines({ torch }: Info): [label: string, value: string][] {
+  if ("error" in torch)
+    return [["PyTorch", torch.error], ...(torch.hint === undefined ? [] : [["", torch.hint] as [string, string]])];
+  const cards = torch.cards.map(({ name, bytes }) => `${name} (${(bytes / 2 ** 30).toFixed(0)} GiB)`);
+  const built = torch.cuda === null ? "without CUDA" : `CUDA ${torch.cuda}`;
+  return [
+    ["PyTorch", `${torch.torch} (${built}), transformers ${torch.transformers}, peft ${torch.peft}`],
+    ["", `${torch.executable}, Python ${torch.python}`],
+    ["Cards", cards.length === 0 ? "none that PyTorch finds" : cards.join(", ")],
+  ];
 }
 
 /** Returns the output of `lyceum info NAME` as text. */

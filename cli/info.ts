@@ -4,6 +4,8 @@ import { type ConfigKey, configReference } from "../src/core/config/index.ts";
 import type { EnvironmentEntry } from "../src/core/environment/registry.ts";
 import type { AlgorithmDefinition } from "../trainers/algorithms/index.ts";
 import { importRuntime } from "../trainers/backends/onnx/engine/import-runtime.ts";
+import { configuredPython } from "../trainers/backends/torch/torch-environment.ts";
+import { type WorkerInfo, WorkerProcess } from "../trainers/backends/torch/worker-process.ts";
 import type { Device } from "../trainers/config/model-config.ts";
 import type { Catalog } from "./catalog.ts";
 import { type DeviceInfo, deviceInfo } from "./device-info.ts";
@@ -20,6 +22,7 @@ export interface Info {
   readonly processor: { readonly model: string; readonly threads: number; readonly memoryBytes: number };
   readonly onnxruntime: OnnxRuntimeInfo;
   readonly devices: readonly DeviceInfo[];
+  readonly torch: TorchInfo;
   readonly algorithms: readonly NamedReference[];
   readonly environments: readonly NamedReference[];
   readonly policies: readonly PolicyReference[];
@@ -35,6 +38,9 @@ export type OnnxRuntimeInfo =
       readonly providers: readonly { readonly name: string; readonly bundled: boolean }[];
     }
   | { readonly error: string; readonly hint?: string };
+
+/** The PyTorch worker, or why it does not work. */
+export type TorchInfo = WorkerInfo | { readonly error: string; readonly hint?: string };
 
 /** A named object and its keys. */
 export interface NamedReference {
@@ -64,6 +70,7 @@ export async function collectInfo(catalog: Catalog): Promise<Info> {
     },
     onnxruntime,
     devices: await deviceInfo("error" in onnxruntime ? [] : deviceNames(onnxruntime)),
+    torch: await torchInfo(),
     algorithms: algorithms.map(algorithmReference),
     environments: environments.map(environmentReference),
     policies: policyKinds.list().map(policyReference),
@@ -107,6 +114,22 @@ async function onnxRuntimeInfo(): Promise<OnnxRuntimeInfo> {
       version: runtime.env.versions.node ?? runtime.env.versions.common,
       providers: [...runtime.listSupportedBackends()],
     };
+  } catch (error) {
+    const { message, hint } = toErrorData(error);
+    return { error: message, ...(hint === undefined ? {} : { hint }) };
+  }
+}
+
+/** The time in which a worker must start. */
+const torchMs = 120_000;
+
+/** Starts a PyTorch worker if there is an environment for it, and asks it what it has. */
+async function torchInfo(): Promise<TorchInfo> {
+  const python = configuredPython();
+  if (python === undefined) return { error: "not set up (lyceum setup torch)" };
+  try {
+    await using worker = await WorkerProcess.start(python, {}, AbortSignal.timeout(torchMs));
+    return worker.info;
   } catch (error) {
     const { message, hint } = toErrorData(error);
     return { error: message, ...(hint === undefined ? {} : { hint }) };

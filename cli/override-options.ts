@@ -11,8 +11,10 @@ export function addOverrideOptions(command: Command): void {
   command
     .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
     .addOption(
-      new OverrideOption("--backend <type>", "backend.type: onnx (embedded), torch (PyTorch) or tinker (a server)", (value, set) =>
-        append(`backend.type=${JSON.stringify(value)}`, set),
+      new OverrideOption(
+        "--backend <type>",
+        "backend.type: onnx (embedded), torch (PyTorch) or tinker (a server)",
+        (value, set) => append(`backend.type=${JSON.stringify(value)}`, set),
       ),
     )
     .addOption(

@@ -87,7 +87,10 @@ async function planOn(
 /** Returns the default device: this machine, if the config trains on its processor. Throws `config.invalid` if not. */
 function defaultDevice({ backend, model }: RunConfig): "cpu" {
   if (backend.type !== "onnx") {
-    const where = backend.type === "torch" ? "by PyTorch, whose rates are not measured" : "on a server, whose hardware is not known";
+    const where =
+      backend.type === "torch"
+        ? "by PyTorch, whose rates are not measured"
+        : "on a server, whose hardware is not known";
     throw invalidConfig(`The config trains ${where}.`, hardwareHint());
   }
   if (model.device === "auto" || model.device === "cpu") return "cpu";

@@ -8,12 +8,12 @@ import { demonstratedMessage } from "../src/core/policy/demonstration-policy.ts"
 import { rolloutEpisode } from "../src/core/rollout/rollout-episode.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { type WrappedEpisode, wrapEnvironment } from "../src/core/wrappers/wrap-environment.ts";
+import { namedEngine } from "./catalog.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { PlayArguments } from "./create-program.ts";
 import { humanPolicy } from "./human-policy.ts";
 import { modelSettings } from "./model-arguments.ts";
 import { namedEnvironment } from "./named-environment.ts";
-import { namedEngine } from "./catalog.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
 import { readAnswers } from "./terminal-input.ts";
 

@@ -39,7 +39,9 @@ export function createPolicyOpener(options: {
 }): PolicyOpener {
   const { catalog, signal } = options;
   const resources = new AsyncDisposableStack();
-  const engine = resources.use(createSharedEngine({ catalog, engine: options.engine ?? { type: "onnx", device: "auto" } }));
+  const engine = resources.use(
+    createSharedEngine({ catalog, engine: options.engine ?? { type: "onnx", device: "auto" } }),
+  );
   const opened = new Map<string, Promise<OpenPolicy>>();
   const openOnce = async (settings: PolicySettings, playing: PlayingOptions): Promise<Policy> => {
     const open = (): Promise<OpenPolicy> => openNamedPolicy(settings, { ...playing, engine, signal });

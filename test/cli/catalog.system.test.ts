@@ -27,7 +27,8 @@ describe("the backend of a config", () => {
     const backend = { type: "torch", recompute: true, precision: "bfloat16" } as const;
     const options = engineOptions({ ...parse({ device: "cuda", threads: 2 }), backend });
     expect(options).toMatchObject({ ...backend, device: "cuda", threads: 2 });
-    const refused = (named: RegExp) => expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(named) });
+    const refused = (named: RegExp) =>
+      expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(named) });
     expect(() => engineOptions({ ...parse({ precision: "float16" }), backend })).toThrow(refused(/model.precision/));
     expect(() => engineOptions({ ...parse({ device: "webgpu" }), backend })).toThrow(refused(/webgpu/));
     expect(() => namedEngine({ backend: "torch", device: "dml" })).toThrow(refused(/dml/));

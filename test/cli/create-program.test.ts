@@ -20,6 +20,7 @@ import type { MigrateArguments } from "../../cli/migrate-program.ts";
 import type { PlanArguments } from "../../cli/plan-program.ts";
 import type { ServeModelArguments } from "../../cli/serve-model-program.ts";
 import type { ServeArguments } from "../../cli/serve-program.ts";
+import type { SetupTorchArguments } from "../../cli/setup-command.ts";
 import type { ViewArguments } from "../../cli/view-program.ts";
 
 /** Parses a command line and returns the parsed command, or the error. */
@@ -44,6 +45,7 @@ async function parse(...argv: string[]) {
     | { migrate: MigrateArguments }
     | { export: ExportArguments }
     | { info: InfoArguments }
+    | { setupTorch: SetupTorchArguments }
   )[] = [];
   let output = "";
   const program = createProgram(
@@ -67,6 +69,7 @@ async function parse(...argv: string[]) {
       migrate: async (migrate) => void calls.push({ migrate }),
       export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
+      setupTorch: async (setupTorch) => void calls.push({ setupTorch }),
     },
     { version: "1.2.3" },
   );
@@ -166,7 +169,7 @@ describe("lyceum check", () => {
 
 describe("lyceum play", () => {
   it("takes an environment, and has a default for everything else", async () => {
-    const model = { modelOption: [], device: "auto", temperature: 1, maxTokens: 256 };
+    const model = { modelOption: [], backend: "onnx", device: "auto", temperature: 1, maxTokens: 256 };
     const defaults = { environment: "math", set: [], task: 0, seed: 0, ...model };
     expect((await parse("play", "math")).calls).toEqual([{ play: defaults }]);
     const all = "play ./e.ts -s a=1 --set b=2 --agent pro --split test --task 7 --seed 3".split(" ");
@@ -185,7 +188,16 @@ describe("lyceum play", () => {
     ]);
     const watched = "play math -m a=runs/a --model b=runs/b --base base --device cpu -M x=1".split(" ");
     expect((await parse(...watched)).calls).toEqual([
-      { play: { ...defaults, model: ["a=runs/a", "b=runs/b"], base: "base", device: "cpu", modelOption: ["x=1"] } },
+      {
+        play: {
+          ...defaults,
+          model: ["a=runs/a", "b=runs/b"],
+          base: "base",
+          backend: "onnx",
+          device: "cpu",
+          modelOption: ["x=1"],
+        },
+      },
     ]);
   });
 });
@@ -195,6 +207,7 @@ describe("lyceum collect", () => {
     const defaults = {
       policy: "demonstration",
       resume: false,
+      backend: "onnx",
       device: "auto",
       group: 1,
       temperature: 1,
@@ -284,14 +297,22 @@ describe("lyceum export-python", () => {
 
 describe("lyceum capture", () => {
   it("parses its options", async () => {
-    const defaults = { modelOption: [], device: "auto", host: "127.0.0.1", maxSessions: 4096 };
+    const defaults = { modelOption: [], backend: "onnx", device: "auto", host: "127.0.0.1", maxSessions: 4096 };
     expect((await parse("capture", "-m", "runs/a")).calls).toEqual([{ capture: { ...defaults, model: ["runs/a"] } }]);
     const all =
       "capture -m m --base b -M tokenIds=true --device cpu --port 8000 --host ::1 --admin-key k --temperature 1 --max-tokens 9 --max-model-calls 3 --max-sessions 5";
     expect((await parse(...all.split(" "))).calls).toEqual([
       {
         capture: {
-          ...{ model: ["m"], base: "b", modelOption: ["tokenIds=true"], device: "cpu", port: 8000, host: "::1" },
+          ...{
+            model: ["m"],
+            base: "b",
+            modelOption: ["tokenIds=true"],
+            backend: "onnx",
+            device: "cpu",
+            port: 8000,
+            host: "::1",
+          },
           ...{ adminKey: "k", temperature: 1, maxTokens: 9, maxModelCalls: 3, maxSessions: 5 },
         },
       },
@@ -303,7 +324,7 @@ describe("lyceum serve", () => {
   it("takes environments by commas, and has defaults", async () => {
     const defaults = {
       ...{ set: [], host: "127.0.0.1", maxSessions: 256, callTimeout: 240, idleTimeout: 900, drainTimeout: 30 },
-      ...{ heartbeat: 20, maxMessage: 16, modelOption: [], device: "auto" },
+      ...{ heartbeat: 20, maxMessage: 16, modelOption: [], backend: "onnx", device: "auto" },
     };
     expect((await parse("serve", "-e", "math, ./mine.ts,")).calls).toEqual([
       { serve: { ...defaults, environments: ["math", "./mine.ts"] } },
@@ -316,7 +337,7 @@ describe("lyceum serve", () => {
           ...{ environments: ["a"], set: ["x=1"], port: 8000, host: "::1", token: "t", tlsCert: "c", tlsKey: "k" },
           ...{ maxSessions: 5, workers: 3, callTimeout: 8, idleTimeout: 6, drainTimeout: 7, grpcPort: 8001 },
           ...{ heartbeat: 9, maxMessage: 2 },
-          ...{ model: ["a=m", "b=n"], base: "o", modelOption: ["revision=r"], device: "cpu" },
+          ...{ model: ["a=m", "b=n"], base: "o", modelOption: ["revision=r"], backend: "onnx", device: "cpu" },
         },
       },
     ]);
@@ -356,14 +377,23 @@ describe("lyceum plan", () => {
 describe("lyceum serve-model", () => {
   it("takes a model, and has defaults", async () => {
     const limits = { maxModels: 16, sessionTimeout: 600, drainTimeout: 30 };
-    const defaults = { name: [], device: "auto", host: "127.0.0.1", ...limits };
+    const defaults = { name: [], backend: "onnx", device: "auto", host: "127.0.0.1", ...limits };
     expect((await parse("serve-model", "m")).calls).toEqual([{ serveModel: { ...defaults, model: "m" } }]);
     const all =
       "serve-model m --name a --name b --chat-template none --device cpu --port 80 --host h --token t --tls-cert c --tls-key k --checkpoints f --max-models 2 --session-timeout 3 --drain-timeout 4";
     expect((await parse(...all.split(" "))).calls).toEqual([
       {
         serveModel: {
-          ...{ model: "m", name: ["a", "b"], chatTemplate: "none", device: "cpu", port: 80, host: "h", token: "t" },
+          ...{
+            model: "m",
+            name: ["a", "b"],
+            chatTemplate: "none",
+            backend: "onnx",
+            device: "cpu",
+            port: 80,
+            host: "h",
+            token: "t",
+          },
           ...{ tlsCert: "c", tlsKey: "k", checkpoints: "f", maxModels: 2, sessionTimeout: 3, drainTimeout: 4 },
         },
       },
@@ -379,6 +409,21 @@ describe("lyceum view", () => {
     expect((await parse(...all)).calls).toEqual([
       { view: { folder: "runs/a", port: 8000, open: true, export: "r.html", episodes: 7, tokenizer: "m" } },
     ]);
+  });
+});
+
+describe("lyceum setup", () => {
+  it("takes the build of PyTorch", async () => {
+    const { calls } = await parse("setup", "torch", "--cuda", "12");
+    expect(calls).toEqual([{ setupTorch: { cuda: "12", python: "python3" } }]);
+  });
+
+  it.each([
+    [["setup"]],
+    [["setup", "tensorflow"]],
+    [["setup", "torch", "--cuda", "11"]],
+  ])("refuses %j", async (args) => {
+    expect((await parse(...args)).calls).toEqual([]);
   });
 });
 

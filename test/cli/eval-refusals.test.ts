@@ -36,6 +36,7 @@ async function thrownBy(words: string): Promise<unknown> {
         migrate: nothing,
         export: nothing,
         info: nothing,
+        setupTorch: nothing,
       },
       eval: (args) => evalCommand(args, options),
       compare: (args) => compareCommand(args, options.output),

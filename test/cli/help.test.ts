@@ -44,5 +44,5 @@ describe.each(all.map((command) => [command.name(), command] as const))("help of
 it("help shows no meaningless defaults", () => {
   const texts = all.map((command) => helpOf(command, 10_000)).join("\n");
   expect(texts).not.toMatch(/default: (false|\[\]|")/);
-  expect(texts).toContain("the device of the embedded engine (auto, cpu, webgpu, cuda, coreml, dml) (default: auto)");
+  expect(texts).toContain("the device of local models (auto, cpu, webgpu, cuda, coreml, dml) (default: auto)");
 });

@@ -26,7 +26,16 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
         told = args;
       },
       ...{ report: never, init: never, check: never, play: never, collect: never, export: never },
-      ...{ eval: never, compare: never, rescore: never, view: never, capture: never, migrate: never, info: never },
+      ...{
+        eval: never,
+        compare: never,
+        rescore: never,
+        view: never,
+        capture: never,
+        migrate: never,
+        info: never,
+        setupTorch: never,
+      },
       ...{ exportPython: never, exportHarbor: never, serve: never, serveModel: never, plan: never },
     },
     { version: "0" },

@@ -68,6 +68,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     plan: done,
     migrate: done,
     info: done,
+    setupTorch: done,
   };
   await createProgram(stubs, { version: "0" }).parseAsync([...words], { from: "user" });
   if (trained === undefined) return;

@@ -3,8 +3,6 @@ import type { Json } from "../../src/contract/json.ts";
 import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { generalizedAdvantages } from "../../trainers/advantages/index.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
-import { dpo } from "../../trainers/losses/dpo.ts";
-import { gspo } from "../../trainers/losses/gspo.ts";
 import {
   cispo,
   importanceSampling,
@@ -15,6 +13,8 @@ import {
   type TokenLoss,
 } from "../../trainers/backend/loss-values/token-loss-of.ts";
 import { valueLoss } from "../../trainers/backend/loss-values/value-loss.ts";
+import { dpo } from "../../trainers/losses/dpo.ts";
+import { gspo } from "../../trainers/losses/gspo.ts";
 import { runPython } from "./python.ts";
 
 /** The tolerance of values and derivatives. */

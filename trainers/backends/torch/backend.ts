@@ -3,12 +3,13 @@ import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "../shared/check-input.ts";
 import { openSource } from "../shared/open-source.ts";
+import { findPython } from "./torch-environment.ts";
 import { type OpenedModel, TorchModel } from "./torch-model.ts";
 import { type WorkerInfo, WorkerProcess } from "./worker-process.ts";
 
 /** The options of the PyTorch backend. */
 export interface TorchBackendOptions {
-  /** The Python interpreter that has torch, transformers and peft. Default: `LYCEUM_PYTHON`, or `python3`. */
+  /** The Python interpreter that has torch, transformers and peft. Default: see {@link findPython}. */
   readonly python?: string;
   /** `auto`, the default, takes a CUDA card if PyTorch finds one. */
   readonly device?: "auto" | "cpu" | "cuda";
@@ -37,8 +38,12 @@ export interface TorchBackendOptions {
 export async function createTorchBackend(
   options: TorchBackendOptions & { readonly signal?: AbortSignal } = {},
 ): Promise<TrainingBackend> {
-  const { python = process.env.LYCEUM_PYTHON || "python3", signal, maxTokensPerMicroBatch, ...settings } = options;
-  const worker = await WorkerProcess.start(python, settings, signal);
+  const { python = findPython(), signal, maxTokensPerMicroBatch, ...settings } = options;
+  return backendOn(await WorkerProcess.start(python, settings, signal), maxTokensPerMicroBatch);
+}
+
+/** Returns the backend of a worker that has started. */
+export function backendOn(worker: WorkerProcess, maxTokensPerMicroBatch?: number): TrainingBackend {
   const isCard = worker.info.device === "cuda";
   return new TorchBackend(worker, maxTokensPerMicroBatch ?? (isCard ? 16_384 : 2048));
 }

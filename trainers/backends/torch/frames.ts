@@ -86,8 +86,9 @@ function decodeFrame(head: Buffer, body: Buffer): Frame {
   for (const [name, kind, shape] of listed) {
     const length = shape.reduce((product, size) => product * size, 1);
     const type = kinds[kind];
+    if (type === undefined) throw notAFrame(`it has the type ${kind}`);
     const end = start + length * type.BYTES_PER_ELEMENT;
-    if (type === undefined || end > body.length) throw notAFrame("its arrays are longer than announced");
+    if (end > body.length) throw notAFrame("its arrays are longer than announced");
     // A copy, because a view must begin at a multiple of its element's size.
     arrays[name] = new type(new Uint8Array(body.subarray(start, end)).buffer);
     start = end;

@@ -162,7 +162,12 @@ function start(python: string, settings: WorkerSettings, signal: AbortSignal | u
   signal?.throwIfAborted();
   const child = spawn(python, ["-m", "worker", JSON.stringify(settings)], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    env: { ...process.env, PYTHONPATH: import.meta.dirname, PYTHONUNBUFFERED: "1", TOKENIZERS_PARALLELISM: "false" },
+    env: {
+      ...process.env,
+      PYTHONPATH: [import.meta.dirname, process.env.PYTHONPATH].filter(Boolean).join(path.delimiter),
+      PYTHONUNBUFFERED: "1",
+      TOKENIZERS_PARALLELISM: "false",
+    },
   });
   const stream = child.stdio[3] as Duplex;
   const errors: Buffer[] = [];
@@ -267,6 +272,3 @@ function endedError(message: string): LyceumError {
     hint: "Open a new backend; a checkpoint resumes the run. If memory ran out, lower training.maxTokensPerMicroBatch.",
   });
 }
-
-/** The folder that has the worker's package. */
-export const workerFolder: string = path.join(import.meta.dirname, "worker");

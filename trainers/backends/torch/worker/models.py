@@ -12,6 +12,7 @@ from typing import Any, Iterator
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model_state_dict, set_peft_model_state_dict
 from peft.tuners.lora import LoraLayer
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -195,8 +196,10 @@ class ModelStore:
                 with torch.random.fork_rng(), torch.device(self.settings.device):
                     torch.manual_seed(int(source["seed"]) % 2**63)
                     network = AutoModelForCausalLM.from_config(made, dtype=torch.float32)
-            except (ValueError, TypeError, KeyError, RuntimeError) as error:
-                raise unsupported(f"A model of this config cannot be made: {error}") from error
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:
+                raise unsupported(f"A model of this config cannot be made: {_one_line(error)}") from error
             network = network.to(dtype)
         else:
             try:
@@ -204,9 +207,11 @@ class ModelStore:
                     source["folder"], dtype=dtype, local_files_only=True, trust_remote_code=False
                 )
             except (ValueError, KeyError, ImportError) as error:
-                raise unsupported(f"transformers cannot open {source['folder']}: {error}") from error
-            except OSError as error:
-                raise malformed(f"transformers cannot open {source['folder']}: {error}") from error
+                raise unsupported(f"transformers cannot open {source['folder']}: {_one_line(error)}") from error
+            except (OSError, SafetensorError, RuntimeError) as error:
+                if isinstance(error, torch.OutOfMemoryError):
+                    raise
+                raise malformed(f"transformers cannot open {source['folder']}: {_one_line(error)}") from error
             network = network.to(self.settings.device)
         network.eval()
         if self.settings.recompute:
@@ -313,6 +318,10 @@ def _check_continued(folder: str, config: LoraConfig, lora: dict[str, Any]) -> N
                 f"Remove model.adapter.{name} to continue training this adapter, or set model.adapter.start to merge to"
                 " train a new adapter on the merged model.",
             )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def unsupported(message: str) -> WorkerError:

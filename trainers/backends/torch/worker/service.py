@@ -180,7 +180,7 @@ class Service:
 
         call = sampling.Call(id, _requests(message["requests"], arrays), emit)
         self._calls[id] = call
-        capacity = self._options.get("decodeBatchSize", 64)
+        capacity = self._options.get("decodeBatchSize") or (256 if self._settings.device.type == "cuda" else 32)
         if message.get("shared"):
             shared = self._shared.setdefault(
                 message["sampler"], sampling.Batch(snapshot, self._settings, capacity)
