@@ -2,18 +2,20 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { samplerConformance } from "../../src/entry-points/testing.ts";
 import { datumFromIds } from "../../trainers/backend/datum.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { createTorchBackend } from "../../trainers/backends/torch/index.ts";
 import { tinyConfig } from "../backends/onnx/tiny-config.ts";
+import { describeCases } from "../testing/describe-cases.ts";
 import { describeBackend } from "../trainers/describe-backend.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
-import { interopEnvironment, providePythonEnvironment, pythonOf } from "./python-environment.ts";
 import { makeData, randomIds, toDatum } from "./sequences.ts";
+import { torchPython } from "./torch-python.ts";
 
 const { checkpoints, smollm2, quick } = inject("interop");
-const python = pythonOf(await providePythonEnvironment(interopEnvironment));
+const python = await torchPython();
 const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
 const lora = { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } } as const;
 const create = () => createTorchBackend({ python, device: "cpu", threads: 1 });
@@ -25,6 +27,31 @@ describeBackend("the PyTorch backend on cpu", {
     ? { lora: { source, trainable: lora } }
     : { full: { source, trainable: { type: "full" } }, lora: { source, trainable: lora } },
 });
+
+describeCases(
+  "the sampler of the PyTorch backend",
+  samplerConformance(async () => {
+    const backend = await createTorchBackend({ python, device: "cpu", threads: 1, decodeBatchSize: 2 });
+    const model = await backend.openModel({ source, trainable: { type: "frozen" } });
+    const sampler = await model.snapshot();
+    const close = async (): Promise<void> => {
+      await sampler.close();
+      await backend.close();
+    };
+    return {
+      sampler: {
+        specificationVersion: "v1",
+        version: sampler.version,
+        sample: (requests, options) => sampler.sample(requests, options),
+        score: (request, options) => sampler.score!(request, options),
+        close,
+      },
+      promptIds: [72, 105],
+      stopTokenIds: model.renderer.stopTokenIds,
+      vocabularySize: model.tokenizer.vocabularySize,
+    };
+  }),
+);
 
 describe("the PyTorch backend", () => {
   let torch: TrainingBackend;

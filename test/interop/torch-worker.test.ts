@@ -10,9 +10,9 @@ import { createTorchBackend } from "../../trainers/backends/torch/index.ts";
 import { WorkerProcess } from "../../trainers/backends/torch/worker-process.ts";
 import { exampleData } from "../../trainers/testing/model-subject.ts";
 import { tinyConfig } from "../backends/onnx/tiny-config.ts";
-import { interopEnvironment, providePythonEnvironment, pythonOf } from "./python-environment.ts";
+import { torchPython } from "./torch-python.ts";
 
-const python = pythonOf(await providePythonEnvironment(interopEnvironment));
+const python = await torchPython();
 const { quick } = inject("interop");
 const spec = {
   source: { type: "scratch", config: tinyConfig, seed: 1 },

@@ -7,7 +7,14 @@ import { findPython } from "./torch-environment.ts";
 import { type OpenedModel, TorchModel } from "./torch-model.ts";
 import { type WorkerInfo, WorkerProcess } from "./worker-process.ts";
 
-/** The options of the PyTorch backend. */
+/**
+ * The options of the PyTorch backend.
+ *
+ * @example
+ * import type { TorchBackendOptions } from "lyceum/torch";
+ * const options: TorchBackendOptions = { device: "cuda", precision: "bfloat16", recompute: true };
+ * options.device; // => "cuda"
+ */
 export interface TorchBackendOptions {
   /** The Python interpreter that has torch, transformers and peft. Default: see {@link findPython}. */
   readonly python?: string;
@@ -34,6 +41,11 @@ export interface TorchBackendOptions {
  * Starts a PyTorch worker: a Python process that runs any causal language model of `transformers`, with adapters of
  * `peft`. Use it to train on one's own card. Throws `backend.unsupported` if the interpreter, a package or the device is
  * missing.
+ *
+ * @example
+ * import { createTorchBackend } from "lyceum/torch";
+ * const backend = await createTorchBackend({ device: "cuda" });
+ * await backend.close();
  */
 export async function createTorchBackend(
   options: TorchBackendOptions & { readonly signal?: AbortSignal } = {},

@@ -44,6 +44,22 @@ class Base:
     network: Any
     peft: PeftModel | None = None
     models: int = 0
+    # The adapter that the layers use, whether it is trained, and whether it drops inputs. None: unknown.
+    state: tuple[str | None, bool, bool] | None = None
+
+    def use(self, adapter: str | None, trains: bool, dropout: bool) -> None:
+        """Switches the layers to an adapter, or to none."""
+        if self.state == (adapter, trains, dropout):
+            return
+        for layer in self.network.modules():
+            if not isinstance(layer, LoraLayer):
+                continue
+            layer.enable_adapters(adapter is not None)
+            if adapter is not None:
+                layer.set_adapter(adapter, inference_mode=not trains)
+                if adapter in layer.lora_dropout:
+                    layer.lora_dropout[adapter].train(dropout)
+        self.state = (adapter, trains, dropout)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Computes float32 logits from final hidden states, as the network itself does."""
@@ -100,13 +116,7 @@ class Model:
     @contextlib.contextmanager
     def active(self, weights: dict[str, torch.Tensor] | None = None, dropout: bool = False) -> Iterator[None]:
         """Runs the network with this model's adapter, and with earlier weights if given."""
-        layers = [layer for layer in self.network.modules() if isinstance(layer, LoraLayer)]
-        for layer in layers:
-            layer.enable_adapters(self.adapter is not None)
-            if self.adapter is not None:
-                layer.set_adapter(self.adapter, inference_mode=not self.trained)
-                if self.adapter in layer.lora_dropout:
-                    layer.lora_dropout[self.adapter].train(dropout)
+        self.base.use(self.adapter, bool(self.trained), dropout)
         present = {name: parameter.data for name, parameter in self.trained.items()} if weights else {}
         for name, earlier in (weights or {}).items():
             self.trained[name].data = earlier
@@ -157,6 +167,7 @@ class ModelStore:
         """Frees a model's memory. Its snapshots must be closed before."""
         if model.adapter is not None:
             model.base.peft.delete_adapter(model.adapter)
+            model.base.state = None
         model.trained, model.optimizer, model.graph = {}, None, {}
         self._release(model.base)
 
@@ -247,6 +258,7 @@ class ModelStore:
                 "Name layers of the model in the targets of the adapter, such as q_proj.",
             ) from error
         base.network.eval()
+        base.state = None
         if folder is not None:
             found = load_file(os.path.join(folder, "adapter_model.safetensors"))
             try:

@@ -228,6 +228,14 @@ class Service:
             hidden = model.network.get_decoder()(input_ids=tokens[None], use_cache=False).last_hidden_state[0]
             return {}, {"logits": model.base.logits(hidden).cpu().numpy()}
 
+    def call_memory(self, message: dict[str, Any], arrays: Arrays) -> Answer:
+        """Returns and resets the greatest memory that was allocated on the card."""
+        if self._settings.device.type != "cuda":
+            return {"peakBytes": 0}, {}
+        peak = torch.cuda.max_memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        return {"peakBytes": peak}, {}
+
     def call_closeSampler(self, message: dict[str, Any], arrays: Arrays) -> Answer:
         snapshot = self._snapshots.pop(message["sampler"], None)
         self._shared.pop(message["sampler"], None)
