@@ -1,5 +1,6 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Sampler } from "../../../src/contract/sampler.ts";
+import { deriveSeed } from "../../../src/core/random/random.ts";
 import { sum } from "../../../src/core/statistics.ts";
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
@@ -52,7 +53,8 @@ export class TorchModel implements Model {
   /** Ends when the last pass or step has ended. A pass takes several calls, which those of another must not split. */
   #last: Promise<unknown> = Promise.resolve();
   #version = 0;
-  #passes = 0;
+  /** The micro-batches with dropout since the last step, so that a resumed run draws the same masks. */
+  #dropped = 0;
   #closed = false;
 
   constructor(options: {
@@ -169,6 +171,7 @@ export class TorchModel implements Model {
       const sent = { ...params, clipNorm: clipNorm === Number.POSITIVE_INFINITY ? undefined : clipNorm };
       const { value } = await this.#call("step", { params: sent, stepId: options.stepId });
       this.#version = value.version as number;
+      this.#dropped = 0;
       return { gradientNorm: value.gradientNorm as number, version: this.#version };
     });
   }
@@ -197,6 +200,7 @@ export class TorchModel implements Model {
     return this.#inOrder(async () => {
       const { value } = await this.#call("load", { folder, optimizer });
       this.#version = value.version as number;
+      this.#dropped = 0;
     });
   }
 
@@ -235,14 +239,14 @@ export class TorchModel implements Model {
     return microBatches(lengths, Math.min(maxTokensPerMicroBatch, this.#maxTokens));
   }
 
-  /** Dropout applies only if all terms are cross-entropies: see `LoraSpec.dropout`. Each pass has its own masks. */
+  /** Dropout applies only if all terms are cross-entropies: see `LoraSpec.dropout`. Each micro-batch has its own masks. */
   #dropoutSeed(terms: readonly LossTerm[]): number | undefined {
     const { trainable } = this.spec;
     if (trainable.type !== "lora" || !trainable.lora.dropout || terms.some(({ type }) => type !== "crossEntropy")) {
       return undefined;
     }
-    this.#passes += 1;
-    return ((trainable.lora.seed ?? 0) * 1_000_003 + this.#version * 7919 + this.#passes) % 2 ** 31;
+    this.#dropped += 1;
+    return deriveSeed(trainable.lora.seed ?? 0, "dropout", this.#version, this.#dropped) % 2 ** 31;
   }
 
   #call(name: string, argument: Readonly<Record<string, unknown>>, options: Parameters<WorkerProcess["call"]>[2] = {}) {
