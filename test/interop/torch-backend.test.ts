@@ -7,6 +7,7 @@ import { datumFromIds } from "../../trainers/backend/datum.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { createTorchBackend } from "../../trainers/backends/torch/index.ts";
+import { exampleData } from "../../trainers/testing/model-subject.ts";
 import { tinyConfig } from "../backends/onnx/tiny-config.ts";
 import { describeCases } from "../testing/describe-cases.ts";
 import { describeBackend } from "../trainers/describe-backend.ts";
@@ -140,6 +141,31 @@ describe("the PyTorch backend", () => {
     const opened = await torch.openModel({ source: { type: "pretrained", path }, trainable: { type: "frozen" } });
     await expectSame(model, opened, 1e-4);
     for (const each of [model, opened]) await each.close();
+  });
+
+  it("drops inputs in cross-entropy only, and draws the same masks after a resume", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-torch-"));
+    const dropping = { source, trainable: { type: "lora", lora: { rank: 4, seed: 3, dropout: 0.5 } } } as const;
+    const data = exampleData(2);
+    const step = async (model: Model): Promise<number> => {
+      const { loss } = await model.forwardBackward(data, [{ type: "crossEntropy" }]);
+      await model.optimStep({ ...adam, learningRate: 0.05 }, { stepId: model.version + 1 });
+      return loss;
+    };
+    const model = await torch.openModel(dropping);
+    for (let i = 0; i < 3; i++) await step(model);
+    const path = join(folder.path, "saved");
+    await model.save(path);
+    const resumed = await torch.openModel(dropping);
+    await resumed.load(path);
+    const { loss: dropped } = await model.forwardBackward(data, [{ type: "crossEntropy" }]);
+    const { loss: other } = await model.forwardBackward(data, [{ type: "crossEntropy" }]);
+    expect(other).not.toBe(dropped);
+    expect((await resumed.forwardBackward(data, [{ type: "crossEntropy" }])).loss).toBe(dropped);
+    const graded = data.map((datum) => ({ ...datum, advantages: datum.lossMask }));
+    const policy = [(await model.forwardBackward(graded, [{ type: "policyGradient" }])).loss, (await model.forwardBackward(graded, [{ type: "policyGradient" }])).loss];
+    expect(policy[0]).toBe(policy[1]);
+    for (const each of [model, resumed]) await each.close();
   });
 
   it.each(
