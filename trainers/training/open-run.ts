@@ -318,8 +318,8 @@ async function openTasks(options: {
     if (environment.environmentOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
     seen.add(entry.hash);
   }
-  // An unbounded taskset is read as far as the run takes it. The tasks are checked again when they are taken.
-  const sample = Math.min(10_000, (config.training.steps ?? 0) * config.training.batchSize);
+  // An unbounded taskset is read about as far as the run takes it. The tasks are checked again when they are taken.
+  const sample = Math.min(10_000, Math.max(1_000, (config.training.steps ?? 0) * config.training.batchSize));
   const played = memoryTaskset(
     taskset.name,
     heldOut.map((entry) => entry.task),
