@@ -8,6 +8,7 @@ import { trainCommand } from "../../cli/train-command.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { ProgramSpecification } from "../../src/core/policy/program-specification.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 let folder: string;
@@ -62,7 +63,7 @@ async function train(
   await trainCommand(
     { config, set: [], resume: steps > 1, output: join(folder, output) },
     {
-      catalog: await openCatalog(),
+      catalog: { ...(await openCatalog()), createBackend: sharedEngine },
       view: { stream: { write: () => true }, color: false },
       signal: new AbortController().signal,
       resumeCommand: () => "",

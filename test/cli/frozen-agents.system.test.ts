@@ -9,6 +9,7 @@ import { readMetrics } from "../../reports/training/index.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { folderContents } from "./run-lyceum.ts";
 
@@ -51,7 +52,7 @@ async function train(
     await trainCommand(
       { config: join(folder, "config.yaml"), set, resume, output },
       {
-        catalog: await openCatalog(),
+        catalog: { ...(await openCatalog()), createBackend: sharedEngine },
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",

@@ -78,7 +78,7 @@ export async function tinyRunFolder(): Promise<string> {
 
 /** The config of {@link tinyRunFolder}. */
 export const tinyConfig = `seed: 1
-environment: { id: math, tasks: arithmetic, difficulty: 1, answerOnly: true }
+environment: { id: math, tasks: arithmetic, difficulty: 2, answerOnly: true }
 model:
   scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 128 }
   device: cpu

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { serveModel } from "./serve-model-process.ts";
@@ -13,7 +13,7 @@ const key = "secret";
 async function serveTiny() {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-serve-model-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  await using backend = await sharedEngine();
   const { path } = await tinyModel(backend, folder);
   const words = [path, "--name", "tiny", "--chat-template", "none", "--token", key];
   const served = await serveModel(words, folder);

@@ -8,9 +8,9 @@ import { loadStages } from "../../cli/load-stages.ts";
 import { readPolicySettings } from "../../cli/policy-settings.ts";
 import { environments } from "../../environments/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { policySpec } from "../../trainers/config/model-config.ts";
 import { checkConfig } from "../../trainers/config/training-config.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { startTinkerServer } from "../backends/tinker/tinker-server.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
@@ -29,7 +29,7 @@ type Keys = Readonly<Record<string, unknown>>;
 
 beforeAll(async () => {
   hub = await createTinyHub();
-  backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  backend = await sharedEngine();
   adapter = await mkdtemp(join(tmpdir(), "lyceum-adapter-"));
   const { model } = checkConfig({
     algorithm: { id: "sft" },
@@ -123,7 +123,7 @@ describe("the configs of the documents", () => {
     await using trainer = await startTinkerServer({ backend, source });
     const addresses = { baseUrl, guessing: games.url, trainer: trainer.url };
     const config = served({ ...practised, ...rest, ...shortened(block) }, addresses);
-    await using run = await trainOneStep({ config, hub, backend, set: ["preflight=false"] });
+    await using run = await trainOneStep({ config, hub, set: ["preflight=false"] });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(await readdir(run.folder)).toEqual(expect.arrayContaining(["metrics.jsonl", "model", "report.html"]));
   });

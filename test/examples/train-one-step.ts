@@ -5,7 +5,7 @@ import { vi } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { trainCommand } from "../../cli/train-command.ts";
-import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import type { TinyHub } from "./tiny-hub.ts";
 
 /** The output of a run, until it is disposed. */
@@ -20,12 +20,10 @@ export async function trainOneStep(options: {
   readonly config: string | object;
   readonly hub: TinyHub;
   readonly set?: readonly string[];
-  /** The backend, which stays open. Creates one by default. */
-  readonly backend?: TrainingBackend;
   /** Only probes, like `--probe`. */
   readonly probe?: boolean;
 }): Promise<OneStepRun> {
-  const { backend, probe = false } = options;
+  const { probe = false } = options;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-one-step-"));
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
@@ -46,10 +44,7 @@ export async function trainOneStep(options: {
     await trainCommand(
       { config: path, set, resume: false, output: folder, probe },
       {
-        catalog: {
-          ...(await openCatalog()),
-          ...(backend === undefined ? {} : { createBackend: async () => leftOpen(backend) }),
-        },
+        catalog: { ...(await openCatalog()), createBackend: sharedEngine },
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",
@@ -62,15 +57,4 @@ export async function trainOneStep(options: {
   } finally {
     vi.unstubAllEnvs();
   }
-}
-
-function leftOpen(backend: TrainingBackend): TrainingBackend {
-  const { specificationVersion, capabilities } = backend;
-  return {
-    specificationVersion,
-    capabilities,
-    openModel: (...given) => backend.openModel(...given),
-    close: async () => {},
-    [Symbol.asyncDispose]: async () => {},
-  };
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { sampleOf } from "../tier.ts";
 import { runTraining, temporaryFolder } from "./run-training.ts";
 
@@ -10,7 +10,7 @@ async function adapterOf(
   id: string,
   dropout: number | undefined,
 ): Promise<{ readonly weights: string; readonly config: unknown }> {
-  await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  await using backend = await sharedEngine();
   const output = await temporaryFolder();
   const { error } = await runTraining({
     output,

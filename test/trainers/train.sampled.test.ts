@@ -6,7 +6,7 @@ import { type AdvantageEstimator, groupZScore } from "../../trainers/advantages/
 import { type Algorithm, type AlgorithmDefinition, grpo, sft } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
-import { sampleOf } from "../tier.ts";
+import { isSlowTier, sampleOf } from "../tier.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
@@ -55,7 +55,8 @@ function bounds(values: readonly number[]): { lower: number; upper: number } {
   return { lower: mean - half, upper: mean + half };
 }
 
-describe("training learns", () => {
+// `catalogue.sampled.test.ts` shows the same of every algorithm with one seed.
+describe.runIf(isSlowTier)("training learns with each of five seeds", () => {
   const seeds = [1, 2, 3, 4, 5];
   const gains = async (options: Omit<Parameters<typeof finalAccuracy>[0], "seed">): Promise<number[]> => {
     const runs: number[] = [];
@@ -87,7 +88,9 @@ describe("training learns", () => {
     const control = await gains({ algorithm: { id: "negated" }, steps: 20, algorithms: [negated] });
     expect(bounds(control).upper).toBeLessThan(0.1);
   });
+});
 
+describe("training learns", () => {
   const forms = [
     { name: "leave-one-out", settings: { advantage: "leave-one-out" } },
     {

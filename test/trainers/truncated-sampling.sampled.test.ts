@@ -4,14 +4,13 @@ import { describe, expect, it } from "vitest";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { isSlowTier, sampleOf } from "../tier.ts";
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { eventsOf, type RunRecord, runTraining, temporaryFolder } from "./run-training.ts";
 
-const createEngine = (): Promise<TrainingBackend> => createOnnxBackend({ device: "cpu", threads: 1 });
 const truncations: Readonly<Record<string, TrainingConfigInput["sampling"]>> = {
   "top-k": { topK: 5 },
   "top-p": { topP: 0.8 },
@@ -63,7 +62,7 @@ const name = ({ id, form }: CatalogueCase): string => form ?? id;
 
 describe("training on samples of top-k, top-p and min-p", () => {
   it.each(Object.entries(truncations))("has ratios of 1 at the first step: %s", async (_, sampling) => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const record = await run({ output: await temporaryFolder(), backend, config: config({ sampling: sampling! }) });
     const [metrics] = stepMetrics(record);
     expect(Math.abs(metrics!["ratio/max"]! - 1)).toBeLessThan(1e-4);
@@ -72,7 +71,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
   });
 
   it("has ratios of 1 at the first step for any settings, also if the support is a single token", async () => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const settings = fc.record(
       {
         temperature: fc.constantFrom(0.3, 0.7, 1, 1.8),
@@ -112,7 +111,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
   it.each(
     Object.entries(truncations),
   )("would have ratios far from 1 over the whole vocabulary: %s", async (_, sampling) => {
-    await using engine = await createEngine();
+    await using engine = await sharedEngine();
     const backend = overWholeVocabulary(engine, ["policy"]);
     const record = await run({ output: await temporaryFolder(), backend, config: config({ sampling: sampling! }) });
     const [metrics] = stepMetrics(record);
@@ -131,7 +130,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
         training: { batchSize: 8 },
       }),
     };
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const [metrics] = stepMetrics(await run({ ...options, output: await temporaryFolder(), backend }));
     expect(metrics!["kl/sampler"]).toBeLessThan(1e-8);
     const spoiled = overWholeVocabulary(backend, ["policy"]);
@@ -143,7 +142,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
     "loss",
     "reward",
   ])("measures the divergence from the reference on the same tokens, in the %s", async (klIn) => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const options = (klWeight: number) => ({
       config: config({ algorithm: { id: "grpo", klIn, klWeight }, sampling: { topK: 4, temperature: 0.7 } }),
     });
@@ -159,7 +158,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
   });
 
   it("learns", async () => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const options = {
       config: config({
         sampling: { topP: 0.7, temperature: 1.2, maxTokens: 1 },
@@ -177,7 +176,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
   });
 
   it("corrects batches that were played ahead over their token supports", async () => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const record = await run({
       output: await temporaryFolder(),
       backend,
@@ -195,7 +194,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
 
 describe("a trace of truncated sampling", () => {
   it("has the support of every sampled token", async () => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const output = await temporaryFolder();
     await run({ output, backend, config: config({ sampling: { topK: 5 }, rollout: { trace: true } }) });
     let sampled = 0;
@@ -217,7 +216,7 @@ describe("a trace of truncated sampling", () => {
   });
 
   it("is refused for training if the sampler did not record supports", async () => {
-    await using engine = await createEngine();
+    await using engine = await sharedEngine();
     const backend = changedBackend(
       (model) => ({
         snapshot: async () => {

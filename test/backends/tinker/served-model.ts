@@ -18,7 +18,7 @@ export async function servedModel(): Promise<ServedModel> {
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "lyceum-tinker-"));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const engine = resources.use(await createOnnxBackend({ device: "cpu", threads: 2 }));
+  const engine = resources.use(await createOnnxBackend({ device: "cpu", threads: 1 }));
   const source = await tinyModel(engine, folder);
   const owned = resources.move();
   return {

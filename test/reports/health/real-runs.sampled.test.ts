@@ -4,9 +4,9 @@ import type { EnvironmentDefinition } from "../../../src/contract/environment.ts
 import type { TrainingEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { train } from "../../../trainers/training/train.ts";
+import { sharedEngine } from "../../backends/onnx/shared-engine.ts";
 import { sampleOf } from "../../tier.ts";
 import { createBigramBackend } from "../../trainers/bigram-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
@@ -33,7 +33,7 @@ const letters = (judge: (right: boolean) => number = Number): EnvironmentDefinit
 
 describe("a small model on the engine", () => {
   const run = async (algorithm: string, learningRate: number): Promise<TrainingWarningEvent[]> => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     return await warnings({
       environment: letters(),
       backend,

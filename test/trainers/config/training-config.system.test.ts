@@ -34,6 +34,8 @@ const base = {
     evaluation: { split: "test[:8]", temperature: 1, episodesPerTask: 2 },
   }),
   sampling: { maxTokens: 2 },
+  preflight: false,
+  probe: { groups: 0 },
   checkpoint: { every: 1, keep: 2 },
   training: { steps: 4, batchSize: 6, learningRate: 0.6, epsilon: 1e-3, warmupSteps: 2, schedule: "linear" },
 };
@@ -147,12 +149,12 @@ const using = (id: string, settings: { readonly [key: string]: Json } = {}): Cha
 const tree = (settings: { readonly [key: string]: Json } = {}): Changes =>
   using("magrpo", { groupSize: 2, ...settings });
 
-/** The run of the base config. Most keys are compared with it. */
-let baseTraces: Promise<unknown> | undefined;
+/** What was seen before. Most keys are compared with the run of the base config. */
+const seen = new Map<string, unknown>();
 const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => {
-  if (look !== traces || changes.length > 0) return look(changes);
-  baseTraces ??= traces([]);
-  return baseTraces;
+  const key = `${look.name} ${JSON.stringify(changes)}`;
+  if (!seen.has(key)) seen.set(key, look(changes));
+  return seen.get(key);
 };
 
 /** The effect of a value on a pure part of the trainer, for keys that a run on letters cannot show. */
@@ -325,7 +327,7 @@ const proofs: Readonly<
   "checkpoint.keep": [1],
   "checkpoint.best.metric": ["evaluation/episodes/failed", traces, best],
   "checkpoint.best.mode": ["min", traces, best],
-  preflight: [false],
+  preflight: [true],
   "probe.groups": [2],
   "export.format": ["none"],
   "export.dtype": ["bfloat16"],
