@@ -105,6 +105,7 @@ const config: ViteUserConfig = {
           name: "interop",
           include: ["test/interop/**/*.test.ts"],
           exclude: process.env.LYCEUM_INTEROP === "quick" ? notQuick : [],
+          setupFiles: ["test/temporary-files.ts"],
           globalSetup: ["test/interop/set-up.ts"],
           testTimeout: 600_000,
           hookTimeout: 1_800_000,

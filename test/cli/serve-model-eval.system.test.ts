@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import type { AgentEpisode } from "../../src/contract/episode.ts";
 import { readEntries, readEpisode } from "../../src/evaluation/log/read-log.ts";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { serveModel } from "./serve-model-process.ts";
 
@@ -36,8 +36,7 @@ it.each([
   "chat",
   "completions",
 ])("evaluates a served model as the model itself, over the endpoint %s", async (endpoint) => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-serve-eval-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "digest.ts"), environment);
   await using backend = await sharedEngine();
   const { path } = await tinyModel(backend, folder);

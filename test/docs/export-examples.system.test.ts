@@ -1,8 +1,8 @@
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { repository, runProgram } from "../examples/run-program.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { documentedExamples, writeExamples } from "./export-examples.ts";
 
 const { ofRoot, ofSuites, ofServer } = await documentedExamples();
@@ -10,12 +10,11 @@ const examples = [...ofRoot, ...ofSuites, ...ofServer];
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-examples-"));
+  folder = temporaryFolder();
   await symlink(join(repository, "node_modules"), join(folder, "node_modules"), "junction");
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
   await writeExamples(folder, examples);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the examples of the root's exports, the conformance suites and the server", () => {
   it("are in every doc comment, and use the export", () => {

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { repository, runProgram } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { blocksOf, type CodeBlock } from "./code-blocks.ts";
 import { documentedExamples, writeExamples } from "./export-examples.ts";
 
@@ -20,7 +20,7 @@ function pathOf({ document, file, line }: CodeBlock): string {
 }
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), "lyceum-docs-"));
+  project = temporaryFolder();
   hub = await createTinyHub();
   await symlink(join(repository, "node_modules"), join(project, "node_modules"), "junction");
   await writeFile(join(project, "package.json"), '{ "type": "module" }');
@@ -40,7 +40,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
-  await rm(project, { recursive: true, force: true });
 });
 
 describe("the TypeScript of the documents", () => {

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -16,6 +15,7 @@ import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
 import { serveUnderTest } from "../server/client/server-under-test.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
 import { blocksOf } from "./code-blocks.ts";
 
@@ -30,7 +30,7 @@ type Keys = Readonly<Record<string, unknown>>;
 beforeAll(async () => {
   hub = await createTinyHub();
   backend = await sharedEngine();
-  adapter = await mkdtemp(join(tmpdir(), "lyceum-adapter-"));
+  adapter = temporaryFolder();
   const { model } = checkConfig({
     algorithm: { id: "sft" },
     model: { scratch: {}, adapter: { type: "lora" } },
@@ -42,7 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await backend[Symbol.asyncDispose]();
   await hub[Symbol.asyncDispose]();
-  await rm(adapter, { recursive: true });
 });
 
 /** The keys that complete a part of a config. */
@@ -101,7 +100,7 @@ describe("the configs of the documents", () => {
   const unstaged = named.filter(([, block]) => !("stages" in block));
 
   it.each(all.filter(([, block]) => isPolicyFile(block)))("%s is a policy file", async (_, block) => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-policy-"));
+    const folder = temporaryFolder();
     try {
       const path = join(folder, "served.yaml");
       await writeFile(path, JSON.stringify(block));
@@ -129,7 +128,7 @@ describe("the configs of the documents", () => {
   });
 
   it.each(named.filter(([, block]) => "stages" in block))("%s loads in stages", async (_, block) => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-stages-"));
+    const folder = temporaryFolder();
     try {
       const path = join(folder, "train.yaml");
       await writeFile(path, JSON.stringify(block));

@@ -1,12 +1,12 @@
 import { existsSync, globSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { loadStages } from "../../cli/load-stages.ts";
 import { pythonSandbox } from "../environments/python-sandbox.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
 import { repository } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
@@ -21,7 +21,7 @@ let hub: TinyHub;
 let preferences: string;
 beforeAll(async () => {
   hub = await createTinyHub();
-  preferences = join(await mkdtemp(join(tmpdir(), "lyceum-preferences-")), "preferences.jsonl");
+  preferences = join(temporaryFolder(), "preferences.jsonl");
   await writeFile(preferences, `${JSON.stringify({ prompt: "1+1=", chosen: "2", rejected: "3" })}\n`);
   const said = ["1+1=", "3", "No.", "2"].map((content, i) => ({ role: i % 2 === 0 ? "user" : "assistant", content }));
   await writeFile(conversations(), `${JSON.stringify({ messages: said, reward: 1 })}\n`);

@@ -1,8 +1,8 @@
-import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const commit = "0".repeat(40);
 
@@ -25,7 +25,7 @@ export interface TinyHub extends AsyncDisposable {
  * `OpenMLRL/arXiv_abstract`.
  */
 export async function createTinyHub(): Promise<TinyHub> {
-  const cache = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
+  const cache = temporaryFolder();
   const repository = async (name: string): Promise<string> => {
     await write(join(cache, name, "refs", "main"), commit);
     await mkdir(join(cache, name, "snapshots"));

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { trainCommand } from "../../cli/train-command.ts";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import type { TinyHub } from "./tiny-hub.ts";
 
 /** The output of a run, until it is disposed. */
@@ -24,7 +24,7 @@ export async function trainOneStep(options: {
   readonly probe?: boolean;
 }): Promise<OneStepRun> {
   const { probe = false } = options;
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-one-step-"));
+  const folder = temporaryFolder();
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     for (const [name, value] of Object.entries(options.hub.environment)) vi.stubEnv(name, value);

@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
-import { runTraining, temporaryFolder } from "./run-training.ts";
+import { runTraining } from "./run-training.ts";
 
 /** Returns the exported adapter of a short run, as bytes, and its config. */
 async function adapterOf(
@@ -11,7 +12,7 @@ async function adapterOf(
   dropout: number | undefined,
 ): Promise<{ readonly weights: string; readonly config: unknown }> {
   await using backend = await sharedEngine();
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const { error } = await runTraining({
     output,
     backend,

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -11,6 +10,7 @@ import type { LoraSpec, Model, TrainingBackend } from "../../../trainers/backend
 import { dropoutFeeds, dropoutSeeds } from "../../../trainers/backends/onnx/engine/dropout-masks.ts";
 import { readGradients } from "../../../trainers/backends/onnx/inspect.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 import { ModelUnderTest, randomData } from "./model-under-test.ts";
 import { sharedEngine } from "./shared-engine.ts";
@@ -49,8 +49,7 @@ async function learn(model: Model, seeds: readonly number[]): Promise<void> {
 }
 
 async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-dropout-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return join(folder, "state");
 }
 

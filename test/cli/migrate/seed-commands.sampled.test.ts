@@ -1,5 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
@@ -13,6 +12,7 @@ import type { Json } from "../../../src/contract/json.ts";
 import { pythonSandbox } from "../../environments/python-sandbox.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { runInProcess } from "../run-in-process.ts";
 
@@ -20,7 +20,7 @@ let hub: TinyHub;
 let folder: string;
 beforeAll(async () => {
   hub = await createTinyHub();
-  folder = await mkdtemp(join(tmpdir(), "lyceum-seeds-"));
+  folder = temporaryFolder();
   for (const name of models) {
     const repository = join(hub.environment.HF_HUB_CACHE!, `models--${name.replace("/", "--")}`);
     await cp(hub.model, join(repository, "snapshots", "0".repeat(40)), { recursive: true });
@@ -34,7 +34,6 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
   await hub[Symbol.asyncDispose]();
 });
 

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { type Climb, climb } from "../hill-climber.ts";
 
@@ -22,7 +22,7 @@ const open = { problem: raw`Rewrite $\sqrt{12}$ differently.`, answer: raw`2\sqr
 
 let path = "";
 beforeAll(async () => {
-  path = join(await mkdtemp(join(tmpdir(), "lyceum-blind-climb-")), "train.jsonl");
+  path = join(temporaryFolder(), "train.jsonl");
   await writeFile(path, [...rows, open].map(({ asked: _, ...row }) => JSON.stringify(row)).join("\n"));
 });
 afterAll(() => rm(join(path, ".."), { recursive: true, force: true }));

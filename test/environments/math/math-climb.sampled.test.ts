@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { gsm8kEnvironment } from "../../../environments/gsm8k/gsm8k.ts";
 import { mathEnvironment } from "../../../environments/math/math.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { TaskEntry } from "../../../src/contract/taskset.ts";
 import { demonstrationPolicy, rolloutEpisode, textOf } from "../../../src/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { climb } from "../hill-climber.ts";
 
@@ -47,8 +47,7 @@ test.each(sampleOf(kinds, 2))("a blind climb gets no more than the format reward
 });
 
 test("a blind climb gets no more than the format reward: gsm8k", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-math-climb-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const rows = [
     ["A shop sells 12 boxes of 15 pens. How many pens is that?", 180],
     ["Ann reads 23 pages a day. How many does she read in 14 days?", 322],

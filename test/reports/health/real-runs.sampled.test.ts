@@ -7,10 +7,11 @@ import type { TrainingBackend } from "../../../trainers/backend/training-backend
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { train } from "../../../trainers/training/train.ts";
 import { sharedEngine } from "../../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { createBigramBackend } from "../../trainers/bigram-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
-import { letterConfig, temporaryFolder } from "../../trainers/run-training.ts";
+import { letterConfig } from "../../trainers/run-training.ts";
 
 /** Returns the warnings of a run on letters. Its completions are one token long, so each is cut off. */
 async function warnings(options: {
@@ -19,7 +20,7 @@ async function warnings(options: {
   readonly config: TrainingConfigInput;
 }): Promise<TrainingWarningEvent[]> {
   const found: TrainingWarningEvent[] = [];
-  const run: AsyncIterable<TrainingEvent> = train({ ...options, output: await temporaryFolder() });
+  const run: AsyncIterable<TrainingEvent> = train({ ...options, output: temporaryFolder() });
   for await (const event of watchHealth(run, { settings: { ignore: ["truncation"] } })) {
     if (event.type === "warning") found.push(event);
   }

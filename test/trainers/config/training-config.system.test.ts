@@ -19,10 +19,11 @@ import {
 } from "../../../trainers/config/training-config.ts";
 import { exportFormat } from "../../../trainers/models/export-model.ts";
 import { createRewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";
 import { letterEnvironment } from "../letter-environment.ts";
-import { checkpointState, letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
+import { checkpointState, letterConfig, runTraining } from "../run-training.ts";
 import { teamEnvironment } from "../team-environment.ts";
 
 type Changes = readonly (readonly [key: string, value: Json])[];
@@ -57,7 +58,7 @@ function configWith(changes: Changes): TrainingConfigInput {
 
 /** Everything that can be observed of a run: its events, files and weights, and the calls to its backend. */
 async function traces(changes: Changes, environment: EnvironmentDefinition = letterEnvironment()): Promise<unknown> {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const calls: unknown[] = [];
   const backend = changedBackend((model) => ({
     forwardBackward: (data, terms, options) => {
