@@ -58,7 +58,7 @@ const config: ViteUserConfig = {
     // threads come and go ("Check failed: jit_page.has_value()", https://github.com/nodejs/node/issues/64500).
     execArgv: ["--no-memory-protection-keys"],
     // Tests start many programs, and compiling the sources is half of a short one's processor time.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), "lyceum-test-compile-cache") },
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), "lyceum-test-compile-cache") },
     coverage: {
       include: ["{src,cli,environments,reports,sandbox,server,trainers}/**/*.ts"],
       reporter: ["text-summary", "html"],
@@ -97,7 +97,7 @@ const config: ViteUserConfig = {
       },
       {
         extends: true,
-        test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 300_000, hookTimeout: 600_000 },
+        test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 600_000, hookTimeout: 600_000 },
       },
       {
         extends: true,
