@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
-import { type Climb, climb } from "../hill-climber.ts";
+import { type Climb, climb, sampledEpisodes } from "../hill-climber.ts";
 
 const raw = String.raw;
 const rows = [
@@ -31,7 +31,8 @@ async function climbed(row: (typeof rows)[number]): Promise<Climb> {
   const environment = mathProblemsEnvironment({ path, formatReward: 0.1 });
   const task = await (await environment.tasks("train")).get([...rows, open].indexOf(row));
   const words = [...pieces.split(" "), ...row.problem.split(" ")];
-  return climb({ environment, task, words, starts: [`#### ${row.asked}`, row.asked] });
+  const starts = [`#### ${row.asked}`, row.asked];
+  return climb({ environment, task, words, starts, episodes: sampledEpisodes });
 }
 
 test.each(

@@ -8,7 +8,7 @@ import type { TaskEntry } from "../../../src/contract/taskset.ts";
 import { demonstrationPolicy, rolloutEpisode, textOf } from "../../../src/index.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
-import { climb } from "../hill-climber.ts";
+import { climb, sampledEpisodes } from "../hill-climber.ts";
 
 const pieces = "0 1 2 3 4 5 6 7 8 9 + - * / = . , #### \\boxed{ } $ % the answer is so and or x".split(" ");
 
@@ -33,7 +33,7 @@ async function expectLow<Task>(environment: EnvironmentDefinition<Task>, split: 
     climbed += 1;
     const starts = ["####", prompt];
     const words = [...pieces, ...prompt.split(/\s+/)];
-    const { best, text } = await climb({ environment, task, words, starts });
+    const { best, text } = await climb({ environment, task, words, starts, episodes: sampledEpisodes });
     expect(best, `${text} for ${answer}`).toBeLessThanOrEqual(0.1);
     // The answer itself gets the maximum.
     const known = await climb({ environment, task, words, starts: [...starts, expert], episodes: 10 });
