@@ -59,7 +59,7 @@ const config: ViteUserConfig = {
     // threads come and go ("Check failed: jit_page.has_value()", https://github.com/nodejs/node/issues/64500).
     execArgv: ["--no-memory-protection-keys"],
     // Tests start many programs, and compiling the sources is half of a short one's processor time.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), "lyceum-test-compile-cache") },
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), "lyceum-test-compile-cache") },
     coverage: {
       include: ["{src,cli,environments,reports,sandbox,server,trainers}/**/*.ts"],
       reporter: ["text-summary", "html"],
@@ -98,7 +98,7 @@ const config: ViteUserConfig = {
       },
       {
         extends: true,
-        test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 300_000, hookTimeout: 600_000 },
+        test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 600_000, hookTimeout: 600_000 },
       },
       {
         extends: true,
@@ -106,6 +106,7 @@ const config: ViteUserConfig = {
           name: "interop",
           include: ["test/interop/**/*.test.ts"],
           exclude: process.env.LYCEUM_INTEROP === "quick" ? notQuick : [],
+          setupFiles: ["test/temporary-files.ts"],
           globalSetup: ["test/interop/set-up.ts"],
           testTimeout: 600_000,
           hookTimeout: 1_800_000,

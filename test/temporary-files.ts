@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import { temporaryFolderPrefix } from "./temporary-folder.ts";
 
 /**
  * A set-up file: each test file and the programs that it starts have a folder of their own for temporary files. It is
@@ -18,7 +19,7 @@ use(folder);
 
 afterAll(() => {
   use(outer);
-  const left = readdirSync(folder);
+  const left = readdirSync(folder).filter((name) => !name.startsWith(temporaryFolderPrefix));
   rmSync(folder, { recursive: true, force: true });
   if (left.length > 0) process.stderr.write(`Left in the folder for temporary files: ${left.join(", ")}\n`);
 });

@@ -1,18 +1,20 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { trainCommand } from "../../cli/train-command.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { ProgramSpecification } from "../../src/core/policy/program-specification.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-programs-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "answers.json"), '["seven"]');
   await writeFile(
     join(folder, "agent.mjs"),
@@ -39,7 +41,6 @@ beforeAll(async () => {
       -d '{"messages":[{"role":"user","content":"hello"}]}' > /dev/null; echo shell`,
   );
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs `lyceum train` for one step with a program in this process. */
 async function train(
@@ -62,7 +63,7 @@ async function train(
   await trainCommand(
     { config, set: [], resume: steps > 1, output: join(folder, output) },
     {
-      catalog: await openCatalog(),
+      catalog: { ...(await openCatalog()), createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions) },
       view: { stream: { write: () => true }, color: false },
       signal: new AbortController().signal,
       resumeCommand: () => "",

@@ -1,8 +1,8 @@
-import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readMetrics } from "../../reports/training/index.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { safetensorsBytes } from "../weights/weights-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { folderContents, type LyceumResult, lyceum, tinyConfig, tinyRunFolder } from "./run-lyceum.ts";
@@ -95,12 +95,11 @@ describe("a model that cannot be used", () => {
 
   let kept: string;
   beforeAll(async () => {
-    kept = await mkdtemp(join(tmpdir(), "lyceum-kept-"));
+    kept = temporaryFolder();
     await writeFile(join(kept, "tiny.yaml"), tinyConfig);
     const words = ["train", "-c", "tiny.yaml", "-o", "first", "-s", "training.steps=1"];
     expect((await runInProcess(words, { folder: kept })).code).toBe(0);
   });
-  afterAll(() => rm(kept, { recursive: true, force: true }));
 
   beforeEach(async () => {
     await cp(join(kept, "first", "model"), join(folder, "model"), { recursive: true });

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { captureCommand } from "../../cli/capture-command.ts";
 import type { CaptureArguments } from "../../cli/capture-program.ts";
 import { openCatalog } from "../../cli/catalog.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const defaults = { modelOption: [], backend: "onnx", device: "cpu", host: "127.0.0.1", maxSessions: 8 } as const;
@@ -41,8 +41,7 @@ async function curl(url: string, key: string, body?: object): Promise<unknown> {
 }
 
 test("a shell script with curl calls a trained model of the embedded engine, and its tokens are recorded", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-capture-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(
     join(folder, "train.yaml"),
     `environment: math

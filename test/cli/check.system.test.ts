@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
@@ -18,11 +18,10 @@ export const environment = defineEnvironment({
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-check-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "good.ts"), environment("({ reward: text === task ? 1 : 0 })"));
   await writeFile(join(folder, "bad.ts"), environment("(text === task ? 1 : 0) as never"));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 // Compares only the file, because the test runner changes line numbers.
 const check = (...words: readonly string[]): ReturnType<typeof runInProcess> =>

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Json } from "../../src/contract/json.ts";
 import { readManifest } from "../../src/evaluation/log/read-log.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 let folder: string;
@@ -15,7 +15,7 @@ const code =
   "globalThis.codeRan = 'yes'; export const environment = 1; export const algorithm = 1; export default ['x'];";
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-code-from-data-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "answers.json"), '["7"]');
   await writeFile(join(folder, "hostile.mjs"), code);
   const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
@@ -49,7 +49,6 @@ export const entry = {
   );
   expect(own.code).toBe(0);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 beforeEach(() => {
   delete loaded.codeRan;
 });

@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createPolicyOpener } from "../../cli/policy-opener.ts";
 import { codeEntry } from "../../environments/code/code.ts";
 import { debateEntry } from "../../environments/debate/debate.ts";
@@ -11,6 +10,7 @@ import { openEnvironment } from "../../src/core/environment/registry.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { lyceum } from "./run-lyceum.ts";
 
@@ -21,8 +21,7 @@ const catalog = {
 const opener = () => createPolicyOpener({ catalog, signal: new AbortController().signal });
 
 async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-policies-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   return folder;
 }

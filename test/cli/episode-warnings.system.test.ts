@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
@@ -41,11 +41,10 @@ probe: { groups: 0 }
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-range-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "generous.ts"), environment);
   await writeFile(join(folder, "broken.ts"), broken);
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const warnings = (text: string): string[] => text.match(/^warning.*outside of its rewardRange \[0, 1\].*$/gm) ?? [];
 

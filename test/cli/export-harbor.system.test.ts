@@ -1,28 +1,17 @@
 import { randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, cpSync, mkdirSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { harborEnvironment } from "../../environments/index.ts";
 import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { missing, shellImage, writeTask } from "../environments/harbor/harbor-tasks.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
-const root = mkdtempSync(join(tmpdir(), "lyceum-export-harbor-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder();
 const newFolder = (): string => join(root, randomUUID());
 /** Runs `lyceum export-harbor`. */
 const run = (...words: readonly string[]) => runInProcess(["export-harbor", ...words], { folder: root });

@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const source = pathToFileURL(join(import.meta.dirname, "../../src/index.ts")).href;
@@ -11,8 +11,7 @@ export const environment = defineEnvironment({ id: "mine", tasks: ["a"], reset: 
 `;
 
 test("lyceum export-python writes what the image of a file needs", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-export-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "mine.mts"), mine);
   const words = ["export-python", "./mine.mts", "--space", "--output", "space"];
   expect(await runInProcess(words, { folder })).toMatchObject({

@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { trainCommand } from "../../cli/train-command.ts";
@@ -9,7 +9,9 @@ import { readMetrics } from "../../reports/training/index.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { folderContents } from "./run-lyceum.ts";
 
 /** A debate of two agents. The second agent is frozen. */
@@ -28,11 +30,10 @@ const debate = (partner: PolicySpecification | undefined, changes: object = {}):
 
 let shared = "";
 beforeAll(async () => {
-  shared = await mkdtemp(join(tmpdir(), "lyceum-frozen-"));
+  shared = temporaryFolder();
   await writeFile(join(shared, "answers.json"), '["First things first.", "So much for that."]');
   await train(debate(undefined), { output: join(shared, "earlier") });
 });
-afterAll(() => rm(shared, { recursive: true, force: true }));
 afterEach(() => void vi.unstubAllEnvs());
 
 /** Runs `lyceum train` with a config in this process, and returns its output. */
@@ -40,7 +41,7 @@ async function train(
   config: object,
   { output, resume = false, set = [] }: { readonly output: string; readonly resume?: boolean; readonly set?: string[] },
 ): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-frozen-config-"));
+  const folder = temporaryFolder();
   try {
     await writeFile(join(folder, "config.yaml"), stringify(config));
     let shown = "";
@@ -51,7 +52,7 @@ async function train(
     await trainCommand(
       { config: join(folder, "config.yaml"), set, resume, output },
       {
-        catalog: await openCatalog(),
+        catalog: { ...(await openCatalog()), createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions) },
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",
@@ -64,8 +65,7 @@ async function train(
 }
 
 async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-frozen-run-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return join(folder, "run");
 }
 

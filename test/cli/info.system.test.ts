@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { openCatalog } from "../../cli/catalog.ts";
@@ -7,6 +6,7 @@ import { collectInfo } from "../../cli/info.ts";
 import { configKeysText, infoText, namedInfoText } from "../../cli/info-text.ts";
 import { namedInfo } from "../../cli/named-info.ts";
 import { displayWidth } from "../../reports/training/terminal-text.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const catalog = await openCatalog();
 const info = await collectInfo(catalog);
@@ -113,7 +113,7 @@ describe("namedInfo", () => {
   });
 
   it("describes the environment of a file, with its options", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-info-"));
+    const folder = temporaryFolder();
     try {
       const file = join(folder, "mine.mjs");
       const text = `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { openCatalog } from "../../cli/catalog.ts";
 import { loadStages } from "../../cli/load-stages.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const definition = `
 import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
@@ -16,8 +16,7 @@ export const algorithm = {
 `;
 
 async function load(files: Readonly<Record<string, string>>, overrides: readonly string[] = []) {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-algorithm-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   const [run] = await loadStages({ path: join(folder, "train.yaml"), overrides, catalog: await openCatalog() });
   return run!;

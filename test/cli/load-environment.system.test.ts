@@ -1,12 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { withEnvironment } from "../../cli/load-environment.ts";
 import { packageVersion } from "../../cli/package-version.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { createEnvironmentRegistry, defineEnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
@@ -20,8 +20,7 @@ const registry = createEnvironmentRegistry([riddles, { ...riddles, id: "sums", v
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-environments-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  folder = temporaryFolder();
 });
 
 async function write(path: string, text: string): Promise<void> {

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { openCatalog } from "../../cli/catalog.ts";
 import { loadStages } from "../../cli/load-stages.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const config = `
 environment: { id: math, digits: 1 }
@@ -18,8 +18,7 @@ stages:
 `;
 
 async function load(text: string, overrides: readonly string[] = []) {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-stages-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, "train.yaml");
   await writeFile(path, text);
   return loadStages({ path, overrides, catalog: await openCatalog() });

@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openNamedPolicy } from "../../cli/named-policy.ts";
 import { createSharedEngine } from "../../cli/shared-engine.ts";
 import { textMessage, textOf } from "../../src/contract/message.ts";
@@ -9,12 +8,12 @@ import type { ActRequest } from "../../src/contract/policy.ts";
 import { defaultSampling } from "../../src/contract/sampler.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { asTextAnswer } from "../core/policy/text-answer.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-named-"));
+  folder = temporaryFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => void vi.unstubAllEnvs());
 
 const engine = createSharedEngine({

@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { openCatalog } from "../../cli/catalog.ts";
 import { createProgram, type TrainArguments } from "../../cli/create-program.ts";
 import { loadStages } from "../../cli/load-stages.ts";
 import { resumeCommand } from "../../cli/resume-command.ts";
 import type { RunConfig } from "../../cli/run-config.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { tinyRunFolder } from "./run-lyceum.ts";
 
@@ -47,8 +47,7 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
 
 /** Returns the config above with the changes of a command line. */
 async function load(...argv: string[]): Promise<RunConfig> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-override-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, "train.yaml");
   await writeFile(path, yaml);
   const { set } = await parse(...argv);

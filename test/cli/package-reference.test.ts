@@ -1,15 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { packageReference, referenceTo } from "../../cli/package-reference.ts";
 import { repository } from "../examples/run-program.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 let home: string;
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), "lyceum-reference-"));
+  home = temporaryFolder();
 });
-afterAll(() => rm(home, { recursive: true }));
 
 /** Creates a project that has the package in `node_modules`, like npm. Returns the installed folder. */
 async function install(name: string, options: { readonly resolved?: string; readonly at?: string }): Promise<string> {

@@ -1,14 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { PlannedRun } from "../../cli/plan-text.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { shapes } from "../trainers/plan/shapes.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-plan-"));
+  folder = temporaryFolder();
   const environment =
     "environment: { id: math, tasks: arithmetic, operations: [addition], digits: 1, answerOnly: true }";
   const model = "model: { scratch: { hiddenSize: 32, layers: 2 } }";
@@ -26,7 +26,6 @@ beforeAll(async () => {
   await writeFile(join(folder, "moe", "config.json"), JSON.stringify({ model_type: "mixtral" }));
   await writeFile(join(folder, "moe", "tokenizer.json"), "{}");
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const run = (...words: readonly string[]) => runInProcess(["plan", ...words], { folder });
 const json = async (...words: readonly string[]): Promise<PlannedRun[]> => {

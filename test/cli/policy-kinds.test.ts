@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { findPolicy, policyKinds } from "../../cli/policy-kinds.ts";
 import { splitAddress } from "../../src/core/policy/split-address.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 test.each([
   ["runs/train/model", "engine", "runs/train/model"],
@@ -55,8 +55,7 @@ test.each([
   ["throw new Error('no');", "config.invalid", "--debug"],
   [undefined, "data.not-found", "./my-policy.ts"],
 ])("a module %j is refused", async (text, code, hint) => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-policy-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const path = join(folder, "mine.mjs");
   if (text !== undefined) await writeFile(path, text);
   await expect(findPolicy({ model: path })).rejects.toMatchObject({ code, hint: expect.stringContaining(hint) });

@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { modelSettings } from "../../cli/model-arguments.ts";
 import { createPolicyOpener } from "../../cli/policy-opener.ts";
 import { answerSettings, readPolicySettings, recordedPolicy } from "../../cli/policy-settings.ts";
 import { limitsOf } from "../../cli/sampling-options.ts";
 import { toErrorData } from "../../src/contract/errors/index.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 async function policyFile(text: string, name = "served.yaml"): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-settings-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const path = join(folder, name);
   await writeFile(path, text);
   return path;

@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { environments } from "../../environments/index.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Protocol, type ServerUnderTest, serveUnderTest } from "../server/client/server-under-test.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 let folder: string;
@@ -13,7 +13,7 @@ const token = "a-secret-token-of-the-test";
 const run = (...words: readonly string[]) => runInProcess(words, { folder });
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-remote-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "answers.json"), '["7"]');
   const definition: EnvironmentDefinition = environments.create("math", { tasks: "arithmetic" });
   for (const protocol of ["openenv", "grpc"] as const) {
@@ -23,7 +23,6 @@ beforeAll(async () => {
 afterEach(() => vi.unstubAllEnvs());
 afterAll(async () => {
   for (const server of Object.values(servers)) await server[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe.each(["openenv", "grpc"] as const)("an environment on a server over %s", (protocol) => {

@@ -13,8 +13,9 @@ import { createTinkerBackend } from "../../trainers/backends/tinker/index.ts";
 import { adam, exampleData } from "../../trainers/testing/model-subject.ts";
 import { type ServedModel, servedModel } from "../backends/tinker/served-model.ts";
 import type { TinkerServer } from "../backends/tinker/tinker-server.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { letterEnvironment } from "../trainers/letter-environment.ts";
-import { runTraining, temporaryFolder } from "../trainers/run-training.ts";
+import { runTraining } from "../trainers/run-training.ts";
 import { lyceum } from "./run-lyceum.ts";
 
 let served: ServedModel;
@@ -78,7 +79,7 @@ describe("a model on a Tinker server", () => {
   });
 
   it("is a saved state or saved sampler weights, with the answers of the model that was saved", async () => {
-    await trained.save(join(await temporaryFolder(), "state"));
+    await trained.save(join(temporaryFolder(), "state"));
     const sampler = await trained.snapshot();
     const base = await answer({ model: served.source.path, backendUrl: server.url });
     const remote = { backendUrl: server.url, base: served.source.path };
@@ -92,7 +93,7 @@ describe("a model on a Tinker server", () => {
   });
 
   it("is a checkpoint of a run on the server", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const model = { path: served.source.path, chatTemplate: "none", adapter: { type: "lora", rank: 4 } } as const;
     const config = { algorithm: { id: "sft" }, model, training: { steps: 2, batchSize: 4, learningRate: 0.3 } };
     const { error } = await runTraining({ output, config, environment: letterEnvironment(), backend: training });
@@ -124,7 +125,7 @@ describe("a model on a Tinker server", () => {
 });
 
 it("lyceum eval plays on the server", async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const define = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
   await writeFile(
     join(folder, "echo.ts"),

@@ -1,16 +1,15 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { openCatalog } from "../../cli/catalog.ts";
 import { loadStages } from "../../cli/load-stages.ts";
 import { runEnvironment } from "../../cli/run-environment.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const rest = "algorithm: grpo\nmodel: { scratch: {} }\n";
 
 async function load(text: string, overrides: readonly string[] = []) {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-mixture-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "train.yaml"), text + rest);
   const [run] = await loadStages({ path: join(folder, "train.yaml"), overrides, catalog: await openCatalog() });
   const { config, environments } = run!;

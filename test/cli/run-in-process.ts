@@ -1,5 +1,6 @@
 import { vi } from "vitest";
 import { runCli } from "../../cli/run-cli.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import type { LyceumResult } from "./run-lyceum.ts";
 
 /**
@@ -28,3 +29,9 @@ export async function runInProcess(
     for (const spy of spies) spy.mockRestore();
   }
 }
+
+// Commands with the same options use the same engine, one after the other.
+vi.doMock(import("../../trainers/backends/onnx/index.ts"), async (importOriginal) => ({
+  ...(await importOriginal()),
+  createOnnxBackend: sharedEngine,
+}));

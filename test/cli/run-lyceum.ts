@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const main = join(import.meta.dirname, "../../cli/main.ts");
 const killItself = join(import.meta.dirname, "kill-itself.ts");
@@ -70,15 +70,14 @@ export function lyceum(
 
 /** Creates a folder with `tiny.yaml`, a run of three steps that take milliseconds. It is removed when the test ends. */
 export async function tinyRunFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-cli-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "tiny.yaml"), tinyConfig);
   return folder;
 }
 
 /** The config of {@link tinyRunFolder}. */
 export const tinyConfig = `seed: 1
-environment: { id: math, tasks: arithmetic, difficulty: 1, answerOnly: true }
+environment: { id: math, tasks: arithmetic, difficulty: 2, answerOnly: true }
 model:
   scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 128 }
   device: cpu

@@ -1,16 +1,15 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { type ChatServer, chatServer, completion } from "../core/policy/chat-server.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const key = "sk-planted/secret+0123456789";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-secrets-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  folder = temporaryFolder();
   vi.stubEnv("LYCEUM_API_KEY", key);
   onTestFinished(() => void vi.unstubAllEnvs());
 });

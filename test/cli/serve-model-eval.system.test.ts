@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import type { AgentEpisode } from "../../src/contract/episode.ts";
 import { readEntries, readEpisode } from "../../src/evaluation/log/read-log.ts";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { serveModel } from "./serve-model-process.ts";
 
@@ -36,10 +36,9 @@ it.each([
   "chat",
   "completions",
 ])("evaluates a served model as the model itself, over the endpoint %s", async (endpoint) => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-serve-eval-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "digest.ts"), environment);
-  await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  await using backend = await sharedEngine();
   const { path } = await tinyModel(backend, folder);
   const { url } = await serveModel([path, "--name", "tiny", "--chat-template", "none"], folder);
   const words = `eval --env ./digest.ts --temperature 0 --max-tokens 12`.split(" ");

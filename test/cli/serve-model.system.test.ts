@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { expect, it } from "vitest";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { serveModel } from "./serve-model-process.ts";
 
@@ -11,9 +10,8 @@ const key = "secret";
 
 /** Starts a server of a tiny model with a key. */
 async function serveTiny() {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-serve-model-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  const folder = temporaryFolder();
+  await using backend = await sharedEngine();
   const { path } = await tinyModel(backend, folder);
   const words = [path, "--name", "tiny", "--chat-template", "none", "--token", key];
   const served = await serveModel(words, folder);

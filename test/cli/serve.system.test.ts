@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { remoteEnvironment } from "lyceum/server";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ModelService } from "../../server/grpc/generated/lyceum/v1/model_pb.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { lyceum, tinyConfig } from "./run-lyceum.ts";
 
@@ -39,8 +39,7 @@ export const policy = definePolicy({
 `;
 
 async function folderWithEnvironment(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-serve-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "mine.mts"), mine);
   await writeFile(join(folder, "slow.mts"), slow);
   return folder;

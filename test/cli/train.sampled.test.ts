@@ -107,11 +107,11 @@ describe("lyceum train", () => {
     const again = await runInProcess(["train", "-c", "tiny.yaml", "-s", "training.steps=1"], { folder });
     expect(again.code).toBe(1);
     expect(again.stderr).toContain("has checkpoints of an earlier run");
-    const other = await runInProcess(["train", "-c", "tiny.yaml", "-s", "environment.difficulty=2", "--resume"], {
+    const other = await runInProcess(["train", "-c", "tiny.yaml", "-s", "environment.difficulty=1", "--resume"], {
       folder,
     });
     expect(other.code).toBe(1);
-    expect(other.stderr).toContain("environment.difficulty (was 1, is 2)");
+    expect(other.stderr).toContain("environment.difficulty (was 2, is 1)");
   });
 
   it("continues training after its output is closed", async () => {

@@ -1,6 +1,6 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
@@ -48,7 +48,7 @@ checkpoint: { every: 60 }
  */
 export async function trainedFolder({ maxLength = 64 }: { readonly maxLength?: number } = {}): Promise<string> {
   const scratch = `scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: ${maxLength} }`;
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-trained-"));
+  const folder = temporaryFolder();
   for (const [name, text] of Object.entries(environments)) await writeFile(join(folder, name), text);
   const run = async (name: string, config: string, ...more: readonly string[]): Promise<void> => {
     await writeFile(join(folder, `${name}.yaml`), config);

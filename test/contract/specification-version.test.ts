@@ -16,8 +16,9 @@ import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { actRequest } from "../core/policy/act-request.ts";
 import { seededSampler } from "../core/rollout/seeded-sampler.ts";
 import { scriptedSandbox } from "../sandbox/scripted-sandbox.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "../trainers/bigram-backend.ts";
-import { letterConfig, runTraining, temporaryFolder } from "../trainers/run-training.ts";
+import { letterConfig, runTraining } from "../trainers/run-training.ts";
 
 /** Returns the value as another version of its interface, as a package that was made for it may create it. */
 function version2<Value extends object>(value: Value): Value {
@@ -62,7 +63,7 @@ const borders: readonly (readonly [name: string, use: () => unknown])[] = [
     'Taskset "words" of environment "greeting"',
     async () => {
       const written = { ...environment, tasks: async () => version2(tasks) } as EnvironmentDefinition;
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const { error } = await runTraining({ output, config: letterConfig(), environment: written });
       throw error;
     },
@@ -103,7 +104,7 @@ const borders: readonly (readonly [name: string, use: () => unknown])[] = [
     'Backend "bigram"',
     async () => {
       const backend = version2(createBigramBackend());
-      const { error } = await runTraining({ output: await temporaryFolder(), config: letterConfig(), backend });
+      const { error } = await runTraining({ output: temporaryFolder(), config: letterConfig(), backend });
       throw error;
     },
   ],

@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { conversationRowSchema } from "../../environments/conversations/conversation-task.ts";
 import { readBenchmarkRows } from "../../environments/shared/code-benchmarks/benchmark-row.ts";
 import { argumentsText } from "../../src/contract/message.ts";
@@ -12,6 +11,7 @@ import { parseExactJson, parseMessagesJson, reordersKeys } from "../../src/core/
 import { parseAssistantText } from "../../src/core/tokens/assistant-text.ts";
 import { compileChatTemplate } from "../../src/core/tokens/chat-template.ts";
 import { callArguments } from "../../src/core/tools/call-arguments.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 /** Integers that `JSON.parse` changes. */
 const rounded = [
@@ -30,9 +30,8 @@ const rounded = [
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-exact-"));
+  folder = temporaryFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function rowOf(line: string): Promise<unknown> {
   const path = join(folder, "rows.jsonl");

@@ -1,5 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { repository } from "../examples/run-program.ts";
 
 /** An export of an entry point, with the example of its doc comment. */
 export interface ExportExample {
@@ -8,6 +9,42 @@ export interface ExportExample {
   readonly file: string;
   /** The code after `@example`; undefined if there is none. */
   readonly code: string | undefined;
+}
+
+/** The examples that the tests compile and run. */
+export interface DocumentedExamples {
+  readonly ofRoot: readonly ExportExample[];
+  readonly ofSuites: readonly ExportExample[];
+  readonly ofServer: readonly ExportExample[];
+}
+
+/** Returns the examples of the root's exports, of the conformance suites and of the server. */
+export async function documentedExamples(): Promise<DocumentedExamples> {
+  const [ofRoot, ofServer, ...suites] = await Promise.all(
+    [
+      "src/index.ts",
+      "server/index.ts",
+      "src/entry-points/testing.ts",
+      "sandbox/testing/index.ts",
+      "trainers/testing/index.ts",
+    ].map((path) => exportExamples(join(repository, path))),
+  );
+  return {
+    ofRoot: ofRoot!,
+    ofSuites: suites.flat().filter(({ name }) => name.endsWith("Conformance")),
+    ofServer: ofServer!.filter(({ code }) => code !== undefined),
+  };
+}
+
+/**
+ * Writes `example-0.ts`, `example-1.ts` and so on, with an assertion for each line `EXPRESSION; // => VALUE`. They have
+ * numbers, because some file systems ignore case.
+ */
+export async function writeExamples(folder: string, examples: readonly ExportExample[]): Promise<void> {
+  for (const [index, { code = "" }] of examples.entries()) {
+    const lines = code.replaceAll(/^(\S.*); \/\/ => (.+)$/gm, "assert.deepStrictEqual($1, $2);");
+    await writeFile(join(folder, `example-${index}.ts`), `import assert from "node:assert/strict";\n${lines}`);
+  }
 }
 
 /** The exports of a file that only exports names of other files, in order. */

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repository } from "../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { isSlowTier } from "../tier.ts";
 import { codeBlocks } from "./code-blocks.ts";
 import { type Place, runCommand } from "./run-command.ts";
@@ -58,7 +58,7 @@ let hub: TinyHub;
 let bin: string;
 beforeAll(async () => {
   hub = await createTinyHub();
-  bin = await mkdtemp(join(tmpdir(), "lyceum-bin-"));
+  bin = temporaryFolder();
   const [hook, main] = ["scripts/import-from-source.ts", "cli/main.ts"].map((path) => join(repository, path));
   const lyceum = `exec "${process.execPath}" --import "${pathToFileURL(hook!).href}" "${main}" "$@"\n`;
   await writeFile(join(bin, "lyceum"), `#!/bin/sh\n${lyceum}`, { mode: 0o755 });
@@ -66,7 +66,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
-  await rm(bin, { recursive: true, force: true });
 });
 
 const all = (await shellCommands()).filter((command) => runnerOf(command) === "document");
@@ -75,7 +74,7 @@ const commands = all.filter(({ block }) => isSlowTier || !slowDocuments.includes
 describe.each(Object.entries(Object.groupBy(commands, ({ block }) => block.document)))("%s", (document, own = []) => {
   let place: Place;
   beforeAll(async () => {
-    const cwd = await mkdtemp(join(tmpdir(), "lyceum-reader-"));
+    const cwd = temporaryFolder();
     const { npm_lifecycle_event: _, ...variables } = process.env;
     const path = [bin, dirname(process.execPath), variables.PATH].join(delimiter);
     place = { cwd, environment: { ...variables, ...hub.environment, PATH: path } };

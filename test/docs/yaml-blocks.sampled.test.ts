@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -8,14 +7,15 @@ import { loadStages } from "../../cli/load-stages.ts";
 import { readPolicySettings } from "../../cli/policy-settings.ts";
 import { environments } from "../../environments/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { policySpec } from "../../trainers/config/model-config.ts";
 import { checkConfig } from "../../trainers/config/training-config.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { startTinkerServer } from "../backends/tinker/tinker-server.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
 import { serveUnderTest } from "../server/client/server-under-test.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
 import { blocksOf } from "./code-blocks.ts";
 
@@ -29,8 +29,8 @@ type Keys = Readonly<Record<string, unknown>>;
 
 beforeAll(async () => {
   hub = await createTinyHub();
-  backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-  adapter = await mkdtemp(join(tmpdir(), "lyceum-adapter-"));
+  backend = await sharedEngine();
+  adapter = temporaryFolder();
   const { model } = checkConfig({
     algorithm: { id: "sft" },
     model: { scratch: {}, adapter: { type: "lora" } },
@@ -42,7 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await backend[Symbol.asyncDispose]();
   await hub[Symbol.asyncDispose]();
-  await rm(adapter, { recursive: true });
 });
 
 /** The keys that complete a part of a config. */
@@ -101,7 +100,7 @@ describe("the configs of the documents", () => {
   const unstaged = named.filter(([, block]) => !("stages" in block));
 
   it.each(all.filter(([, block]) => isPolicyFile(block)))("%s is a policy file", async (_, block) => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-policy-"));
+    const folder = temporaryFolder();
     try {
       const path = join(folder, "served.yaml");
       await writeFile(path, JSON.stringify(block));
@@ -123,13 +122,13 @@ describe("the configs of the documents", () => {
     await using trainer = await startTinkerServer({ backend, source });
     const addresses = { baseUrl, guessing: games.url, trainer: trainer.url };
     const config = served({ ...practised, ...rest, ...shortened(block) }, addresses);
-    await using run = await trainOneStep({ config, hub, backend, set: ["preflight=false"] });
+    await using run = await trainOneStep({ config, hub, set: ["preflight=false"] });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(await readdir(run.folder)).toEqual(expect.arrayContaining(["metrics.jsonl", "model", "report.html"]));
   });
 
   it.each(named.filter(([, block]) => "stages" in block))("%s loads in stages", async (_, block) => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-stages-"));
+    const folder = temporaryFolder();
     try {
       const path = join(folder, "train.yaml");
       await writeFile(path, JSON.stringify(block));

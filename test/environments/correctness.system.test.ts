@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { environments } from "../../environments/index.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Episode, rolloutEpisode, scriptedPolicy } from "../../src/index.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { pythonSandbox } from "./python-sandbox.ts";
 
 const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
@@ -140,8 +140,7 @@ const cases: readonly Case[] = [
 ];
 
 async function open({ id, row, options }: Case, rewards: object): Promise<EnvironmentDefinition> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-correctness-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, "own.jsonl");
   await writeFile(path, JSON.stringify(row));
   return environments.create(id, { path, ...options, ...rewards });

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { environments } from "../../environments/index.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Policy } from "../../src/contract/policy.ts";
@@ -11,6 +10,7 @@ import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { checkEnvironment } from "../../src/entry-points/testing.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 /** Environments that need a Docker engine. Their own tests run the conformance suite. */
 const inContainers: readonly string[] = ["harbor"];
@@ -19,12 +19,11 @@ const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../..
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-every-"));
+  folder = temporaryFolder();
   for (const [id, rows] of Object.entries(written)) {
     await writeFile(join(folder, `${id}.jsonl`), rows.map((row) => JSON.stringify(row)).join("\n"));
   }
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const greetings = ["Good morning", "Good evening", "Good night"];
 

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../environments/code/code.ts";
 import { missingRequirement } from "../sandbox/docker-javascript.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { type Arena, feedbackModes, leakedHiddenTests } from "./hidden-test-arena.ts";
 import type { LeakAttack } from "./hidden-test-leaks.ts";
 import { javascriptLeakAttacks as attacks } from "./hidden-test-leaks-javascript.ts";
@@ -17,10 +17,9 @@ const row = {
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-leaks-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "own.jsonl"), JSON.stringify(row));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 type Language = "javascript" | "typescript";
 

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bugFixEnvironment } from "../../environments/bug-fix/bug-fix.ts";
 import { classCompletionEnvironment } from "../../environments/class-completion/class-completion.ts";
 import { codeEnvironment } from "../../environments/code/code.ts";
 import { zygoteBackends } from "../sandbox/zygote-backends.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { type Arena, feedbackModes, leakedHiddenTests } from "./hidden-test-arena.ts";
 import { type LeakAttack, leakAttacks } from "./hidden-test-leaks.ts";
 
@@ -90,12 +90,11 @@ const last = ({ after = "" }: LeakAttack): string =>
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-leaks-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "called.jsonl"), JSON.stringify(called));
   await writeFile(join(folder, "judged.jsonl"), JSON.stringify(judged));
   await writeFile(join(folder, "class.json"), JSON.stringify([classRow]));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const alone: Arena["answers"] = (attack) => ({ agent: shouting(attack) });
 const arenas: readonly Arena[] = [

@@ -4,9 +4,13 @@ import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { createRandom, deriveSeed, type Random } from "../../src/core/random/random.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
+import { isSlowTier } from "../tier.ts";
 
 /** The number of episodes of a climb: 2,000 for each change, 10,000 before a release (see CONTRIBUTING.md). */
 const defaultEpisodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 2_000);
+
+/** The number for files of which the slow tier climbs at full length. */
+export const sampledEpisodes: number = isSlowTier ? defaultEpisodes : Math.ceil(defaultEpisodes / 4);
 
 /** The result of a blind climb. */
 export interface Climb {

@@ -1,14 +1,12 @@
 import { existsSync, globSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { loadStages } from "../../cli/load-stages.ts";
-import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { pythonSandbox } from "../environments/python-sandbox.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
 import { repository } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
@@ -20,18 +18,15 @@ const data = process.env.LYCEUM_TEST_DATA ?? join(repository, "../shared/data");
 const model = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 8192 }, device: "cpu", threads: 1 };
 
 let hub: TinyHub;
-let backend: TrainingBackend;
 let preferences: string;
 beforeAll(async () => {
   hub = await createTinyHub();
-  backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-  preferences = join(await mkdtemp(join(tmpdir(), "lyceum-preferences-")), "preferences.jsonl");
+  preferences = join(temporaryFolder(), "preferences.jsonl");
   await writeFile(preferences, `${JSON.stringify({ prompt: "1+1=", chosen: "2", rejected: "3" })}\n`);
   const said = ["1+1=", "3", "No.", "2"].map((content, i) => ({ role: i % 2 === 0 ? "user" : "assistant", content }));
   await writeFile(conversations(), `${JSON.stringify({ messages: said, reward: 1 })}\n`);
 });
 afterAll(async () => {
-  await backend[Symbol.asyncDispose]();
   await rm(dirname(preferences), { recursive: true, force: true });
   await hub[Symbol.asyncDispose]();
 });
@@ -103,7 +98,7 @@ it.each(files)("%s loads, with the steps of the published run", async (file) => 
 });
 
 it.each(sampleOf(files, 5))("%s trains a step", async (file) => {
-  await using run = await trainOneStep({ config: join(folder, file), hub, backend, set: await tiny(file) });
+  await using run = await trainOneStep({ config: join(folder, file), hub, set: await tiny(file) });
   expect(run.output).toMatch(/\nstep 1\/1 /);
 });
 

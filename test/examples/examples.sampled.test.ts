@@ -1,10 +1,10 @@
 import { existsSync, globSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openCatalog } from "../../cli/catalog.ts";
 import { loadStages } from "../../cli/load-stages.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { isSlowTier, sampleOf } from "../tier.ts";
 import { repository, runProgram } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
@@ -175,7 +175,7 @@ describe.each(Object.entries(programs).filter(([, { slow }]) => isSlowTier || sl
   check,
 }) => {
   it("shows its documented result", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
+    const folder = temporaryFolder();
     try {
       await writeFile(join(folder, "train.yaml"), tinyRun);
       const { code, stdout, stderr } = await runProgram(exampleFile(file), {
@@ -193,8 +193,7 @@ describe.each(Object.entries(programs).filter(([, { slow }]) => isSlowTier || sl
 });
 
 it("judged-answers.ts is judged by strict-judge.ts", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const words = ["--env", exampleFile("judged-answers.ts"), "--judge", exampleFile("strict-judge.ts")];
   const { code, stdout, stderr } = await runProgram(join(repository, "cli/main.ts"), {
     folder,
@@ -239,8 +238,7 @@ describe("the configs", () => {
   });
 
   it("my-algorithm.yaml learns with its own algorithm, and with a setting of that", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const lyceum = (...set: string[]) =>
       runProgram(join(repository, "cli/main.ts"), {
         folder,
@@ -275,8 +273,7 @@ describe("the configs", () => {
   it.each(
     sampleOf(own, 2),
   )("%s.yaml trains by SFT, then by GRPO, in its own environment", async (name, environment, lines) => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const path = exampleFile(`${name}.ts`);
     expect((await readFile(path, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(lines);
     const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: "cpu", threads: 1 };

@@ -1,15 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { repository, runProgram } from "./run-program.ts";
 
 const halving = join(repository, "examples/agents/halving-player.ts");
 
 test("halving-player.ts plays by its path, and with its option by a policy file", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "careless.yaml"), `model: ${halving}\nname: careless\ncareless: 1\n`);
   const evaluate = async (model: string, output: string): Promise<number> => {
     const { code, stderr } = await runProgram(join(repository, "cli/main.ts"), {

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const commit = "0".repeat(40);
 
@@ -24,18 +25,21 @@ export interface TinyHub extends AsyncDisposable {
  * `OpenMLRL/arXiv_abstract`.
  */
 export async function createTinyHub(): Promise<TinyHub> {
-  const cache = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
+  const cache = temporaryFolder();
   const repository = async (name: string): Promise<string> => {
     await write(join(cache, name, "refs", "main"), commit);
     await mkdir(join(cache, name, "snapshots"));
     return join(cache, name, "snapshots", commit);
   };
   const model = await repository("models--HuggingFaceTB--SmolLM2-135M-Instruct");
-  await exportTinyModel(model);
-  await exportTinyModel(await repository("models--Qwen--Qwen2.5-Coder-0.5B-Instruct"));
-  await exportTinyModel(await repository("models--Qwen--Qwen2.5-0.5B-Instruct"));
-  await exportTinyModel(await repository("models--Qwen--Qwen3-0.6B"));
-  await exportTinyBaseModel(await repository("models--openai-community--gpt2"));
+  {
+    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await exportTinyModel(backend, model);
+    await exportTinyBaseModel(backend, await repository("models--openai-community--gpt2"));
+  }
+  for (const name of ["Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-0.5B-Instruct", "Qwen3-0.6B"]) {
+    await cp(model, await repository(`models--Qwen--${name}`), { recursive: true });
+  }
   const problems = await repository("datasets--DigitalLearningGmbH--MATH-lighteval");
   for (const split of ["train", "test"]) await write(join(problems, "default", `${split}.jsonl`), mathProblems(split));
   const data = await repository("datasets--openai--gsm8k");
@@ -62,8 +66,11 @@ export async function createTinyHub(): Promise<TinyHub> {
 }
 
 /** A random model over bytes that is just large enough to run, as a Hugging Face folder. */
-async function exportTinyModel(folder: string, config: Readonly<Record<string, unknown>> = tinyLlama): Promise<void> {
-  await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+async function exportTinyModel(
+  backend: TrainingBackend,
+  folder: string,
+  config: Readonly<Record<string, unknown>> = tinyLlama,
+): Promise<void> {
   const model = await backend.openModel({ source: { type: "scratch", config, seed: 1 }, trainable: { type: "full" } });
   await model.export(`${folder}.new`, "huggingface");
   await rename(`${folder}.new`, folder);
@@ -81,8 +88,8 @@ const tinyLlama = {
 };
 
 /** A GPT-2 that is as small, without a chat template. */
-async function exportTinyBaseModel(folder: string): Promise<void> {
-  await exportTinyModel(folder, { model_type: "gpt2", vocab_size: 263, n_embd: 16, n_layer: 1, n_head: 2 });
+async function exportTinyBaseModel(backend: TrainingBackend, folder: string): Promise<void> {
+  await exportTinyModel(backend, folder, { model_type: "gpt2", vocab_size: 263, n_embd: 16, n_layer: 1, n_head: 2 });
   const file = join(folder, "tokenizer_config.json");
   const { chat_template: _, ...rest } = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
   await writeFile(file, JSON.stringify(rest));

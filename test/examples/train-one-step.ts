@@ -1,11 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { trainCommand } from "../../cli/train-command.ts";
-import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import type { TinyHub } from "./tiny-hub.ts";
 
 /** The output of a run, until it is disposed. */
@@ -20,13 +21,11 @@ export async function trainOneStep(options: {
   readonly config: string | object;
   readonly hub: TinyHub;
   readonly set?: readonly string[];
-  /** The backend, which stays open. Creates one by default. */
-  readonly backend?: TrainingBackend;
   /** Only probes, like `--probe`. */
   readonly probe?: boolean;
 }): Promise<OneStepRun> {
-  const { backend, probe = false } = options;
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-one-step-"));
+  const { probe = false } = options;
+  const folder = temporaryFolder();
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     for (const [name, value] of Object.entries(options.hub.environment)) vi.stubEnv(name, value);
@@ -46,10 +45,7 @@ export async function trainOneStep(options: {
     await trainCommand(
       { config: path, set, resume: false, output: folder, probe },
       {
-        catalog: {
-          ...(await openCatalog()),
-          ...(backend === undefined ? {} : { createBackend: async () => leftOpen(backend) }),
-        },
+        catalog: { ...(await openCatalog()), createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions) },
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",
@@ -62,15 +58,4 @@ export async function trainOneStep(options: {
   } finally {
     vi.unstubAllEnvs();
   }
-}
-
-function leftOpen(backend: TrainingBackend): TrainingBackend {
-  const { specificationVersion, capabilities } = backend;
-  return {
-    specificationVersion,
-    capabilities,
-    openModel: (...given) => backend.openModel(...given),
-    close: async () => {},
-    [Symbol.asyncDispose]: async () => {},
-  };
 }

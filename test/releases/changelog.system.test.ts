@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { repository } from "../examples/run-program.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const manifest = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as { readonly version: string };
 
@@ -15,7 +15,7 @@ it("has a section for the version of the package", async () => {
 });
 
 it("takes the changes of changesets, which also raise the version", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-changeset-"));
+  const folder = temporaryFolder();
   try {
     const name = "lyceum";
     await writeFile(join(folder, "package.json"), JSON.stringify({ name, version: manifest.version, private: false }));

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, open, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Docker from "dockerode";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { processes } from "./processes.ts";
 
 /** A Docker engine for one test. It shares no socket, image, container or containerd with others. */
@@ -42,7 +42,7 @@ export async function dedicatedEngineProblem(image: string): Promise<string | un
  * have one.
  */
 export async function ownEngine(image: string, settings: readonly string[] = []): Promise<DedicatedEngine> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-engine-"));
+  const folder = temporaryFolder();
   const socketPath = join(folder, "docker.sock");
   const connection = { socketPath };
   const docker = new Docker(connection);

@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import { connect as connectHttp2 } from "node:http2";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { protobufType } from "../../trainers/tinker/protocol/pass-request.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { type ServerProcess, serveProcess, startServer } from "./served-process.ts";
 
 /** What one attack may cost: seconds of processor time, and megabytes of memory. */
@@ -100,11 +98,10 @@ const attacks: readonly (readonly [string, string, () => Buffer, string?])[] = [
 let folder: string;
 let model: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-amplified-"));
+  folder = temporaryFolder();
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   model = (await tinyModel(backend, folder)).path;
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("a small request to serve-model costs little", async () => {
   await using served = await startServer(

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Docker from "dockerode";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { removeImage } from "../../sandbox/docker/orphans.ts";
 import { buildImage } from "../../sandbox/docker/workspace/build-image.ts";
 import { missingRequirement } from "../sandbox/faulty-sandboxes.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const missing = await missingRequirement("docker");
 
@@ -13,8 +13,7 @@ test.skipIf(missing !== undefined)(
   `builds of equal images survive the removal of others ${missing ?? ""}`,
   async () => {
     const docker = new Docker();
-    const context = await mkdtemp(join(tmpdir(), "lyceum-builds-"));
-    onTestFinished(() => rm(context, { recursive: true }));
+    const context = temporaryFolder();
     await writeFile(join(context, "Dockerfile"), "FROM lyceum-shell\nWORKDIR /app\nRUN echo hi > /app/start.txt\n");
     const built = Array.from({ length: 6 }, async () => {
       for (let i = 0; i < 30; i++) {

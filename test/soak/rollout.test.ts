@@ -1,19 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rollout } from "../../src/core/rollout/rollout.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import { agentStep, forever, numbers, observe, scriptedEnvironment } from "../core/rollout/scripted-environment.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import type { RolloutRound, RolloutSoakEnd } from "./rollout-soak.ts";
 import { median, runSoak } from "./run-soak.ts";
 
 const rounds = 120;
 
 test("hundreds of thousands of episodes with all kinds of failures leak nothing and lose no episode", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-soak-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const lines = await runSoak("rollout-soak.ts", { arguments: [`${rounds}`, "1", folder], lastKey: "before" });
   const end = lines.pop() as unknown as RolloutSoakEnd;
   const results = lines as unknown as (RolloutRound & { readonly heap: number })[];

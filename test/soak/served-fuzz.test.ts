@@ -1,13 +1,12 @@
 import { type EventEmitter, once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { Health } from "../../server/grpc/generated/grpc/health/v1/health_pb.ts";
 import {
@@ -21,6 +20,7 @@ import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
 import { exchange, http2Statuses } from "../server/http/odd-requests.ts";
 import { RawClient } from "../server/openenv/raw-client.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import {
   fuzzedBytes,
   fuzzedCall,
@@ -292,11 +292,10 @@ describe("an hour's worth of wrong requests", () => {
   let folder: string;
   let model: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "lyceum-fuzzed-"));
+    folder = temporaryFolder();
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     model = (await tinyModel(backend, folder)).path;
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   test.each([
     ["serve", undefined],

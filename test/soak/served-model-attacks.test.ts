@@ -1,26 +1,23 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { zstdCompressSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { passRequestToBytes, passRequestToJson, protobufType } from "../../trainers/tinker/protocol/pass-request.ts";
 import { vector } from "../../trainers/tinker/protocol/tensor.ts";
 import { tinyModel } from "../backends/tinker/tiny-model.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { largestDuring, type ServerProcess, startServer, untilBelow } from "./served-process.ts";
 
 let folder: string;
 let model: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-served-model-"));
+  folder = temporaryFolder();
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   model = (await tinyModel(backend, folder)).path;
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function serve(args: readonly string[] = []): Promise<ServerProcess> {
   const words = ["serve-model", model, "--name", "tiny", "--chat-template", "none", "--device", "cpu", ...args];

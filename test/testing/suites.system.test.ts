@@ -299,16 +299,20 @@ test("the sandbox suite finds values, states and errors that differ", async () =
       [Symbol.asyncDispose]: async () => {},
     };
     const open = () => createIsolatedVmSandbox({ workers: 1 });
-    return failures(sandboxConformance({ sandbox: () => changed, open, languages: ["javascript"] }));
+    const cases = sandboxConformance({ sandbox: () => changed, open, languages: ["javascript"] });
+    // The sandbox's own test runs all of them.
+    return failures(cases.filter(({ name }) => [inOrder, seeded].includes(name)));
   };
+  const inOrder = "javascript: calls a function once per case, in order";
+  const seeded = "javascript: gives the same result for the same seed";
   expect(await faulty((result) => result)).toEqual([]);
   const reversed = await faulty((result) => ({ ...result, cases: result.cases.toReversed() }));
-  expect(reversed).toContain("javascript: calls a function once per case, in order");
+  expect(reversed).toContain(inOrder);
   const unseeded = await faulty(({ cases, ...result }) => ({
     ...result,
     cases: cases.map((one) => ({ ...one, value: { list: [1, 2, 3].map(() => ({ float: String(Math.random()) })) } })),
   }));
-  expect(unseeded).toContain("javascript: gives the same result for the same seed");
+  expect(unseeded).toContain(seeded);
 });
 
 test("the algorithm suite refuses an algorithm that does not learn", async () => {

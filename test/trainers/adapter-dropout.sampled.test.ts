@@ -1,17 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
-import { runTraining, temporaryFolder } from "./run-training.ts";
+import { runTraining } from "./run-training.ts";
 
 /** Returns the exported adapter of a short run, as bytes, and its config. */
 async function adapterOf(
   id: string,
   dropout: number | undefined,
 ): Promise<{ readonly weights: string; readonly config: unknown }> {
-  await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-  const output = await temporaryFolder();
+  await using backend = await sharedEngine();
+  const output = temporaryFolder();
   const { error } = await runTraining({
     output,
     backend,

@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { trainShopAgent } from "./agent-training.ts";
-import { eventsOf, temporaryFolder } from "./run-training.ts";
+import { eventsOf } from "./run-training.ts";
 
 test("an AI SDK agent is trained on exactly the ids that its model sampled", async () => {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const { events, seen } = await trainShopAgent({
     seed: 1,
     output,

@@ -2,9 +2,9 @@ import { agent, demonstrate, environment } from "../../examples/agents/shop-agen
 import { agentProgram } from "../../server/capture/agent-program.ts";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { trainStages } from "../../trainers/training/stages.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { checkedBackend, type SampledAndTrained } from "./checked-backend.ts";
 
 /** A tiny model over bytes. */
@@ -33,7 +33,7 @@ export async function trainShopAgent(options: {
   readonly changes?: Partial<TrainingConfigInput>;
 }): Promise<TrainedAgent> {
   const { seed, output, steps, changes } = options;
-  const engine: TrainingBackend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  const engine: TrainingBackend = await sharedEngine();
   await using _ = engine;
   const { backend, seen } = checkedBackend(engine);
   const programs = { agent: agentProgram({ function: agent, demonstrate }) };

@@ -6,7 +6,8 @@ import { checkConfig } from "../../trainers/config/training-config.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { needsReference } from "../../trainers/losses/loss.ts";
 import { createAlgorithm } from "../../trainers/training/resolve-config.ts";
-import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { letterConfig, runEnd, runTraining } from "./run-training.ts";
 
 /** Creates the algorithm of a config with these settings. */
 const created = (id: string, settings: object = {}): Algorithm =>
@@ -63,7 +64,7 @@ describe("algorithms", () => {
       }),
     });
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       algorithms: [reinforce],
       config: letterConfig({ algorithm: { id: "my-reinforce", weight: 0.5 } }),
     });

@@ -4,9 +4,10 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runEnd, runTraining } from "./run-training.ts";
 
 const config = (changes: Partial<TrainingConfigInput> = {}): TrainingConfigInput =>
   letterConfig({
@@ -24,7 +25,7 @@ async function episodesOf(output: string): Promise<Episode[]> {
 
 describe("rollout.maxStaleness", () => {
   it("samples each batch except the first with the weights before the last update", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const { error } = await runTraining({ output, config: config() });
     expect(error).toBeUndefined();
     const versions = (await episodesOf(output)).map(({ agents }) => agents.agent!.nodes.at(-1)!.tokens!.weightsVersion);
@@ -52,7 +53,7 @@ describe("rollout.maxStaleness", () => {
 
   it("corrects stale samples by importance ratios, capped at 2 unless the algorithm sets a cap", async () => {
     const weights = async (settings: object): Promise<string> => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const algorithm = { id: "reinforce", groupSize: 8, ...settings };
       await runTraining({ output, config: config({ algorithm, training: { steps: 4, batchSize: 8 } }) });
       return checkpointState(output, 4);
@@ -68,7 +69,7 @@ describe("rollout.maxStaleness", () => {
 
   it("still learns", async () => {
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       config: config({ training: { steps: 40, batchSize: 8 }, evaluation: { split: "test", limit: 64 } }),
     });
     const [before, after] = eventsOf(record, "evaluation").map(({ metrics }) => metrics.accuracy!);
@@ -91,7 +92,7 @@ describe("rollout.maxStaleness", () => {
       },
     });
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       backend,
       environment: environment as EnvironmentDefinition,
       config: config({ preflight: false, training: { steps: 3, batchSize: 2 } }),
@@ -101,7 +102,7 @@ describe("rollout.maxStaleness", () => {
   });
 
   it("warns on resume that the weights will differ, and plays every task once", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const stop = new AbortController();
     const first = await runTraining({
       output,
@@ -128,7 +129,7 @@ describe("rollout.maxStaleness", () => {
         return model.optimStep(params, options);
       },
     }));
-    const { error } = await runTraining({ output: await temporaryFolder(), backend, config: config() });
+    const { error } = await runTraining({ output: temporaryFolder(), backend, config: config() });
     expect(error).toMatchObject({ message: "no step" });
   });
 });

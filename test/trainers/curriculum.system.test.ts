@@ -2,8 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
 import { createCurriculum } from "../../trainers/tasks/curriculum.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runTraining } from "./run-training.ts";
 
 interface Task {
   readonly name: number;
@@ -102,19 +103,19 @@ describe("a run with a curriculum", () => {
     });
 
   it("reports the number of tasks it draws from", async () => {
-    const record = await runTraining({ output: await temporaryFolder(), config: config(8) });
+    const record = await runTraining({ output: temporaryFolder(), config: config(8) });
     const pools = eventsOf(record, "step").map(({ metrics }) => metrics["curriculum/tasks"]!);
     expect(pools).toEqual([7, 16, 26, 36, 45, 55, 64, 64]);
   });
 
   it("ends with the same weights if it was interrupted and resumed", async () => {
-    const [whole, parted] = [await temporaryFolder(), await temporaryFolder()];
+    const [whole, parted] = [temporaryFolder(), temporaryFolder()];
     await runTraining({ output: whole, config: config(8) });
     await runTraining({ output: parted, config: config(3) });
     const { error } = await runTraining({ output: parted, config: config(8), resume: true });
     expect(error).toBeUndefined();
     expect(await checkpointState(parted, 8)).toBe(await checkpointState(whole, 8));
-    const other = await temporaryFolder();
+    const other = temporaryFolder();
     await runTraining({ output: other, config: { ...config(8), tasks: {} }, environment: letterEnvironment() });
     expect(await checkpointState(other, 8)).not.toBe(await checkpointState(whole, 8));
   });

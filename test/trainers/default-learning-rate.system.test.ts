@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ModelConfigInput } from "../../trainers/config/model-config.ts";
 import { resolveConfig } from "../../trainers/training/resolve-config.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { eventsOf, letterConfig, runTraining } from "./run-training.ts";
 
 const lora = { type: "lora" } as const;
 const rateOf = async (model: ModelConfigInput, id: string): Promise<number> => {
@@ -12,7 +13,7 @@ const rateOf = async (model: ModelConfigInput, id: string): Promise<number> => {
 
 /** Creates a folder with these files. */
 async function folderWith(files: Readonly<Record<string, object>>): Promise<string> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   for (const [name, content] of Object.entries(files)) {
     await mkdir(join(folder, name, ".."), { recursive: true });
     await writeFile(join(folder, name), JSON.stringify(content));
@@ -52,18 +53,18 @@ describe("a run without a learning rate", () => {
   const plain = { ...config, training };
 
   it("reports its learning rate and what it is the default of", async () => {
-    const run = await runTraining({ output: await temporaryFolder(), config: plain });
+    const run = await runTraining({ output: temporaryFolder(), config: plain });
     expect(eventsOf(run, "run-start")[0]!.learningRate).toEqual({
       value: 1e-3,
       defaultOf: "a model from scratch, from demonstrations",
     });
     expect(eventsOf(run, "step")[0]!.metrics["optimizer/learning-rate"]).toBe(1e-3);
-    const given = await runTraining({ output: await temporaryFolder(), config });
+    const given = await runTraining({ output: temporaryFolder(), config });
     expect(eventsOf(given, "run-start")[0]!.learningRate).toEqual({ value: 0.6 });
   });
 
   it("keeps its learning rate on resume", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     await runTraining({ output, config: { ...plain, training: { ...training, learningRate: 1e-5 } } });
     const resumed = await runTraining({
       output,

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { eventsOf, letterConfig, runTraining } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 describe.each(["iac", "maac"])("%s", (id) => {
   /** The share of episodes that played the second turn, step by step, and the final weights. */
   async function run(settings: { readonly terminationThreshold?: number }) {
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       environment: teamEnvironment({ partial: 0.5 }),
       config: letterConfig({ algorithm: { id, groupSize: 8, ...settings }, training: { steps: 2, batchSize: 8 } }),
     });

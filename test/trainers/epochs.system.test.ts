@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runTraining } from "./run-training.ts";
 
 /** The letter environment, and the tasks of each step in the order in which their episodes begin. */
 function watchedLetters(): { readonly environment: EnvironmentDefinition; readonly begun: string[] } {
@@ -43,7 +44,7 @@ describe.each([
   it("plays every task once per epoch, with the remaining tasks in the last batch", async () => {
     const { environment, begun } = watchedLetters();
     const config = epochs({ algorithm, rollout });
-    const run = await runTraining({ output: await temporaryFolder(), environment, config });
+    const run = await runTraining({ output: temporaryFolder(), environment, config });
     expect(run.error).toBeUndefined();
     const [start] = eventsOf(run, "run-start");
     expect(start!.steps).toBe(6);
@@ -59,14 +60,14 @@ describe.each([
 
 it("a learning-rate schedule ends after the last step of the last epoch", async () => {
   const config = epochs({ algorithm: { id: "sft" }, training: { schedule: "linear", warmupSteps: 2 } });
-  const run = await runTraining({ output: await temporaryFolder(), config });
+  const run = await runTraining({ output: temporaryFolder(), config });
   const rates = eventsOf(run, "step").map(({ metrics }) => metrics["optimizer/learning-rate"]!);
   for (const [i, share] of [0.5, 1, 0.8, 0.6, 0.4, 0.2].entries()) expect(rates[i]).toBeCloseTo(0.6 * share, 12);
 });
 
 it("a run that was interrupted in an epoch ends with exactly the same weights", async () => {
   const config = epochs({ training: { schedule: "cosine" } });
-  const [whole, stopped] = [await temporaryFolder(), await temporaryFolder()];
+  const [whole, stopped] = [temporaryFolder(), temporaryFolder()];
   await runTraining({ output: whole, config });
   const abort = new AbortController();
   await runTraining({
@@ -118,7 +119,7 @@ describe("are refused", () => {
     ["as a half", { training: { epochs: 0.5 } }, /training\.epochs/],
   ])("%s", async (_, changes, message, environment) => {
     const run = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       ...(environment === undefined ? {} : { environment }),
       config: epochs(changes),
     });

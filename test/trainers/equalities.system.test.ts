@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { checkpointState, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { checkpointState, letterConfig, runTraining } from "./run-training.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
 
 /** Returns the weights, moments and step after a few steps of one agent. */
 async function trained(id: string, settings: Settings): Promise<string> {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const { error } = await runTraining({
     output,
     config: letterConfig({ algorithm: { id, ...settings }, training: { steps: 3, batchSize: 8 } }),

@@ -4,7 +4,7 @@ import { mixedEnvironment } from "../../src/core/environment/mixed-environment.t
 import { readEntries, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { defineEnvironment, defineParallelEnvironment, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
 import { evaluatePolicies } from "../../trainers/evaluation/evaluate-policies.ts";
-import { temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 /** An environment that fails in the middle of the named tasks. The answer "yes" has reward 1. */
 function environment(failing: readonly string[]) {
@@ -20,7 +20,7 @@ function environment(failing: readonly string[]) {
 }
 
 async function evaluate(failing: readonly string[], policy: Policy): Promise<Record<string, number>> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const options = { environment: environment(failing), policies: { agent: policy }, seed: 1, folder };
   return (await evaluatePolicies(options)).metrics;
 }
@@ -47,7 +47,7 @@ it("reports each agent's reward and win rate", async () => {
     environment: game,
     policies: { first: player, second: player },
     seed: 1,
-    folder: await temporaryFolder(),
+    folder: temporaryFolder(),
   });
   expect(metrics).toMatchObject({
     "reward/mean": 0,
@@ -74,7 +74,7 @@ it("plays both sides against an opponent, and excludes the opponent from the met
       return { rewards: { first: won, second: -won } };
     },
   });
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const play = async (opponent: Policy, folder: string) => {
     const { metrics } = await evaluatePolicies({
       environment: game,
@@ -107,7 +107,7 @@ it("plays both sides against an opponent, and excludes the opponent from the met
   expect(new Set(correct.map(String))).toEqual(new Set(["0,true", "1,false"]));
   const strong = await play(
     scriptedPolicy(() => "win"),
-    await temporaryFolder(),
+    temporaryFolder(),
   );
   expect(strong).toMatchObject({ "reward/mean": 0 });
 });
@@ -130,7 +130,7 @@ it("uses the environment's own statement of correctness, not the highest reward"
         limit: 4,
         policies: { agent: scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "yes" : "no")) },
         seed: 1,
-        folder: await temporaryFolder(),
+        folder: temporaryFolder(),
       });
       expect(metrics).toMatchObject({
         accuracy: 0.25,
@@ -164,7 +164,7 @@ it("judges each environment of a mixture by its own rule, in the metrics and in 
     });
   const environments = [rewarding("small", 1), rewarding("large", 2)];
   const mixture = mixedEnvironment(environments.map((one) => ({ environment: one as EnvironmentDefinition })));
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const { metrics } = await evaluatePolicies({
     environment: mixture,
     limit: 4,
@@ -189,7 +189,7 @@ it("leaves frozen agents out of the correctness of an episode", async () => {
   const player = scriptedPolicy(() => "x");
   const play = async (frozen: readonly string[]) => {
     const policies = { writer: player, critic: player };
-    const options = { environment: team, policies, frozen, folder: await temporaryFolder() };
+    const options = { environment: team, policies, frozen, folder: temporaryFolder() };
     return (await evaluatePolicies(options)).metrics.accuracy;
   };
   expect([await play([]), await play(["critic"])]).toEqual([0, 1]);

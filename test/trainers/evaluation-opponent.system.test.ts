@@ -3,8 +3,9 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runTraining } from "./run-training.ts";
 
 /** An agent that answers with an odd character code wins. If both or neither do, it is a draw. */
 function duel(): EnvironmentDefinition {
@@ -37,7 +38,7 @@ describe("the opponent of evaluations", () => {
   it("shows the progress of self-play, although the mean reward of both sides is always 0", async () => {
     const rewards = async (opponent?: typeof loser): Promise<number[]> => {
       const record = await runTraining({
-        output: await temporaryFolder(),
+        output: temporaryFolder(),
         environment: duel(),
         config: config(),
         ...(opponent === undefined ? {} : { opponent }),
@@ -54,7 +55,7 @@ describe("the opponent of evaluations", () => {
   });
 
   it("plays the same number of games from each side, and does not change the weights", async () => {
-    const [alone, measured] = [await temporaryFolder(), await temporaryFolder()];
+    const [alone, measured] = [temporaryFolder(), temporaryFolder()];
     await runTraining({ output: alone, environment: duel(), config: config() });
     const record = await runTraining({ output: measured, environment: duel(), config: config(), opponent: loser });
     for (const { metrics, opponent } of eventsOf(record, "evaluation")) {
@@ -73,7 +74,7 @@ describe("the opponent of evaluations", () => {
       expect(record.error).toBeUndefined();
       return eventsOf(record, "evaluation").map(({ step }) => step);
     };
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     await runTraining({ output, environment: duel(), config: config(), opponent: loser });
     expect(await evaluations(loser)).toEqual([]);
     expect(await evaluations(winner)).toEqual([6]);
@@ -90,7 +91,7 @@ describe("the opponent of evaluations", () => {
     ],
   ])("is refused: %s", async (_, options, message) => {
     const { error, events } = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       environment: duel(),
       config: config(),
       ...options,

@@ -13,10 +13,11 @@ import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { type OpenPolicy, openModelPolicy } from "../../trainers/models/open-policy.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
-import { eventsOf, letterConfig, type RunRecord, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+import { eventsOf, letterConfig, type RunRecord, runEnd, runTraining } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 const team = (turns = 1): EnvironmentDefinition => teamEnvironment({ turns }) as EnvironmentDefinition;
@@ -75,7 +76,7 @@ async function models(output: string): Promise<Record<string, string>> {
 }
 
 async function played(options: Partial<Parameters<typeof runTraining>[0]>): Promise<RunRecord & { output: string }> {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const record = await runTraining({ output, environment: team(), config: config(), ...options });
   return { ...record, output };
 }
@@ -184,7 +185,7 @@ describe("a frozen agent", () => {
         },
       });
     };
-    const [whole, parts] = [await temporaryFolder(), await temporaryFolder()];
+    const [whole, parts] = [temporaryFolder(), temporaryFolder()];
     expect(runEnd(await run(whole)).reason).toBe("completed");
     expect(runEnd(await run(parts, 2)).reason).toBe("aborted");
     expect(runEnd(await run(parts, undefined, true)).reason).toBe("completed");

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import { train } from "../../trainers/training/train.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+import { letterConfig, runEnd, runTraining } from "./run-training.ts";
 
 const config = letterConfig({ checkpoint: { every: 1 }, rollout: { trace: true } });
 const busy = { code: "config.invalid", message: expect.stringContaining("is being written by process") };
@@ -14,7 +15,7 @@ const locks = (names: readonly string[]): string[] => names.filter((name) => nam
 
 describe("the folder of a training", () => {
   it("is locked: a second run in it, new or resumed, is refused before it changes anything", async () => {
-    const output = join(await temporaryFolder(), "out");
+    const output = join(temporaryFolder(), "out");
     const first = train({ environment: letterEnvironment(), backend: createBigramBackend(), config, output });
     let refused = 0;
     for await (const event of first) {
@@ -34,7 +35,7 @@ describe("the folder of a training", () => {
   });
 
   it("is unlocked after a run was refused or closed, and is not created for a run that cannot begin", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const output = join(folder, "deep", "out");
     expect((await runTraining({ config, output, resume: true })).error).toMatchObject({ code: "checkpoint.unusable" });
     expect(existsSync(join(folder, "deep"))).toBe(false);

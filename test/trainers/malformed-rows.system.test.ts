@@ -5,7 +5,8 @@ import { conversationsEnvironment } from "../../environments/conversations/conve
 import { gsm8kEnvironment } from "../../environments/gsm8k/gsm8k.ts";
 import { mathProblemsEnvironment } from "../../environments/math-problems/math-problems.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { eventsOf, letterConfig, runTraining } from "./run-training.ts";
 
 const said = (content: string): object => ({
   messages: [
@@ -31,10 +32,10 @@ describe.each<[string, Open, object, readonly object[]]>([
   ],
 ])("malformed rows of %s", (_, open, right, wrong) => {
   const run = async (rows: readonly object[], data: object) => {
-    const path = join(await temporaryFolder(), "rows.jsonl");
+    const path = join(temporaryFolder(), "rows.jsonl");
     await writeFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       environment: open({ path }) as EnvironmentDefinition,
       config: letterConfig({ algorithm: { id: "sft" }, training: { steps: 1, batchSize: 1 }, data }),
     });

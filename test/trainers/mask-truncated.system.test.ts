@@ -3,8 +3,9 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { scored } from "../../src/contract/reward.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { playedEpisode } from "./played-episode.ts";
-import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runTraining } from "./run-training.ts";
 
 /** Rewards the first character and ignores the rest. Has `turns` turns. */
 function firstCharacter(turns = 1): EnvironmentDefinition {
@@ -30,7 +31,7 @@ async function trained(options: {
   readonly turns?: number;
 }): Promise<{ readonly steps: readonly Readonly<Record<string, number>>[]; readonly state: string }> {
   const { algorithm, maxTokens, turns } = options;
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const run = await runTraining({
     output,
     environment: firstCharacter(turns),

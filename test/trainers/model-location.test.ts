@@ -1,13 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { locateModel } from "../../trainers/models/model-location.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 /** Creates a folder with these non-empty files. */
 async function folderWith(...files: readonly string[]): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-place-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const file of files) {
     await mkdir(join(folder, dirname(file)), { recursive: true });
     await writeFile(join(folder, file), file.endsWith("manifest.json") ? manifest : "{}");

@@ -6,13 +6,14 @@ import { rollout } from "../../src/core/rollout/rollout.ts";
 import { rolloutMetrics } from "../../trainers/metrics/rollout-metrics.ts";
 import { openCheckpoint } from "../../trainers/models/open-checkpoint.ts";
 import { openModelPolicy } from "../../trainers/models/open-policy.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
-import { letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { letterConfig, runTraining } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 it("a checkpoint of several agents plays each with its own weights, without their critics", async () => {
   const environment = teamEnvironment({ turns: 1 });
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const algorithm = { id: "ippo", groupSize: 8 };
   const training = { steps: 30, batchSize: 8, learningRate: 0.6, epsilon: 1e-3 };
   const record = await runTraining({ output, environment, config: letterConfig({ algorithm, training }) });

@@ -10,8 +10,9 @@ import type { TrainingConfigInput } from "../../trainers/config/training-config.
 import { teamState } from "../../trainers/credit/team-state.ts";
 import { trainingGroup } from "../../trainers/data/training-group.ts";
 import { fitEpisodes } from "../../trainers/rollouts/fit-episodes.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { playedEpisode } from "./played-episode.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { eventsOf, letterConfig, runTraining } from "./run-training.ts";
 
 /** The bigram backend reads 512 bytes. The third of four rows is longer. */
 const rows = ["A", "B", `start ${"x".repeat(600)} end`, "D"];
@@ -39,7 +40,7 @@ const dpo = { algorithm: { id: "dpo", source: "demonstrations", groupSize: 2 }, 
 
 async function run(config: Partial<TrainingConfigInput>, world: EnvironmentDefinition) {
   const record = await runTraining({
-    output: await temporaryFolder(),
+    output: temporaryFolder(),
     environment: world,
     config: letterConfig(config),
   });

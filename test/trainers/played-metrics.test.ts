@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { eventsOf, letterConfig, runTraining } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 it.each([
@@ -8,7 +9,7 @@ it.each([
   ["magrpo", true],
 ])("%s of a team reports the rewards of its agents: %s", async (id, reports) => {
   const run = await runTraining({
-    output: await temporaryFolder(),
+    output: temporaryFolder(),
     environment: teamEnvironment({ turns: 1 }) as EnvironmentDefinition,
     config: letterConfig({ algorithm: { id }, training: { steps: 1, batchSize: 2 } }),
   });

@@ -7,9 +7,10 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { probeTraining } from "../../trainers/training/probe-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { type LetterTask, letterEnvironment } from "./letter-environment.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { eventsOf, letterConfig, runTraining } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 const probeOf = (options: Partial<Parameters<typeof probeTraining>[0]> = {}) =>
@@ -22,7 +23,7 @@ const probeOf = (options: Partial<Parameters<typeof probeTraining>[0]> = {}) =>
 
 describe("the probe of a training", () => {
   it("plays a few tasks of the first batch first, and is in the run's events", async () => {
-    const record = await runTraining({ output: await temporaryFolder(), config: letterConfig() });
+    const record = await runTraining({ output: temporaryFolder(), config: letterConfig() });
     expect(record.events.slice(0, 3).map(({ type }) => type)).toEqual(["run-start", "preflight", "probe"]);
     const [probe] = eventsOf(record, "probe");
     expect(probe).toMatchObject({ step: 0, groups: 4, comparison: "group" });
@@ -40,7 +41,7 @@ describe("the probe of a training", () => {
   ])("does not change the final weights of $id", async (algorithm) => {
     const environment = algorithm.id === "magrpo" ? teamEnvironment({ partial: 0.3 }) : letterEnvironment();
     const run = async (groups: number): Promise<unknown> => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const config = letterConfig({ algorithm, probe: { groups }, rollout: { trace: true }, training: { steps: 3 } });
       const record = await runTraining({ output, environment, config });
       expect(record.error).toBeUndefined();
@@ -56,14 +57,14 @@ describe("the probe of a training", () => {
   });
 
   it("is skipped with groups 0, with SFT, and in a resumed run", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const none = await runTraining({ output, config: letterConfig({ probe: { groups: 0 }, training: { steps: 1 } }) });
     expect(eventsOf(none, "probe")).toEqual([]);
     const resumed = await runTraining({ output, resume: true, config: letterConfig({ training: { steps: 2 } }) });
     expect(resumed.error).toBeUndefined();
     expect(eventsOf(resumed, "probe")).toEqual([]);
     const config = letterConfig({ algorithm: { id: "sft" }, training: { steps: 1 } });
-    expect(eventsOf(await runTraining({ output: await temporaryFolder(), config }), "probe")).toEqual([]);
+    expect(eventsOf(await runTraining({ output: temporaryFolder(), config }), "probe")).toEqual([]);
     await expect(probeOf({ config })).rejects.toMatchObject({
       code: "config.invalid",
       message: expect.stringContaining("sft learns from demonstrations"),
@@ -75,7 +76,7 @@ describe("the probe of a training", () => {
     const shared = (): EnvironmentDefinition<LetterTask> => letterEnvironment({ judge: () => asked++ / 1000 });
     expect((await probeOf({ environment: shared() })).advice[0]).toMatch(/same answers the rewards .*lyceum check/);
     const config = letterConfig({ training: { steps: 1 } });
-    const record = await runTraining({ output: await temporaryFolder(), environment: shared(), config });
+    const record = await runTraining({ output: temporaryFolder(), environment: shared(), config });
     expect(eventsOf(record, "warning")[0]).toMatchObject({ step: 0, message: expect.stringContaining("same answers") });
     expect((await probeOf()).advice.join()).not.toContain("same answers");
   });
@@ -98,7 +99,7 @@ describe("the probe of a training", () => {
 
   it("warns if no group has a signal, and the run continues", async () => {
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       environment: letterEnvironment({ judge: () => 0 }),
       config: letterConfig({ training: { steps: 1 } }),
     });
@@ -113,7 +114,7 @@ describe("the probe of a training", () => {
         throw new Error("no judge today");
       },
     });
-    const record = await runTraining({ output: await temporaryFolder(), environment, config: letterConfig() });
+    const record = await runTraining({ output: temporaryFolder(), environment, config: letterConfig() });
     expect(record.error).toMatchObject({ message: expect.stringContaining("no judge today") });
   });
 

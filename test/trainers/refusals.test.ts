@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
-import { letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { letterConfig, runTraining } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 const algorithm = (id: string, settings: Readonly<Record<string, unknown>> = {}): Partial<TrainingConfigInput> => ({
@@ -107,7 +108,7 @@ const mistakes: readonly {
 it.each(mistakes)("refuses $name before anything runs", async ({ config, code, message, valueHead = true }) => {
   const backend = createBigramBackend();
   const { events, error } = await runTraining({
-    output: await temporaryFolder(),
+    output: temporaryFolder(),
     environment: teamEnvironment(),
     backend: { ...backend, capabilities: { ...backend.capabilities, valueHead } },
     config: letterConfig(config),

@@ -1,20 +1,11 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import type { TrainOptions } from "../../trainers/run/training-run.ts";
 import { train } from "../../trainers/training/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-
-/** Creates a folder that is deleted when the test ends. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-train-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** A config that trains the bigram backend on letters in well under a second. */
 export function letterConfig(changes: Partial<TrainingConfigInput> = {}): TrainingConfigInput {

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Sample, Sampler } from "../../src/contract/sampler.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { changedBackend } from "./changed-backend.ts";
-import { checkpointState, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { checkpointState, letterConfig, runTraining } from "./run-training.ts";
 
 /** Changes a sample of the weights with a version. */
 type Change = (sample: Sample, version: number) => Sample;
@@ -34,7 +35,7 @@ async function trained(options: {
     },
     snapshot: async () => changedSampler(await model.snapshot(), change),
   }));
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const { error } = await runTraining({
     output,
     backend,

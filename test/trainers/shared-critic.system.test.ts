@@ -7,8 +7,9 @@ import type { Model, ModelSpec, TrainingBackend } from "../../trainers/backend/t
 import type { TrainingSample } from "../../trainers/data/training-sample.ts";
 import { valueDatum } from "../../trainers/data/value-datum.ts";
 import { updatePolicy } from "../../trainers/update/update-policy.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend, savedRow } from "./bigram-backend.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { eventsOf, letterConfig, runTraining } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 /** A call of `forwardBackward`. */
@@ -52,7 +53,7 @@ describe("a value head on the policy of turn-level actor-critics", () => {
   it("equals PPO's if an episode is one turn of one token", async () => {
     const shared = { groupSize: 4, critic: "shared", valueWeight: 0.3, valueClip: 0.2 };
     const run = async (algorithm: { readonly id: string }): Promise<Map<string, number>> => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const { error } = await runTraining({ output, config: letterConfig({ algorithm, training: short }) });
       expect(error).toBeUndefined();
       return weights(output);
@@ -73,7 +74,7 @@ describe("a value head on the policy of turn-level actor-critics", () => {
     ] as const) {
       const { backend, specs } = watched();
       const { error } = await runTraining({
-        output: await temporaryFolder(),
+        output: temporaryFolder(),
         backend,
         environment: teamEnvironment(),
         config: letterConfig({ algorithm: { id, critic, groupSize: 2 }, training: { ...short, steps: 1 } }),
@@ -91,7 +92,7 @@ describe("a value head on the policy of turn-level actor-critics", () => {
   ] as const)("of %s reads, with %s, the states that it values", async (id, criticInput, read) => {
     const { backend, calls } = watched();
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       backend,
       environment: teamEnvironment({ partial: 0.5 }),
       config: letterConfig({

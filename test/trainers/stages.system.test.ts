@@ -1,14 +1,14 @@
-import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import type { StageEvent, StagesOptions } from "../../trainers/training/stages.ts";
 import { planStages, type Stage, trainStages } from "../../trainers/training/stages.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { checkpointState, letterConfig, temporaryFolder } from "./run-training.ts";
+import { checkpointState, letterConfig } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 const environment = letterEnvironment() as EnvironmentDefinition;
@@ -76,7 +76,7 @@ let whole: Promise<string> | undefined;
 /** The folder of a run without an interruption. */
 const uninterrupted = (): Promise<string> => {
   whole ??= (async () => {
-    const output = await mkdtemp(join(tmpdir(), "lyceum-stages-"));
+    const output = temporaryFolder();
     folders.push(output);
     const { events, error } = await run({ stages: stages(), output });
     expect(error).toBeUndefined();
@@ -88,7 +88,7 @@ const uninterrupted = (): Promise<string> => {
 
 describe("trainStages", () => {
   it("starts each stage from the weights of the previous one", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const { events, error } = await run({ stages: stages([12, 1, 1]), output });
     expect(error).toBeUndefined();
     const accuracies = events.flatMap(({ stage, event }) =>
@@ -102,7 +102,7 @@ describe("trainStages", () => {
   });
 
   it("starts a stage from the best weights of the previous one, if that exports them", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     let judged = 0;
     // Each step scores 128 episodes and each evaluation 32. After six steps, right answers become wrong and nothing is
     // solved.
@@ -135,7 +135,7 @@ describe("trainStages", () => {
   });
 
   it("uses the model at the start of a stage as its reference", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const { events, error } = await run({ stages: stages([12, 1, 1]), output });
     expect(error).toBeUndefined();
     const step = events.find(({ stage, event }) => stage === "grpo" && event.type === "step")?.event;
@@ -146,7 +146,7 @@ describe("trainStages", () => {
   it.each(
     everyStep.slice(0, -1),
   )("stopped after %s and resumed, ends in the same weights, to the bit", async (place) => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const first = await run({
       stages: stages(),
       output,
@@ -168,7 +168,7 @@ describe("trainStages", () => {
 
   it("resumes after a stage was killed before its first checkpoint, or before its export", async () => {
     const expected = await uninterrupted();
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const until = ({ stage, event }: StageEvent): boolean => stage === "ppo" && event.type === "step";
     await run({ stages: stages(), output, until });
     await rm(join(output, "ppo"), { recursive: true });
@@ -183,7 +183,7 @@ describe("trainStages", () => {
     const team = teamEnvironment({ turns: 1 }) as EnvironmentDefinition;
     const config = (id: string) =>
       letterConfig({ algorithm: { id }, training: { steps: 8, batchSize: 8 }, evaluation });
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const { events, error } = await run({
       output,
       stages: [
@@ -197,7 +197,7 @@ describe("trainStages", () => {
     expect(accuracies[1]).toBeGreaterThan(accuracies[0]!);
     const alone = { name: "alone", environment, config: config("grpo") };
     const mixed = await run({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       stages: [{ name: "sft", environment: team, config: config("sft") }, alone],
     });
     expect(mixed.error).toMatchObject({ code: "config.invalid", message: expect.stringContaining("has other agents") });
@@ -214,13 +214,13 @@ describe("trainStages", () => {
       /names its own model/,
     ],
   ])("refuses %s before anything runs", async (_, make, message) => {
-    const { error, events } = await run({ stages: make(), output: await temporaryFolder() });
+    const { error, events } = await run({ stages: make(), output: temporaryFolder() });
     expect(error).toMatchObject({ code: "config.invalid", message: expect.stringMatching(message) });
     expect(events).toEqual([]);
   });
 
   it("refuses a new training in the folder of another, also of a later stage", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     await cp(join(await uninterrupted(), "ppo"), join(output, "ppo"), { recursive: true });
     const { error, events } = await run({ stages: stages(), output });
     expect(error).toMatchObject({ code: "checkpoint.unusable" });
@@ -239,7 +239,7 @@ describe("stages with frozen agents", () => {
   });
 
   it("start from the weights of the last stage that trained each agent", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const all = [stage("both", []), stage("left", ["right"]), stage("right", ["left"]), stage("end", [])];
     const { error } = await run({ stages: all, output });
     expect(error).toBeUndefined();
@@ -266,7 +266,7 @@ describe("stages with frozen agents", () => {
   });
 
   it("start from an agent's own model if it was frozen until then", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const [, second] = await planStages({ stages: [stage("left", ["right"]), stage("both", [])], output });
     expect(second!.config.agents.models).toMatchObject({
       left: { path: join(output, "left", "model", "left") },
@@ -275,7 +275,7 @@ describe("stages with frozen agents", () => {
   });
 
   it("pass on the shared weights of trained agents", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const shared = (name: string, frozen: readonly string[]): Stage => {
       const one = stage(name, frozen);
       return { ...one, config: { ...one.config, agents: { weights: "shared" } } };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ModelConfig } from "../../trainers/config/model-config.ts";
 import { startingModels } from "../../trainers/models/team-models.ts";
-import { temporaryFolder } from "./run-training.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const base: ModelConfig = {
   adapter: { type: "lora", start: "continue", dropout: 0 },
@@ -14,7 +14,7 @@ const both = { all: ["aux", "main"], trained: ["aux", "main"] };
 
 /** Creates a folder with an adapter for each of these agents. */
 async function teamFolder(...agents: readonly string[]): Promise<string> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   for (const agent of agents) {
     await mkdir(join(folder, agent));
     await writeFile(join(folder, agent, "adapter_config.json"), "{}");
@@ -55,7 +55,7 @@ it("an agent with its own model in the config keeps it, and a frozen one needs n
 });
 
 it("a run's folder refers to its model, also for one agent", async () => {
-  const run = await temporaryFolder();
+  const run = temporaryFolder();
   await writeFile(join(run, "metrics.jsonl"), "");
   await mkdir(join(run, "model"));
   await writeFile(join(run, "model", "config.json"), "{}");
@@ -73,7 +73,7 @@ it.each([
 });
 
 it("agents start from the exported models of a checkpoint", async () => {
-  const checkpoint = await temporaryFolder();
+  const checkpoint = temporaryFolder();
   await writeFile(join(checkpoint, "manifest.json"), "{}");
   const exported = await teamFolder("aux", "main");
   const { agents } = await starting(checkpoint, both, { exported });

@@ -6,9 +6,10 @@ import { folderSource } from "../../reports/viewer/folder-source.ts";
 import { compareRuns } from "../../src/evaluation/compare.ts";
 import { readEntries, readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
 import { train } from "../../trainers/training/train.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+import { eventsOf, letterConfig, runEnd, runTraining } from "./run-training.ts";
 
 const config = letterConfig({
   checkpoint: { every: 2 },
@@ -26,7 +27,7 @@ async function results(folder: string): Promise<unknown> {
 }
 
 it("a training stores each evaluation as lyceum eval does, with the accuracy that its metrics have", async () => {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const evaluations = join(output, "evaluations");
   const record = await runTraining({ output, config });
   expect(record.error).toBeUndefined();
@@ -50,9 +51,9 @@ it("a training stores each evaluation as lyceum eval does, with the accuracy tha
 });
 
 it("a run that was stopped in an evaluation repeats it, and gives the same evaluations as one without a stop", async () => {
-  const straight = await temporaryFolder();
+  const straight = temporaryFolder();
   await runTraining({ output: straight, config });
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const controller = new AbortController();
   let judged: number | undefined;
   const stopped = await runTraining({
@@ -88,7 +89,7 @@ it("a run that was stopped in an evaluation repeats it, and gives the same evalu
 });
 
 it("a new run in the folder of one without a checkpoint removes the evaluations of that run", async () => {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const old = join(output, "evaluations", "step-000040");
   const own = join(output, "evaluations", "notes.txt");
   await mkdir(old, { recursive: true });
@@ -99,7 +100,7 @@ it("a new run in the folder of one without a checkpoint removes the evaluations 
 });
 
 it("the viewer lists a training without its evaluations, and the training's page opens their episodes", async () => {
-  const root = await temporaryFolder();
+  const root = temporaryFolder();
   const output = join(root, "letters");
   const events = train({ environment: letterEnvironment(), backend: createBigramBackend(), output, config });
   await Array.fromAsync(recordRun(events, { folder: output, config: JSON.parse(JSON.stringify(config)) }));

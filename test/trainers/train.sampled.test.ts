@@ -6,10 +6,11 @@ import { type AdvantageEstimator, groupZScore } from "../../trainers/advantages/
 import { type Algorithm, type AlgorithmDefinition, grpo, sft } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { groupAdvantages } from "../../trainers/credit/index.ts";
-import { sampleOf } from "../tier.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { isSlowTier, sampleOf } from "../tier.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
-import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runEnd, runTraining } from "./run-training.ts";
 
 const evaluation = { split: "test", temperature: 1, episodesPerTask: 2 };
 
@@ -22,7 +23,7 @@ async function finalAccuracy(options: {
 }): Promise<{ before: number; after: number }> {
   const { algorithm, seed, steps } = options;
   const record = await runTraining({
-    output: await temporaryFolder(),
+    output: temporaryFolder(),
     config: letterConfig({ algorithm, seed, evaluation, training: { steps } }),
     ...(options.algorithms === undefined ? {} : { algorithms: options.algorithms }),
   });
@@ -55,7 +56,8 @@ function bounds(values: readonly number[]): { lower: number; upper: number } {
   return { lower: mean - half, upper: mean + half };
 }
 
-describe("training learns", () => {
+// `catalogue.sampled.test.ts` shows the same of every algorithm with one seed.
+describe.runIf(isSlowTier)("training learns with each of five seeds", () => {
   const seeds = [1, 2, 3, 4, 5];
   const gains = async (options: Omit<Parameters<typeof finalAccuracy>[0], "seed">): Promise<number[]> => {
     const runs: number[] = [];
@@ -87,7 +89,9 @@ describe("training learns", () => {
     const control = await gains({ algorithm: { id: "negated" }, steps: 20, algorithms: [negated] });
     expect(bounds(control).upper).toBeLessThan(0.1);
   });
+});
 
+describe("training learns", () => {
   const forms = [
     { name: "leave-one-out", settings: { advantage: "leave-one-out" } },
     {
@@ -120,7 +124,7 @@ describe("training learns", () => {
 
 describe("events", () => {
   it("cover a run from start to end", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const record = await runTraining({
       output,
       config: letterConfig({
@@ -182,7 +186,7 @@ describe("events", () => {
 
   it("mark demonstrations: no rewards and no sampled tokens", async () => {
     const config = letterConfig({ algorithm: { id: "sft" }, training: { steps: 2, sampleEvery: 1 } });
-    const record = await runTraining({ output: await temporaryFolder(), config });
+    const record = await runTraining({ output: temporaryFolder(), config });
     for (const { metrics } of eventsOf(record, "step")) {
       expect(Object.keys(metrics)).toEqual(expect.arrayContaining(["loss/total", "tokens/trained-per-second"]));
       expect(Object.keys(metrics).filter((name) => /^reward|sampled/.test(name))).toEqual([]);
@@ -197,7 +201,7 @@ describe("events", () => {
 
   it("a second run of the same config has the same events", async () => {
     const run = async () => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const config = letterConfig({ evaluation, algorithm: { id: "grpo", epochs: 2, minibatches: 3, klWeight: 0.1 } });
       const record = await runTraining({ output, config });
       return { events: record.events.map(withoutTimes), state: await checkpointState(output, 6) };
@@ -209,7 +213,7 @@ describe("events", () => {
 
   it("another seed gives other events", async () => {
     const state = async (seed: number) => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       await runTraining({ output, config: letterConfig({ seed }) });
       return checkpointState(output, 6);
     };
@@ -218,7 +222,7 @@ describe("events", () => {
 
   it("concurrency does not change the weights", async () => {
     const state = async (concurrency: number) => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       await runTraining({ output, config: letterConfig({ rollout: { concurrency } }) });
       return checkpointState(output, 6);
     };
@@ -235,7 +239,7 @@ describe("stopping and resuming", () => {
     training: { steps: 7, schedule: "cosine" },
   });
   const uninterrupted = async (): Promise<string> => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     expect((await runTraining({ output, config })).error).toBeUndefined();
     return checkpointState(output, 7);
   };
@@ -245,7 +249,7 @@ describe("stopping and resuming", () => {
     abortWhen: (abort: () => void) => Partial<Parameters<typeof runTraining>[0]>,
     stopped: number,
   ): Promise<void> {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const controller = new AbortController();
     const first = await runTraining({
       output,
@@ -301,7 +305,7 @@ describe("stopping and resuming", () => {
 
   it("in the middle of an evaluation, which is then done once, before the next step", async () => {
     const evaluated = { ...config, evaluation: { split: "test[:4]", every: 2 } };
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const controller = new AbortController();
     let judged: number | undefined;
     const environment = letterEnvironment({
@@ -328,7 +332,7 @@ describe("stopping and resuming", () => {
   });
 
   it("estimates the remaining time by the steps, without the time to open the model", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     await runTraining({ output, config: letterConfig({ training: { steps: 2 } }) });
     const backend = watchedBackend("load", () => new Promise((resolve) => setTimeout(resolve, 500)));
     const record = await runTraining({
@@ -345,7 +349,7 @@ describe("stopping and resuming", () => {
   });
 
   it("continues from the newest checkpoint after a crash, and removes the crash's remains", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const crash = watchedBackend("forwardBackward", (call) => {
       if (call === 4 * 4 + 2) throw new Error("crash");
     });
@@ -358,7 +362,7 @@ describe("stopping and resuming", () => {
   });
 
   it("refuses another run's checkpoint and names what differs", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     await runTraining({ output, config });
     const other = { ...config, seed: 5, training: { ...config.training, batchSize: 9 } };
     const { error, events } = await runTraining({ output, config: other, resume: true });
@@ -369,7 +373,7 @@ describe("stopping and resuming", () => {
   });
 
   it("continues with more steps and other report settings", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const plain = letterConfig({ training: { steps: 3 } });
     await runTraining({ output, config: plain });
     const longer = {
@@ -381,13 +385,13 @@ describe("stopping and resuming", () => {
     };
     const record = await runTraining({ output, config: longer, resume: true });
     expect(record.error).toBeUndefined();
-    const straight = await temporaryFolder();
+    const straight = temporaryFolder();
     await runTraining({ output: straight, config: letterConfig({ training: { steps: 5 } }) });
     expect(await checkpointState(output, 5)).toBe(await checkpointState(straight, 5));
   });
 
   it("refuses to resume without a checkpoint, and to overwrite an existing run", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const nothing = await runTraining({ output, config, resume: true });
     expect(nothing.error).toMatchObject({ code: "checkpoint.unusable" });
     await runTraining({ output, config });
@@ -399,7 +403,7 @@ describe("stopping and resuming", () => {
 describe("bad input", () => {
   const failure = async (options: Partial<Parameters<typeof runTraining>[0]>): Promise<unknown> => {
     const { error, events } = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       config: letterConfig(),
       ...options,
     });
@@ -450,7 +454,7 @@ describe("bad input", () => {
     };
     const environment = { ...letters, tasks: async (split: string) => (split === "test" ? test : endless) };
     const config = letterConfig({ evaluation: { split: "test", limit: 1 }, training: { batchSize: 10_001 } });
-    const { error } = await runTraining({ output: await temporaryFolder(), environment, config });
+    const { error } = await runTraining({ output: temporaryFolder(), environment, config });
     expect(error).toMatchObject({
       code: "data.malformed",
       message: expect.stringMatching(/split train is also in the evaluation split test/),
@@ -478,7 +482,7 @@ describe("bad input", () => {
   });
 
   it("a loss that is not finite names the step and the last good checkpoint", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const backend = changedBackend((model) => ({
       forwardBackward: async (...parameters) => {
         const result = await model.forwardBackward(...parameters);
@@ -513,7 +517,7 @@ describe("bad input", () => {
   });
 
   it("a full disk at the export leaves the checkpoint to resume from, and nothing half-written", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const backend = changedBackend((model) => ({
       export: async (folder, format) => {
         await model.export(folder, format);
@@ -531,7 +535,7 @@ describe("bad input", () => {
   });
 
   it("a full disk ends the run and leaves the previous checkpoint intact", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     let saves = 0;
     const backend = changedBackend((model) => ({
       save: async (folder) => {
@@ -563,7 +567,7 @@ describe("episodes that cannot be used", () => {
         return Number(right);
       },
     });
-    const record = await runTraining({ output: await temporaryFolder(), environment, config: letterConfig() });
+    const record = await runTraining({ output: temporaryFolder(), environment, config: letterConfig() });
     expect(record.error).toBeUndefined();
     for (const { metrics } of eventsOf(record, "step")) {
       expect(metrics["episodes/unscored"]).toBe(0.25);
@@ -573,7 +577,7 @@ describe("episodes that cannot be used", () => {
   });
 
   it("a batch without a signal, after all resample rounds, changes nothing and warns unless all groups are solved", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const environment = letterEnvironment({ judge: () => 0.5 });
     const config = letterConfig({ algorithm: { id: "grpo", groupSize: 2, resampleRounds: 2 }, training: { steps: 1 } });
     const record = await runTraining({ output, environment, config });
@@ -590,7 +594,7 @@ describe("episodes that cannot be used", () => {
     expect(step!.metrics).not.toHaveProperty("tokens/trained-per-second");
     expect(eventsOf(record, "warning")[1]!.message).toMatch(/^None of the 24 groups has a signal/);
     const solved = letterEnvironment({ judge: () => 1 });
-    const silent = await runTraining({ output: await temporaryFolder(), environment: solved, config });
+    const silent = await runTraining({ output: temporaryFolder(), environment: solved, config });
     const later = eventsOf(silent, "warning").filter(({ step }) => step > 0);
     expect(later.map(({ message }) => message)).toEqual([expect.stringMatching(/^Nothing was trained/)]);
     for (const untrained of [record, silent])

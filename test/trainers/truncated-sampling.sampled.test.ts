@@ -4,14 +4,14 @@ import { describe, expect, it } from "vitest";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { sharedEngine } from "../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { isSlowTier, sampleOf } from "../tier.ts";
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
 import { changedBackend } from "./changed-backend.ts";
-import { eventsOf, type RunRecord, runTraining, temporaryFolder } from "./run-training.ts";
+import { eventsOf, type RunRecord, runTraining } from "./run-training.ts";
 
-const createEngine = (): Promise<TrainingBackend> => createOnnxBackend({ device: "cpu", threads: 1 });
 const truncations: Readonly<Record<string, TrainingConfigInput["sampling"]>> = {
   "top-k": { topK: 5 },
   "top-p": { topP: 0.8 },
@@ -63,8 +63,8 @@ const name = ({ id, form }: CatalogueCase): string => form ?? id;
 
 describe("training on samples of top-k, top-p and min-p", () => {
   it.each(Object.entries(truncations))("has ratios of 1 at the first step: %s", async (_, sampling) => {
-    await using backend = await createEngine();
-    const record = await run({ output: await temporaryFolder(), backend, config: config({ sampling: sampling! }) });
+    await using backend = await sharedEngine();
+    const record = await run({ output: temporaryFolder(), backend, config: config({ sampling: sampling! }) });
     const [metrics] = stepMetrics(record);
     expect(Math.abs(metrics!["ratio/max"]! - 1)).toBeLessThan(1e-4);
     expect(metrics!["kl/sampler"]).toBeLessThan(1e-8);
@@ -72,7 +72,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
   });
 
   it("has ratios of 1 at the first step for any settings, also if the support is a single token", async () => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const settings = fc.record(
       {
         temperature: fc.constantFrom(0.3, 0.7, 1, 1.8),
@@ -91,7 +91,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
     await fc.assert(
       fc.asyncProperty(settings, trains, fc.nat(1000), async (sampling, id, seed) => {
         const record = await run({
-          output: await temporaryFolder(),
+          output: temporaryFolder(),
           backend,
           config: config({
             algorithm: { id, groupSize: 4, entropyWeight: 0.1, ...updates[id] },
@@ -112,9 +112,9 @@ describe("training on samples of top-k, top-p and min-p", () => {
   it.each(
     Object.entries(truncations),
   )("would have ratios far from 1 over the whole vocabulary: %s", async (_, sampling) => {
-    await using engine = await createEngine();
+    await using engine = await sharedEngine();
     const backend = overWholeVocabulary(engine, ["policy"]);
-    const record = await run({ output: await temporaryFolder(), backend, config: config({ sampling: sampling! }) });
+    const record = await run({ output: temporaryFolder(), backend, config: config({ sampling: sampling! }) });
     const [metrics] = stepMetrics(record);
     expect(metrics!["ratio/max"]).toBeLessThan(0.95);
     expect(metrics!["kl/sampler"]).toBeGreaterThan(1e-3);
@@ -131,11 +131,11 @@ describe("training on samples of top-k, top-p and min-p", () => {
         training: { batchSize: 8 },
       }),
     };
-    await using backend = await createEngine();
-    const [metrics] = stepMetrics(await run({ ...options, output: await temporaryFolder(), backend }));
+    await using backend = await sharedEngine();
+    const [metrics] = stepMetrics(await run({ ...options, output: temporaryFolder(), backend }));
     expect(metrics!["kl/sampler"]).toBeLessThan(1e-8);
     const spoiled = overWholeVocabulary(backend, ["policy"]);
-    const [wrong] = stepMetrics(await run({ ...options, output: await temporaryFolder(), backend: spoiled }));
+    const [wrong] = stepMetrics(await run({ ...options, output: temporaryFolder(), backend: spoiled }));
     expect(wrong!["kl/sampler"]).toBeGreaterThan(1e-4);
   });
 
@@ -143,12 +143,12 @@ describe("training on samples of top-k, top-p and min-p", () => {
     "loss",
     "reward",
   ])("measures the divergence from the reference on the same tokens, in the %s", async (klIn) => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const options = (klWeight: number) => ({
       config: config({ algorithm: { id: "grpo", klIn, klWeight }, sampling: { topK: 4, temperature: 0.7 } }),
     });
     const weights = async (backend: TrainingBackend, klWeight: number): Promise<number> => {
-      const record = await run({ ...options(klWeight), output: await temporaryFolder(), backend });
+      const record = await run({ ...options(klWeight), output: temporaryFolder(), backend });
       return stepMetrics(record)[0]!["optimizer/gradient-norm"]!;
     };
     // Before the first step, policy and reference are equal. The term has no gradient and lowers no reward.
@@ -159,7 +159,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
   });
 
   it("learns", async () => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const options = {
       config: config({
         sampling: { topP: 0.7, temperature: 1.2, maxTokens: 1 },
@@ -167,7 +167,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
         evaluation: { split: "test", temperature: 1, limit: 64 },
       }),
     };
-    const record = await run({ ...options, output: await temporaryFolder(), backend });
+    const record = await run({ ...options, output: temporaryFolder(), backend });
     const rewards = eventsOf(record, "evaluation").map(({ metrics }) => metrics["reward/mean"]!);
     expect(rewards.at(-1)! - rewards[0]!).toBeGreaterThan(0.4);
     // A batch in which every group has equal rewards has no gradient and no ratios.
@@ -177,9 +177,9 @@ describe("training on samples of top-k, top-p and min-p", () => {
   });
 
   it("corrects batches that were played ahead over their token supports", async () => {
-    await using backend = await createEngine();
+    await using backend = await sharedEngine();
     const record = await run({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       backend,
       config: config({
         rollout: { maxStaleness: 1 },
@@ -195,8 +195,8 @@ describe("training on samples of top-k, top-p and min-p", () => {
 
 describe("a trace of truncated sampling", () => {
   it("has the support of every sampled token", async () => {
-    await using backend = await createEngine();
-    const output = await temporaryFolder();
+    await using backend = await sharedEngine();
+    const output = temporaryFolder();
     await run({ output, backend, config: config({ sampling: { topK: 5 }, rollout: { trace: true } }) });
     let sampled = 0;
     for await (const { agents } of readTrace(join(output, "trace.jsonl"))) {
@@ -217,7 +217,7 @@ describe("a trace of truncated sampling", () => {
   });
 
   it("is refused for training if the sampler did not record supports", async () => {
-    await using engine = await createEngine();
+    await using engine = await sharedEngine();
     const backend = changedBackend(
       (model) => ({
         snapshot: async () => {
@@ -235,7 +235,7 @@ describe("a trace of truncated sampling", () => {
       engine,
     );
     const { error } = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       backend,
       config: config({ sampling: { topK: 5 } }),
     });

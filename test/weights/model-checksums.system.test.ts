@@ -8,7 +8,7 @@ import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { exportModel } from "../../trainers/models/export-model.ts";
 import { openModels } from "../../trainers/models/open-models.ts";
 import { tinyConfig } from "../backends/onnx/tiny-config.ts";
-import { temporaryFolder } from "./weights-folder.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const checksums = "lyceum_checksums.json";
 /** A whole model, and an adapter with its base in a subfolder. */
@@ -20,7 +20,7 @@ const scratch = new AsyncDisposableStack();
 
 beforeAll(async () => {
   backend = scratch.use(await createOnnxBackend({ device: "cpu", threads: 1 }));
-  const { path: parent } = scratch.use(await temporaryFolder());
+  const parent = temporaryFolder();
   const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
   const model = await backend.openModel({ source, trainable: { type: "lora", lora: { rank: 2, alpha: 4 } } });
   for (const format of formats) {

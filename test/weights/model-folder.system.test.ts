@@ -14,7 +14,7 @@ import {
 import { openWeights } from "../../trainers/model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../trainers/model-folders/weights/safetensors-writer.ts";
 import { startFakeHub } from "../core/hub/fake-hub.ts";
-import { temporaryFolder } from "./weights-folder.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const tensors = ["a", "b"].map((name, i) => ({ name, shape: [1], data: Float32Array.of(i) }));
 const config = { model_type: "llama", vocab_size: 263 };
@@ -37,8 +37,8 @@ const folderOf = async (model: string, options?: ModelFolderOptions): Promise<st
 
 describe("an exported folder", () => {
   it("contains config, weights and a tokenizer that can be loaded", async () => {
-    await using parent = await temporaryFolder();
-    const folder = path.join(parent.path, "model");
+    const parent = temporaryFolder();
+    const folder = path.join(parent, "model");
     await mkdir(folder);
     await writeModel(folder);
     expect((await readdir(folder)).toSorted()).toEqual([
@@ -57,8 +57,8 @@ describe("an exported folder", () => {
   });
 
   it("passes its tokenizer files on to the next export, byte for byte", async () => {
-    await using parent = await temporaryFolder();
-    const [first, second] = ["first", "second"].map((name) => path.join(parent.path, name)) as [string, string];
+    const parent = temporaryFolder();
+    const [first, second] = ["first", "second"].map((name) => path.join(parent, name)) as [string, string];
     await writeModel(first);
     const template = "{{ 'odd  spacing' }}\n\n";
     await writeFile(path.join(first, "chat_template.jinja"), template);
@@ -74,18 +74,18 @@ describe("an exported folder", () => {
   });
 
   it("does not overwrite anything and is never incomplete", async () => {
-    await using parent = await temporaryFolder();
-    await writeModel(path.join(parent.path, "model"));
-    await expect(writeModel(path.join(parent.path, "model"))).rejects.toMatchObject({
+    const parent = temporaryFolder();
+    await writeModel(path.join(parent, "model"));
+    await expect(writeModel(path.join(parent, "model"))).rejects.toMatchObject({
       code: "checkpoint.write-failed",
       message: expect.stringContaining("not empty"),
     });
     const failing = [{ name: "a", shape: [2], data: Float32Array.of(1) }];
-    const folder = path.join(parent.path, "other");
+    const folder = path.join(parent, "other");
     await expect(writeHuggingFaceFolder({ folder, config, tensors: failing, tokenizerFiles: {} })).rejects.toThrow(
       RangeError,
     );
-    expect(await readdir(parent.path)).toEqual(["model"]);
+    expect(await readdir(parent)).toEqual(["model"]);
   });
 });
 
@@ -95,8 +95,8 @@ describe("a local folder", () => {
     ["tokenizer.json", ["tokenizer.json"], /again with all its files/],
     ["model.safetensors", ["model.safetensors (or model.safetensors.index.json)"], /again with all its files/],
   ])("without %s is refused, with the present and the required files", async (absent, needed, hint) => {
-    await using parent = await temporaryFolder();
-    const folder = path.join(parent.path, "model");
+    const parent = temporaryFolder();
+    const folder = path.join(parent, "model");
     await writeModel(folder);
     await rm(path.join(folder, absent));
     const present = await readdir(folder);
@@ -114,22 +114,22 @@ describe("a local folder", () => {
     ["pytorch_model.bin", /save_pretrained/],
     ["tokenizer.model", /save_pretrained/],
   ])("of another kind is distinguished from a broken one by its %s", async (name, hint) => {
-    await using folder = await temporaryFolder();
-    await writeFile(path.join(folder.path, name), "");
-    await expect(folderOf(folder.path)).rejects.toMatchObject({
+    const folder = temporaryFolder();
+    await writeFile(path.join(folder, name), "");
+    await expect(folderOf(folder)).rejects.toMatchObject({
       code: "model.missing",
       hint: expect.stringMatching(hint),
     });
   });
 
   it("that is empty has its own message", async () => {
-    await using folder = await temporaryFolder();
-    await expect(folderOf(folder.path)).rejects.toThrow(/It is empty/);
+    const folder = temporaryFolder();
+    await expect(folderOf(folder)).rejects.toThrow(/It is empty/);
   });
 
   it("without a shard of its index is refused", async () => {
-    await using parent = await temporaryFolder();
-    const folder = path.join(parent.path, "model");
+    const parent = temporaryFolder();
+    const folder = path.join(parent, "model");
     await writeModel(folder);
     await rm(path.join(folder, "model.safetensors"));
     await writeSafetensors(path.join(folder, "model.safetensors"), tensors, { maximumShardBytes: 4 });
@@ -142,11 +142,11 @@ describe("a local folder", () => {
   });
 
   it("that does not exist, or is a file, is refused without a request to the hub", async () => {
-    await using folder = await temporaryFolder();
-    const file = path.join(folder.path, "model.safetensors");
+    const folder = temporaryFolder();
+    const file = path.join(folder, "model.safetensors");
     await writeFile(file, "");
     const fetch = () => Promise.reject(new Error("the hub was asked"));
-    for (const model of [`${folder.path}/absent`, "./absent/model", "../absent/model", file, "absent", ""]) {
+    for (const model of [`${folder}/absent`, "./absent/model", "../absent/model", file, "absent", ""]) {
       await expect(folderOf(model, { fetch })).rejects.toMatchObject({
         code: "model.missing",
         message: expect.not.stringContaining("the hub was asked"),
@@ -159,8 +159,8 @@ describe("a hub model", () => {
   const commit = "1".repeat(40);
 
   it("is downloaded into one folder, with only the required files", async () => {
-    await using scratch = await temporaryFolder();
-    const source = path.join(scratch.path, "source");
+    const scratch = temporaryFolder();
+    const source = path.join(scratch, "source");
     await writeModel(source);
     await rm(path.join(source, "model.safetensors"));
     await writeSafetensors(path.join(source, "model.safetensors"), tensors, { maximumShardBytes: 4 });
@@ -168,7 +168,7 @@ describe("a hub model", () => {
     await using hub = await startFakeHub([
       { type: "model", name: "owner/tiny", branches: { main: commit, v2: commit }, commits: { [commit]: files } },
     ]);
-    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch, "cache") };
     const folder = await folderOf("owner/tiny", { ...options, revision: "v2" });
     expect(await filesOf(folder)).toEqual(await filesOf(source));
     expect(await folderOf(folder)).toBe(folder);
@@ -180,7 +180,7 @@ describe("a hub model", () => {
   });
 
   it("without weights is refused before anything is downloaded", async () => {
-    await using scratch = await temporaryFolder();
+    const scratch = temporaryFolder();
     await using hub = await startFakeHub([
       {
         type: "model",
@@ -189,7 +189,7 @@ describe("a hub model", () => {
         commits: { [commit]: { "config.json": "{}", "tokenizer.json": "{}", "model.gguf": "x" } },
       },
     ]);
-    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch, "cache") };
     await expect(folderOf("owner/tiny", options)).rejects.toMatchObject({
       code: "model.missing",
       message: expect.stringContaining("model.gguf"),
@@ -199,9 +199,9 @@ describe("a hub model", () => {
   });
 
   it("that does not exist has a message about both folder and hub", async () => {
-    await using scratch = await temporaryFolder();
+    const scratch = temporaryFolder();
     await using hub = await startFakeHub([]);
-    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch, "cache") };
     await expect(folderOf("owner/absent", options)).rejects.toMatchObject({
       code: "model.missing",
       message: expect.stringMatching(/no folder owner\/absent.*hub/),
@@ -209,9 +209,9 @@ describe("a hub model", () => {
   });
 
   it("is not searched for after the caller aborts", async () => {
-    await using scratch = await temporaryFolder();
+    const scratch = temporaryFolder();
     await using hub = await startFakeHub([]);
-    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache"), signal: AbortSignal.abort() };
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch, "cache"), signal: AbortSignal.abort() };
     const error: unknown = await folderOf("owner/absent", options).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect((error as { code?: unknown }).code).not.toBe("model.missing");

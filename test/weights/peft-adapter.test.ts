@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { readPeftAdapter, writePeftAdapter } from "../../trainers/model-folders/weights/peft-adapter.ts";
 import { openWeights } from "../../trainers/model-folders/weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../trainers/model-folders/weights/safetensors-writer.ts";
-import { temporaryFolder } from "./weights-folder.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const layer = "model.layers.0.self_attn.q_proj";
 const a: TensorToWrite = { name: `${layer}.lora_A.weight`, shape: [2, 3], data: Float32Array.of(1, 2, 3, 4, 5, 6) };
@@ -19,10 +19,10 @@ const plain = { peft_type: "LORA", r: 2, lora_alpha: 4, target_modules: ["q_proj
 
 /** Writes an adapter folder in PEFT's form. */
 async function adapterFolder(json: unknown, tensors: readonly TensorToWrite[] = [a, b]) {
-  const folder = await temporaryFolder();
-  await writeFile(path.join(folder.path, "adapter_config.json"), JSON.stringify(json));
+  const folder = temporaryFolder();
+  await writeFile(path.join(folder, "adapter_config.json"), JSON.stringify(json));
   await writeSafetensors(
-    path.join(folder.path, "adapter_model.safetensors"),
+    path.join(folder, "adapter_model.safetensors"),
     tensors.map((tensor) => ({ ...tensor, name: `base_model.model.${tensor.name}` })),
   );
   return folder;
@@ -30,8 +30,8 @@ async function adapterFolder(json: unknown, tensors: readonly TensorToWrite[] = 
 
 describe("a PEFT adapter", () => {
   it("is read back unchanged", async () => {
-    await using parent = await temporaryFolder();
-    const folder = path.join(parent.path, "new", "adapter");
+    const parent = temporaryFolder();
+    const folder = path.join(parent, "new", "adapter");
     await writePeftAdapter({ folder, config, tensors: [a, b, ...more] });
     const adapter = await readPeftAdapter(folder);
     expect(adapter.config).toEqual(config);
@@ -40,8 +40,8 @@ describe("a PEFT adapter", () => {
   });
 
   it("has PEFT's names and options", async () => {
-    await using parent = await temporaryFolder();
-    const folder = path.join(parent.path, "adapter");
+    const parent = temporaryFolder();
+    const folder = path.join(parent, "adapter");
     await writePeftAdapter({ folder, config, tensors: [a, b] });
     expect((await readdir(folder)).toSorted()).toEqual(["adapter_config.json", "adapter_model.safetensors"]);
     await using weights = await openWeights(path.join(folder, "adapter_model.safetensors"));
@@ -58,13 +58,13 @@ describe("a PEFT adapter", () => {
   });
 
   it("derives its targets from its weights, however the config selects them", async () => {
-    await using folder = await adapterFolder({ ...plain, target_modules: "all-linear" }, [a, b, ...more]);
-    expect((await readPeftAdapter(folder.path)).config).toEqual({ rank: 2, alpha: 4, targets: config.targets });
+    const folder = await adapterFolder({ ...plain, target_modules: "all-linear" }, [a, b, ...more]);
+    expect((await readPeftAdapter(folder)).config).toEqual({ rank: 2, alpha: 4, targets: config.targets });
   });
 
   it("with rank-stabilised scaling has the alpha that gives the same scale", async () => {
-    await using folder = await adapterFolder({ ...plain, use_rslora: true });
-    const { rank, alpha } = (await readPeftAdapter(folder.path)).config;
+    const folder = await adapterFolder({ ...plain, use_rslora: true });
+    const { rank, alpha } = (await readPeftAdapter(folder)).config;
     expect(alpha / rank).toBeCloseTo(4 / Math.sqrt(2), 12);
   });
 
@@ -83,8 +83,8 @@ describe("a PEFT adapter", () => {
     { peft_type: "IA3" },
     { peft_type: undefined },
   ])("with %o is refused", async (option) => {
-    await using folder = await adapterFolder({ ...plain, ...option });
-    await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
+    const folder = await adapterFolder({ ...plain, ...option });
+    await expect(readPeftAdapter(folder)).rejects.toMatchObject({
       code: "model.unsupported",
       message: expect.stringContaining(Object.keys(option)[0]!),
     });
@@ -107,8 +107,8 @@ describe("a PEFT adapter", () => {
       layers_to_transform: [0],
       peft_version: "0.21.2",
     };
-    await using folder = await adapterFolder({ ...plain, ...defaults });
-    expect((await readPeftAdapter(folder.path)).tensors.size).toBe(2);
+    const folder = await adapterFolder({ ...plain, ...defaults });
+    expect((await readPeftAdapter(folder)).tensors.size).toBe(2);
   });
 
   it.each([
@@ -117,8 +117,8 @@ describe("a PEFT adapter", () => {
     ["embed_tokens", "model.embed_tokens.base_layer.weight"],
     ["wte", "transformer.wte.lora_embedding_B"],
   ])("on %s is refused, with the hint to merge it", async (layer, name) => {
-    await using folder = await adapterFolder(plain, [a, b, { ...a, name }]);
-    await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
+    const folder = await adapterFolder(plain, [a, b, { ...a, name }]);
+    await expect(readPeftAdapter(folder)).rejects.toMatchObject({
       code: "model.unsupported",
       message: expect.stringContaining(layer),
       hint: expect.stringContaining("merge_and_unload"),
@@ -133,42 +133,42 @@ describe("a PEFT adapter", () => {
     ["a weight that is none of LoRA's", [a, b, { ...a, name: "model.norm.weight" }], /not the name/],
     ["nothing", [], /no LoRA weights/],
   ])("with %s is malformed", async (_, tensors, reason) => {
-    await using folder = await adapterFolder(plain, tensors);
-    await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
+    const folder = await adapterFolder(plain, tensors);
+    await expect(readPeftAdapter(folder)).rejects.toMatchObject({
       code: "model.malformed",
       message: expect.stringMatching(reason),
     });
   });
 
   it.each([{ r: 0 }, { r: 1.5 }, { r: "2" }, { lora_alpha: null }])("with %o is malformed", async (option) => {
-    await using folder = await adapterFolder({ ...plain, ...option });
-    await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({ code: "model.malformed" });
+    const folder = await adapterFolder({ ...plain, ...option });
+    await expect(readPeftAdapter(folder)).rejects.toMatchObject({ code: "model.malformed" });
   });
 
   it("that does not exist is missing", async () => {
-    await using folder = await temporaryFolder();
-    await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
+    const folder = temporaryFolder();
+    await expect(readPeftAdapter(folder)).rejects.toMatchObject({
       code: "model.missing",
       message: expect.stringContaining("adapter_config.json"),
     });
-    await writeFile(path.join(folder.path, "adapter_config.json"), JSON.stringify(plain));
-    await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
+    await writeFile(path.join(folder, "adapter_config.json"), JSON.stringify(plain));
+    await expect(readPeftAdapter(folder)).rejects.toMatchObject({
       code: "model.missing",
       message: expect.stringContaining("adapter_model.safetensors"),
     });
   });
 
   it("never overwrites existing files, and is never incomplete", async () => {
-    await using folder = await temporaryFolder();
-    const file = path.join(folder.path, "precious");
+    const folder = temporaryFolder();
+    const file = path.join(folder, "precious");
     await writeFile(file, "kept");
     const failed = { code: "checkpoint.write-failed" };
     const early = { ...a, data: () => Promise.reject(new Error("made for nothing")) };
-    await expect(writePeftAdapter({ folder: folder.path, config, tensors: [early] })).rejects.toMatchObject(failed);
+    await expect(writePeftAdapter({ folder, config, tensors: [early] })).rejects.toMatchObject(failed);
     await expect(writePeftAdapter({ folder: file, config, tensors: [early] })).rejects.toMatchObject(failed);
     const broken = { ...a, data: () => Promise.reject(new Error("no data")) };
-    const target = path.join(folder.path, "adapter");
+    const target = path.join(folder, "adapter");
     await expect(writePeftAdapter({ folder: target, config, tensors: [broken] })).rejects.toThrow("no data");
-    expect(await readdir(folder.path)).toEqual(["precious"]);
+    expect(await readdir(folder)).toEqual(["precious"]);
   });
 });

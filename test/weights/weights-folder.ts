@@ -1,12 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-
-/** A new empty folder, removed when disposed. */
-export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), "lyceum-weights-"));
-  return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
-}
+import { writeFile } from "node:fs/promises";
 
 /** Returns the bytes of a safetensors file with this header (an object, or a text unchanged) and these data. */
 export function safetensorsBytes(header: unknown, data: Uint8Array = new Uint8Array(), claimedLength?: number): Buffer {

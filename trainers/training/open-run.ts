@@ -318,12 +318,13 @@ async function openTasks(options: {
     if (environment.environmentOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
     seen.add(entry.hash);
   }
-  // The tasks of an unbounded taskset are not known yet. They are checked again when they are taken.
+  // An unbounded taskset is read about as far as the run takes it. The tasks are checked again when they are taken.
+  const sample = Math.min(10_000, Math.max(1_000, (config.training.steps ?? 0) * config.training.batchSize));
   const played = memoryTaskset(
     taskset.name,
     heldOut.map((entry) => entry.task),
   );
-  await checkDisjoint(tasks, played, { signal: options.signal });
+  await checkDisjoint(tasks, played, { sample, signal: options.signal });
   return { tasks, heldOut, dropped };
 }
 

@@ -1,5 +1,4 @@
-import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
@@ -9,6 +8,7 @@ import { findBase } from "../../../trainers/model-folders/find-base.ts";
 import { findModel } from "../../../trainers/model-folders/model-folder.ts";
 import { readPeftAdapter, writePeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const scratch = { type: "scratch", config: tinyConfig, seed: 1 } as const;
@@ -27,7 +27,7 @@ describe("an adapter as a model", () => {
 
   beforeAll(async () => {
     backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-    folder = await mkdtemp(path.join(tmpdir(), "lyceum-adapter-"));
+    folder = temporaryFolder();
     base = path.join(folder, "base model");
     await (await backend.openModel({ source: scratch, trainable: { type: "full" } })).export(base, "huggingface");
     adapter = path.join(folder, "run", "model");
@@ -39,7 +39,6 @@ describe("an adapter as a model", () => {
   });
   afterAll(async () => {
     await backend.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const open = (model: string, trainable: TrainableSpec, more: Partial<ModelSpec["source"]> = {}): Promise<Model> =>

@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,6 +10,7 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { safetensorsBytes } from "../../weights/weights-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
@@ -35,14 +35,13 @@ let count = 0;
 
 beforeAll(async () => {
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-  folder = await mkdtemp(path.join(os.tmpdir(), "lyceum-bad-input-"));
+  folder = temporaryFolder();
   good = path.join(folder, "good");
   const model = await backend.openModel(scratch(full));
   await model.export(good, "huggingface");
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 function newPath(): string {

@@ -1,23 +1,22 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { BaseStore } from "../../../trainers/backends/onnx/engine/base-store.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 let folder: string;
 const copies = ["a", "b"].map((name) => () => ({ type: "folder", folder: path.join(folder, name) }) as const);
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), "lyceum-bases-"));
+  folder = temporaryFolder();
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
   const model = await backend.openModel({ source, trainable: { type: "full" } });
   await model.export(path.join(folder, "a"), "huggingface");
   await cp(path.join(folder, "a"), path.join(folder, "b"), { recursive: true });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it("keeps equal weights in memory once, also from several folders, until the last user releases them", async () => {
   const store = new BaseStore();

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { textMessage } from "../../../src/contract/message.ts";
 import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}<assistant>";
@@ -21,7 +21,7 @@ describe("a model folder without a chat template", () => {
 
   beforeAll(async () => {
     backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-    folder = await mkdtemp(path.join(tmpdir(), "lyceum-template-"));
+    folder = temporaryFolder();
     base = path.join(folder, "base");
     const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
     await (await backend.openModel({ source, trainable: { type: "full" } })).export(base, "huggingface");
@@ -34,7 +34,6 @@ describe("a model folder without a chat template", () => {
   });
   afterAll(async () => {
     await backend.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const open = (more: Partial<ModelSource>, trainable: TrainableSpec = { type: "frozen" }): Promise<Model> =>

@@ -1,5 +1,4 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
@@ -9,6 +8,7 @@ import { readDecoderConfig } from "../../../trainers/model-folders/architecture/
 import { unreadKeys } from "../../../trainers/model-folders/architecture/unread-keys.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const embedding = "model.embed_tokens.weight";
@@ -23,7 +23,7 @@ let count = 0;
 
 beforeAll(async () => {
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-  folder = await mkdtemp(path.join(tmpdir(), "lyceum-forms-"));
+  folder = temporaryFolder();
   const model = await backend.openModel({
     source: { type: "scratch", config: tinyConfig, seed: 1 },
     trainable: { type: "full" },
@@ -37,7 +37,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function open(written: readonly TensorToWrite[], config: object = {}): Promise<Model> {

@@ -7,7 +7,7 @@ import { tinyConfig } from "./tiny-config.ts";
 const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
 
 describeBackend("embedded engine on cpu", {
-  create: () => createOnnxBackend({ device: "cpu", threads: 2 }),
+  create: () => createOnnxBackend({ device: "cpu", threads: 1 }),
   specs: {
     full: { source, trainable: { type: "full" } },
     lora: { source, trainable: { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } } },

@@ -60,7 +60,7 @@ export async function trainOn(device: Device, precision?: Precision): Promise<Re
   });
   await using backend = await createOnnxBackend({
     device,
-    threads: 2,
+    threads: 1,
     ...(precision === undefined ? {} : { precision }),
   });
   const runs: Record<string, TrainingRun> = {};
@@ -127,7 +127,7 @@ export async function scaleLosses(options: {
   readonly weights: readonly number[];
 }): Promise<ScaledLoss[]> {
   const { device, precision, weights } = options;
-  await using backend = await createOnnxBackend({ device, precision, threads: 2 });
+  await using backend = await createOnnxBackend({ device, precision, threads: 1 });
   const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
   const model = await backend.openModel({ source, trainable: { type: "full" } });
   const ids = [..."small numbers and large ones"].map((letter) => letter.charCodeAt(0));

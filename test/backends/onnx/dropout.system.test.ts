@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,11 +8,12 @@ import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { LoraSpec, Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { dropoutFeeds, dropoutSeeds } from "../../../trainers/backends/onnx/engine/dropout-masks.ts";
-import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readGradients } from "../../../trainers/backends/onnx/inspect.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 import { ModelUnderTest, randomData } from "./model-under-test.ts";
+import { sharedEngine } from "./shared-engine.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const crossEntropy: readonly LossTerm[] = [{ type: "crossEntropy" }];
@@ -22,7 +22,7 @@ const vocabulary = tinyConfig.vocab_size;
 const adam = { learningRate: 0.05, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 };
 
 async function createBackend(maxTokensPerMicroBatch = 1000): Promise<TrainingBackend> {
-  const backend = await createOnnxBackend({ device: "cpu", threads: 1, maxTokensPerMicroBatch });
+  const backend = await sharedEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch });
   onTestFinished(() => backend.close());
   return backend;
 }
@@ -49,8 +49,7 @@ async function learn(model: Model, seeds: readonly number[]): Promise<void> {
 }
 
 async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-dropout-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return join(folder, "state");
 }
 
@@ -174,11 +173,7 @@ describe("a pass with dropout", () => {
     const expected = await gradientOf(await openModel(await createBackend()), [data]);
     await fc.assert(
       fc.asyncProperty(lengths, fc.nat(), async ({ maxTokens, first }, seed) => {
-        await using backend = await createOnnxBackend({
-          device: "cpu",
-          threads: 1,
-          maxTokensPerMicroBatch: maxTokens,
-        });
+        await using backend = await sharedEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: maxTokens });
         const order = createRandom(seed).shuffle(data);
         const found = await gradientOf(await openModel(backend), [order.slice(0, first), order.slice(first)]);
         expect(worstDifference(found, expected)).toBeLessThan(1e-4);

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
@@ -8,6 +7,7 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
 import { encodeFloats } from "../../../trainers/model-folders/weights/float-conversion.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const ids = [60, 61, 62, 63, 64];
@@ -19,7 +19,7 @@ let folder: string;
 const at = (name: string): string => path.join(folder, name);
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), "lyceum-dtype-"));
+  folder = temporaryFolder();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   await using model = disposable(
     await backend.openModel({ source: { type: "scratch", config: tinyConfig, seed: 3 }, trainable: full }),
@@ -30,7 +30,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 function disposable(model: Model): Model & AsyncDisposable {

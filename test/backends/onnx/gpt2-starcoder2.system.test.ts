@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
@@ -8,6 +7,7 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readPeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const gpt2 = { model_type: "gpt2", vocab_size: 263, n_embd: 32, n_layer: 2, n_head: 4, n_positions: 64 };
 const starcoder2 = {
@@ -32,11 +32,10 @@ let made = 0;
 
 beforeAll(async () => {
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-  folder = await mkdtemp(path.join(tmpdir(), "lyceum-families-"));
+  folder = temporaryFolder();
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const newFolder = (): string => path.join(folder, String(++made));

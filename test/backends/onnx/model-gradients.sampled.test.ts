@@ -111,7 +111,7 @@ async function slopeAlong(options: {
   return (8 * near - far) / (12 * step);
 }
 
-/** Compares every parameter's gradient along itself, along a random direction, and at its largest entry. */
+/** Compares every parameter's gradient along itself, along a random direction, and in the slow tier at its largest entry. */
 async function expectExactGradients(options: {
   readonly config: Readonly<Record<string, unknown>>;
   readonly terms: readonly LossTerm[];
@@ -142,7 +142,7 @@ async function expectExactGradients(options: {
     const directions = {
       itself: Array.from(gradient, (value) => value / (norm || 1)),
       noise: noise.map((value) => value / Math.hypot(...noise)),
-      "its largest entry": Array.from(gradient, (_, i) => (i === largest ? 1 : 0)),
+      ...(isSlowTier ? { "its largest entry": Array.from(gradient, (_, i) => (i === largest ? 1 : 0)) } : {}),
     };
     for (const [what, direction] of Object.entries(directions)) {
       const analytic = direction.reduce((total, component, i) => total + component * gradient[i]!, 0);

@@ -1,18 +1,17 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import os from "node:os";
+import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const program = path.join(import.meta.dirname, "training-process.ts");
 
 describe("training in a separate process", () => {
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), "lyceum-repeat-"));
+    folder = temporaryFolder();
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   /** Trains from step to step. The digest covers weights, optimizer states and samples, full and LoRA. */
   async function train(name: string, steps: { first: number; last: number; resumed?: string }): Promise<string> {

@@ -33,7 +33,7 @@ async function openSampler(options: {
   const { config = tied, trainable = { type: "full" }, batchSize = 8, maxTokensPerPrefill = 500 } = options;
   const engine = createEngine({
     device: "cpu",
-    threads: 2,
+    threads: 1,
     maxTokensPerMicroBatch: maxTokensPerPrefill,
     decodeBatchSize: batchSize,
   });

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Sample, SamplingSettings } from "../../../src/contract/sampler.ts";
 import { type TokenSupport, writeSupport } from "../../../src/contract/token-support.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
-import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
 import { randomData, withSupports } from "./model-under-test.ts";
+import { sharedEngine } from "./shared-engine.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const vocabulary = tinyConfig.vocab_size;
@@ -31,7 +31,7 @@ function distributionOf(logits: Float32Array, support: TokenSupport, temperature
 
 describe("log-probabilities and entropies on supports", () => {
   it("are those of the renormalized distribution over the kept tokens", async () => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const data = withSupports(randomData([9, 4, 12], { vocabulary, seed: 1 }), { vocabulary, seed: 2 });
     const results = await model.forward(data, { outputs: ["logprobs", "entropy"] });
@@ -53,7 +53,7 @@ describe("log-probabilities and entropies on supports", () => {
   });
 
   it("change nothing if all tokens were kept", async () => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     const model = await backend.openModel({ source, trainable: { type: "frozen" } });
     const data = randomData([9, 4, 12], { vocabulary, seed: 1 });
     const everything = data.map((datum) => ({ ...datum, supports: Array.from(datum.targets, () => null) }));
@@ -69,7 +69,7 @@ describe("log-probabilities and entropies on supports", () => {
       /The support of target 2 of datum 0 lacks the target 65/,
     ],
   ])("are refused for supports %s", async (_, change, message) => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const datum = datumFromIds({ ids: [1, 2, 3, 65, 65, 65, 65, 65, 65], mask: [0, 0, 0, 1, 1, 1, 1, 1, 1] });
     const refused = { code: "policy.unsupported-input", message: expect.stringMatching(message) };
@@ -93,7 +93,7 @@ function dataOf(samples: readonly Sample[], temperature: number): Datum[] {
 
 describe("tokens sampled with top-k, top-p and min-p", () => {
   it("have the same log-probabilities in forward and in the sampler, for any settings", async () => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const settings = fc.record(
       {
@@ -129,7 +129,7 @@ describe("tokens sampled with top-k, top-p and min-p", () => {
   });
 
   it("keep their supports when the weights change, even for tokens that the new weights would exclude", async () => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const settings = { temperature: 1.3, topK: 4, maxTokens: 8, supports: true };
     const sampler = await model.snapshot();
@@ -171,7 +171,7 @@ describe("tokens sampled with top-k, top-p and min-p", () => {
   });
 
   it("have other log-probabilities without their supports", async () => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const settings = { temperature: 1, topK: 3, maxTokens: 8, supports: true };
     const sampler = await model.snapshot();
@@ -187,7 +187,7 @@ describe("tokens sampled with top-k, top-p and min-p", () => {
   });
 
   it("have no supports unless requested, or if nothing is excluded", async () => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const sampler = await model.snapshot();
     for (const settings of [

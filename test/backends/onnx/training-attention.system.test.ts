@@ -37,7 +37,7 @@ async function run({ lengths, keyValueHeads, group }: Shape, rows: Rows, blocks:
     "y",
     attend({ layer: 0, queries, keys: input("keys", keyValueHeads), values: input("values", keyValueHeads) }),
   );
-  await using session = await GraphSession.create(graph, { device: "cpu", threads: 2 });
+  await using session = await GraphSession.create(graph, { device: "cpu", threads: 1 });
   const { y } = await session.run({
     tokenAt: { data: tokenAt, shape: [sequences, length] },
     placeOf: { data: placeOf, shape: [tokens] },

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
@@ -7,6 +6,7 @@ import type { LoraSpec, Model, ModelSpec, TrainingBackend } from "../../../train
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readPeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
@@ -20,11 +20,10 @@ describe("an export of a model with a value head", () => {
   let folder: string;
   beforeAll(async () => {
     backend = await createOnnxBackend({ device: "cpu", threads: 1 });
-    folder = await mkdtemp(path.join(tmpdir(), "lyceum-value-export-"));
+    folder = temporaryFolder();
   });
   afterAll(async () => {
     await backend.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function trained(spec: Omit<ModelSpec, "source">): Promise<Model> {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
@@ -10,19 +9,19 @@ import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
 let folder: string;
 let backend: TrainingBackend;
 let source: TinyModel;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-checkpoints-"));
+  folder = temporaryFolder();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   source = await tinyModel(backend, folder);
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are what the server sends.

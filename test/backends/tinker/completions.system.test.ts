@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { getRequestListener } from "@hono/node-server";
@@ -21,6 +19,7 @@ import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
 import { callsOf, scriptedBytes } from "../../server/capture/scripted-bytes.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
 let folder: string;
@@ -28,14 +27,13 @@ let backend: TrainingBackend;
 let source: TinyModel;
 let base: Model;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-completions-"));
+  folder = temporaryFolder();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   source = await tinyModel(backend, folder);
   base = await backend.openModel({ source, trainable: { type: "frozen" } });
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are what the server sends.

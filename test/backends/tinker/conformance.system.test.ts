@@ -8,7 +8,7 @@ import { startTinkerServer } from "./tinker-server.ts";
 import { tinyModel } from "./tiny-model.ts";
 
 const folder = await mkdtemp(`${tmpdir()}/lyceum-tinker-`);
-const backend = await createOnnxBackend({ device: "cpu", threads: 2 });
+const backend = await createOnnxBackend({ device: "cpu", threads: 1 });
 const source = await tinyModel(backend, folder);
 const server = await startTinkerServer({ backend, source });
 const binary = await startTinkerServer({ backend, source, binary: true });

@@ -5,8 +5,9 @@ import { defineEnvironment } from "../../../src/core/environment/define-environm
 import { defineParallelEnvironment } from "../../../src/core/environment/define-parallel-environment.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { isSlowTier } from "../../tier.ts";
-import { runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { runTraining } from "../../trainers/run-training.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
 
@@ -104,7 +105,7 @@ it("trains each model on exactly the ids that the server sampled from it", async
         ...{ url: server.url, gradients: "sum", encoding, times: { delayMs: 1 } },
       });
       const run = await runTraining({
-        output: await temporaryFolder(),
+        output: temporaryFolder(),
         environment: conversation({ prompts, turns, agents }),
         backend,
         config: {

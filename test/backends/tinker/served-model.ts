@@ -1,8 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { startTinkerServer, type TinkerServer, type TinkerServerOptions } from "./tinker-server.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
@@ -16,9 +15,9 @@ export interface ServedModel extends AsyncDisposable {
 /** Creates a {@link ServedModel}. Disposal ends the servers too. */
 export async function servedModel(): Promise<ServedModel> {
   await using resources = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-tinker-"));
+  const folder = temporaryFolder();
   resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const engine = resources.use(await createOnnxBackend({ device: "cpu", threads: 2 }));
+  const engine = resources.use(await createOnnxBackend({ device: "cpu", threads: 1 }));
   const source = await tinyModel(engine, folder);
   const owned = resources.move();
   return {

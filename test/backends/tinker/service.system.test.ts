@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -30,6 +28,7 @@ import type { Completion } from "../../../trainers/tinker/service/completion-que
 import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
 import { tinkerApp } from "../../../trainers/tinker/service/tinker-app.ts";
 import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { changedBackend } from "../../trainers/changed-backend.ts";
 import { tinyConfig } from "../onnx/tiny-config.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
@@ -38,13 +37,12 @@ let folder: string;
 let backend: TrainingBackend;
 let source: TinyModel;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-service-"));
+  folder = temporaryFolder();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   source = await tinyModel(backend, folder);
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are what the server sends.

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
 import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { changedBackend } from "../../trainers/changed-backend.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
@@ -13,13 +12,12 @@ let folder: string;
 let backend: TrainingBackend;
 let source: TinyModel;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-session-end-"));
+  folder = temporaryFolder();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   source = await tinyModel(backend, folder);
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const digest = "";

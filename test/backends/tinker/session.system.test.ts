@@ -12,7 +12,8 @@ import { adam, exampleData, request, sampleAll } from "../../../trainers/testing
 import { exchangeIdHeader } from "../../../trainers/tinker/protocol/exchange-id.ts";
 import { protobufType, type TinkerDatum } from "../../../trainers/tinker/protocol/pass-request.ts";
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
-import { runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
+import { runTraining } from "../../trainers/run-training.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
 
@@ -45,7 +46,7 @@ it("sends the key of the environment with every request", async () => {
 it("writes the key into no file of a run", async () => {
   const key = "tml-secret-of-the-environment";
   vi.stubEnv("TINKER_API_KEY", key);
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   try {
     await using backend = await connect();
     const config: TrainingConfigInput = {
@@ -313,7 +314,7 @@ it.each([
   const other = await served.serve({ shortPaths });
   await using backend = await connect({ url: other.url });
   const model = await backend.openModel({ source: served.source, trainable });
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const saved = async () =>
     ((await (await fetch(`${other.url}/api/v1/checkpoints`)).json()) as { checkpoints: unknown[] }).checkpoints;
   const sampler = await model.snapshot();
@@ -336,7 +337,7 @@ it.each([
   };
   await using backend = await connect({ url: other.url });
   const model = await backend.openModel({ source: served.source, trainable });
-  const exported = model.export(join(await temporaryFolder(), "exported"), "peft");
+  const exported = model.export(join(temporaryFolder(), "exported"), "peft");
   await expect(exported).rejects.toMatchObject({
     ...{ code: "backend.unsupported", message: expect.stringContaining(message) },
     hint: expect.stringContaining("export.format"),

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
@@ -16,19 +14,19 @@ import type { SampleResult } from "../../../trainers/tinker/protocol/sample-resu
 import { vector } from "../../../trainers/tinker/protocol/tensor.ts";
 import type { TinkerServiceOptions } from "../../../trainers/tinker/service/service-options.ts";
 import { TinkerService } from "../../../trainers/tinker/service/tinker-service.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { type TinyModel, tinyModel } from "./tiny-model.ts";
 
 let folder: string;
 let backend: TrainingBackend;
 let source: TinyModel;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-stable-"));
+  folder = temporaryFolder();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   source = await tinyModel(backend, folder);
 });
 afterAll(async () => {
   await backend.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const prompt = [1, 5, 9];

@@ -6,11 +6,12 @@ import type { TrainingBackend } from "../../../trainers/backend/training-backend
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
 import { wireSeed } from "../../../trainers/backends/tinker/tinker-sampler.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { catalogue } from "../../trainers/catalogue.ts";
 import { changedBackend } from "../../trainers/changed-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
-import { eventsOf, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { eventsOf, runEnd, runTraining } from "../../trainers/run-training.ts";
 import { teamEnvironment } from "../../trainers/team-environment.ts";
 import { type ServedModel, servedModel } from "./served-model.ts";
 import type { TinkerServer } from "./tinker-server.ts";
@@ -60,7 +61,7 @@ describe("each algorithm of the catalogue", () => {
     environment,
   }) => {
     const { entropyWeight: _, ...rest } = settings;
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     await using backend = await connect();
     // Judges of a random model give equal rewards. A tie has no gradient.
     const config = configOf({ algorithm: { id, ...rest }, training: { steps: 1, batchSize: 2, learningRate: 0.01 } });
@@ -122,7 +123,7 @@ it.each(Object.entries(equal))("trains as on the embedded engine: %s", async (na
   const environment = name === "two agents" ? teamEnvironment({ turns: 1, partial: 0.5 }) : letterEnvironment();
   const config = configOf({ ...changes, preflight: false, training: { steps: 3, batchSize: 4, learningRate: 0.02 } });
   const metricsOf = async (backend: TrainingBackend) => {
-    const run = await runTraining({ output: await temporaryFolder(), config, environment, backend });
+    const run = await runTraining({ output: temporaryFolder(), config, environment, backend });
     expect(run.error).toBeUndefined();
     return eventsOf(run, "step").map(({ metrics }) => metrics);
   };
@@ -139,7 +140,7 @@ it.each(Object.entries(equal))("trains as on the embedded engine: %s", async (na
 it("passes the preflight, which saves, updates and loads the model on the server", async () => {
   await using backend = await connect();
   const config = configOf({ training: { steps: 1, batchSize: 2 } });
-  const run = await runTraining({ output: await temporaryFolder(), config, backend });
+  const run = await runTraining({ output: temporaryFolder(), config, backend });
   expect(run.error).toBeUndefined();
   const checks = eventsOf(run, "preflight").flatMap((event) => event.checks);
   expect(checks.length).toBeGreaterThan(3);
@@ -154,7 +155,7 @@ it("resumes a run with the weights and moments on the server", async () => {
     return eventsOf(run, "step").map(({ metrics }) => metrics["loss/total"]);
   };
   const config = (steps: number) => configOf({ algorithm: { id: "sft" }, training: { steps, batchSize: 4 } });
-  const [once, twice] = [await temporaryFolder(), await temporaryFolder()];
+  const [once, twice] = [temporaryFolder(), temporaryFolder()];
   const whole = await losses(config(4), once);
   const first = await losses(config(2), twice);
   const second = await losses(config(4), twice, true);
@@ -164,7 +165,7 @@ it("resumes a run with the weights and moments on the server", async () => {
 });
 
 it("ends with the way to resume if the server goes away, and resumes when it is back", async () => {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const judged = letterEnvironment({ judge: () => Math.random() });
   const config = configOf({ training: { steps: 4, batchSize: 2 }, checkpoint: { every: 1 } });
   const times = { delayMs: 1, retryForMs: 100 };
@@ -191,7 +192,7 @@ it("does not sample from earlier weights on a server that would train on from th
   await using backend = await createTinkerBackend({ url: averaging.url, times: { delayMs: 1 } });
   const judged = letterEnvironment({ judge: () => Math.random() });
   const config = configOf({ rollout: { maxStaleness: 1 }, training: { steps: 4, batchSize: 2 } });
-  const run = await runTraining({ output: await temporaryFolder(), config, environment: judged, backend });
+  const run = await runTraining({ output: temporaryFolder(), config, environment: judged, backend });
   expect(run.error).toMatchObject({
     code: "backend.unsupported",
     hint: expect.stringContaining("maxStaleness"),
@@ -199,7 +200,7 @@ it("does not sample from earlier weights on a server that would train on from th
 });
 
 it("exports an adapter that the embedded engine opens with the same log-probabilities", async () => {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   await using backend = await connect();
   const config = configOf({ algorithm: { id: "sft" }, evaluation: { split: "test[:2]" } });
   const run = await runTraining({ output, config, backend });
@@ -238,7 +239,7 @@ describe("what a server cannot do", () => {
     const config = configOf({});
     const { model, ...rest } = changes as Partial<TrainingConfigInput>;
     const changed = { ...config, ...rest, model: { ...config.model, ...model } } as TrainingConfigInput;
-    const { error } = await runTraining({ output: await temporaryFolder(), config: changed, backend });
+    const { error } = await runTraining({ output: temporaryFolder(), config: changed, backend });
     expect(error).toMatchObject({ code: "backend.unsupported", message: expect.stringMatching(message) });
     expect((error as { hint: string }).hint).not.toBe("");
   });

@@ -1,20 +1,19 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { type ServedModel, servedModel } from "../../backends/tinker/served-model.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { runInProcess } from "../run-in-process.ts";
 
 let served: ServedModel;
 let folder: string;
 beforeAll(async () => {
   served = await servedModel();
-  folder = await mkdtemp(join(tmpdir(), "lyceum-converted-"));
+  folder = temporaryFolder();
 });
 afterAll(async () => {
   await served[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
 });
 
 it("a config of MRLM for several GPUs trains on a server, with only its address changed", async () => {

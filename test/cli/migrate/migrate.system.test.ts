@@ -1,14 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { runInProcess } from "../run-in-process.ts";
 
 /** Creates a folder with this text as `old.yaml`. It is removed when the test ends. */
 async function folderWith(text: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-migrate-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "old.yaml"), text);
   return folder;
 }

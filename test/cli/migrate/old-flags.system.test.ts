@@ -1,15 +1,14 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { oldFlags } from "../../../cli/migrate/old-flags.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { runInProcess } from "../run-in-process.ts";
 import { tinyRunFolder } from "../run-lyceum.ts";
 
 async function emptyFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-old-flags-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return folder;
 }
 

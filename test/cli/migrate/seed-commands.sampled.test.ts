@@ -1,5 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
@@ -10,21 +9,18 @@ import { translateOverrides } from "../../../cli/migrate/translate-overrides.ts"
 import { migrateConfig } from "../../../cli/migrate-config.ts";
 import { configKeys } from "../../../cli/run-config.ts";
 import type { Json } from "../../../src/contract/json.ts";
-import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { pythonSandbox } from "../../environments/python-sandbox.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { runInProcess } from "../run-in-process.ts";
 
 let hub: TinyHub;
 let folder: string;
-let backend: TrainingBackend;
 beforeAll(async () => {
   hub = await createTinyHub();
-  folder = await mkdtemp(join(tmpdir(), "lyceum-seeds-"));
-  backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  folder = temporaryFolder();
   for (const name of models) {
     const repository = join(hub.environment.HF_HUB_CACHE!, `models--${name.replace("/", "--")}`);
     await cp(hub.model, join(repository, "snapshots", "0".repeat(40)), { recursive: true });
@@ -38,8 +34,6 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await backend[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
   await hub[Symbol.asyncDispose]();
 });
 
@@ -222,7 +216,7 @@ describe("command lines of LLM_Collaboration_with_MARL, with lyceum train instea
     const { args, path } = await migrated(line);
     const { set, numEpochs } = await parsed(args);
     const epochs = numEpochs === undefined ? [] : [`magrpo.num_train_epochs=${numEpochs}`];
-    await using run = await trainOneStep({ config: path, hub, backend, set: [...small, ...set, ...epochs] });
+    await using run = await trainOneStep({ config: path, hub, set: [...small, ...set, ...epochs] });
     expect(run.output).toMatch(new RegExp(`\ncompleted at step ${steps} after`));
   });
 });

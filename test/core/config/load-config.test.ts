@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { loadConfig } from "../../../src/core/config/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const schema = z.strictObject({
   seed: z.int().min(0).default(0),
@@ -347,10 +347,7 @@ describe("overrides", () => {
 describe("loadConfig from a path", () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "lyceum-config-"));
-  });
-  afterEach(async () => {
-    await rm(folder, { recursive: true, force: true });
+    folder = temporaryFolder();
   });
 
   it("reads the file and names it in errors", async () => {

@@ -18,8 +18,9 @@ import {
   type Taskset,
 } from "../../../src/index.ts";
 import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { eventsOf, letterConfig, runTraining } from "../../trainers/run-training.ts";
 
 const letters = (): EnvironmentDefinition => letterEnvironment() as EnvironmentDefinition;
 
@@ -236,7 +237,7 @@ describe("mixedEnvironment", () => {
     const mixture = mixedEnvironment([{ environment: letters() }, { environment: words() }]) as EnvironmentDefinition;
     const run = async (split: string, limit = 10) =>
       runTraining({
-        output: await temporaryFolder(),
+        output: temporaryFolder(),
         environment: mixture,
         config: letterConfig({
           training: { steps: 1, batchSize: 2 },
@@ -269,7 +270,7 @@ describe("mixedEnvironment", () => {
         { environment: letterEnvironment({ judge: () => 0.25 }) as EnvironmentDefinition, name: "flat" },
       ]);
       return runTraining({
-        output: await temporaryFolder(),
+        output: temporaryFolder(),
         environment: environment as EnvironmentDefinition,
         config: letterConfig({
           algorithm: { id: "grpo", groupSize: 8, dropGroupsWithoutSignal: false },

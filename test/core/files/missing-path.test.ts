@@ -1,20 +1,17 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { isLocalName, nearPath } from "../../../src/core/files/missing-path.ts";
 import { onnxModelFolder } from "../../../src/core/policy/transformers-js/onnx-model-folder.ts";
 import { loadTaskset } from "../../../src/core/taskset/load-taskset.ts";
 import { findModel } from "../../../trainers/model-folders/model-folder.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-missing-"));
+  folder = temporaryFolder();
   await mkdir(join(folder, "runs/grpo"), { recursive: true });
   await writeFile(join(folder, "runs/rows.jsonl"), "");
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
 });
 
 const paths = (): string[] => [

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { lstat, mkdtemp, readFile, readlink, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { lstat, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { type TarEntry, tarArchive } from "../../../src/core/files/tar-archive.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const file = (path: string, size: number, content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): TarEntry => ({
   ...{ path, size, content },
@@ -13,8 +13,7 @@ const file = (path: string, size: number, content: Iterable<Uint8Array> | AsyncI
 });
 
 it("writes files, folders and links, with long and foreign names, that tar reads", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-tar-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const long = `a/${"b".repeat(120)}`;
   const entries: TarEntry[] = [
     { path: "a", mode: 0o755, kind: "folder" },

@@ -1,10 +1,10 @@
-import { mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
+import { readdir, readFile, realpath } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/core/hub/hub.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { type FakeHub, type FakeRepository, startFakeHub } from "./fake-hub.ts";
 
 const first = "a".repeat(40);
@@ -36,14 +36,13 @@ let options: HubOptions;
 beforeEach(async () => {
   for (const name of ["HF_TOKEN", "HF_ENDPOINT", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE"]) vi.stubEnv(name, "");
   hub = await startFakeHub([{ ...model, branches: { ...model.branches } }, secret]);
-  cacheFolder = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
+  cacheFolder = temporaryFolder();
   options = { hubUrl: hub.url, cacheFolder };
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
   await hub[Symbol.asyncDispose]();
-  await rm(cacheFolder, { recursive: true, force: true });
 });
 
 const config = { repository: "owner/small", type: "model", path: "config.json" } as const;

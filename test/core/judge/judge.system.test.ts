@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Policy } from "../../../src/contract/policy.ts";
@@ -13,6 +11,7 @@ import { withJudge } from "../../../src/core/judge/with-judge.ts";
 import { openAICompatiblePolicy } from "../../../src/core/policy/openai-compatible/openai-compatible-policy.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { evaluate } from "../../../src/evaluation/evaluate.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { type ChatAnswer, type ChatRequest, chatServer } from "../policy/chat-server.ts";
 
 const completion = (text: string, finish = "stop"): ChatAnswer => ({
@@ -197,8 +196,7 @@ describe("an environment with a judge", () => {
       reward: [judge({ ...options, ...(model === undefined ? {} : { model }) })],
     });
   const run = async (judged: ReturnType<typeof environment>, more: object = {}) => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-judge-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const policies = scriptedPolicy(() => "4");
     for await (const event of evaluate({ environment: judged, policies, folder: join(folder, "run"), ...more })) {
       if (event.type === "end") return event.summary;

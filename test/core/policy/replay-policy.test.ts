@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Episode } from "../../../src/contract/episode.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
@@ -15,6 +13,7 @@ import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { readTrace } from "../../../src/core/trace/read-trace.ts";
 import { createTraceWriter } from "../../../src/core/trace/trace-writer.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { characterRenderer } from "../rollout/character-renderer.ts";
 import { seededSampler } from "../rollout/seeded-sampler.ts";
 
@@ -57,8 +56,7 @@ const chatty = scriptedPolicy(({ seed }) => {
 
 describe("a replayed run", () => {
   test("repeats the recorded episodes, from a file too", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-replay-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const recorded = await play(chatty);
     const path = join(folder, "episodes.jsonl");
     await using trace = await createTraceWriter({ path });

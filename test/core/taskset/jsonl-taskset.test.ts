@@ -1,18 +1,17 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { jsonlTaskset } from "../../../src/core/taskset/jsonl-taskset.ts";
 import { LineIndexer } from "../../../src/core/taskset/line-index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-jsonl-"));
+  folder = temporaryFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function file(name: string, content: string | Uint8Array): Promise<string> {
   const path = join(folder, name);

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -8,6 +7,7 @@ import type { Taskset } from "../../../src/contract/taskset.ts";
 import type { HubOptions } from "../../../src/core/hub/hub.ts";
 import { hubTaskset } from "../../../src/core/taskset/hub-taskset.ts";
 import { loadTaskset } from "../../../src/core/taskset/load-taskset.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { type FakeHub, type FakeRepository, startFakeHub } from "../hub/fake-hub.ts";
 
 const first = "a".repeat(40);
@@ -45,14 +45,13 @@ let hub: FakeHub;
 let options: HubOptions;
 beforeEach(async () => {
   for (const name of ["HF_TOKEN", "HF_ENDPOINT", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE"]) vi.stubEnv(name, "");
-  folder = await mkdtemp(join(tmpdir(), "lyceum-load-"));
+  folder = temporaryFolder();
   hub = await startFakeHub([sharded, converted]);
   options = { hubUrl: hub.url, cacheFolder: join(folder, "cache") };
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
   await hub[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function questions(taskset: Taskset<Record<string, unknown>>): Promise<unknown[]> {

@@ -1,8 +1,7 @@
-import { mkdtemp, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { open, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Episode, MessageNode } from "../../../src/contract/episode.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
@@ -12,6 +11,7 @@ import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { readTrace } from "../../../src/core/trace/read-trace.ts";
 import { createTraceWriter, traceWriterOn } from "../../../src/core/trace/trace-writer.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { characterRenderer } from "../rollout/character-renderer.ts";
 import { countingEnvironment, numbers, oneTask, scriptedEnvironment } from "../rollout/scripted-environment.ts";
 import { seededSampler } from "../rollout/seeded-sampler.ts";
@@ -19,9 +19,8 @@ import { seededSampler } from "../rollout/seeded-sampler.ts";
 let folder: string;
 let files = 0;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-trace-"));
+  folder = temporaryFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 function newPath(): string {
   files += 1;

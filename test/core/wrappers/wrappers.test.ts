@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
@@ -17,6 +16,7 @@ import { timeLimit } from "../../../src/core/wrappers/time-limit.ts";
 import { toolBudget } from "../../../src/core/wrappers/tool-budget.ts";
 import { transformObservation } from "../../../src/core/wrappers/transform-observation.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 /** Three steps with a reward of 1 each. Records the calls that it received. */
 const seen: string[][] = [];
@@ -136,7 +136,7 @@ describe("a record", () => {
   });
 
   test("is a line of a file for each episode; one that cannot be written fails the episode", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-record-"));
+    const folder = temporaryFolder();
     const path = join(folder, "episodes.jsonl");
     await play(record(walk, path));
     await play(record(walk, path));

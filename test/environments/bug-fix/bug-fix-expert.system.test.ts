@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { bugFixEnvironment } from "../../../environments/bug-fix/bug-fix.ts";
 import type { BugFixOptions } from "../../../environments/bug-fix/bug-fix-options.ts";
 import { environments } from "../../../environments/index.ts";
 import { type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
 import { turnMetrics } from "../../../trainers/metrics/turn-metrics.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const header = 'import math\n\n\ndef half_up(x: float) -> int:\n    """Round half up."""\n';
@@ -32,8 +32,7 @@ const wrong = block(header + row.buggy_solution);
 
 /** Answers wrong first, then with the expert's edit or wrong again. */
 async function play(expert: Policy, options: Partial<BugFixOptions> = {}) {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-bug-fix-expert-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "real.jsonl"), `${JSON.stringify(row)}\n`);
   const environment = bugFixEnvironment(
     { path: join(folder, "real.jsonl"), sandbox: pythonSandbox, maxTurns: 2, mode: "expert_edits", ...options },

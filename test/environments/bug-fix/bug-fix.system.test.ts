@@ -1,13 +1,13 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bugFixEnvironment } from "../../../environments/bug-fix/bug-fix.ts";
 import type { BugFixOptions } from "../../../environments/bug-fix/bug-fix-options.ts";
 import { environments } from "../../../environments/index.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import type { Episode } from "../../../src/index.ts";
 import { demonstrationPolicy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const header = 'import math\n\n\ndef half_up(x: float) -> int:\n    """Round half up."""\n';
@@ -42,7 +42,7 @@ const mbpp = {
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-bug-fix-"));
+  folder = temporaryFolder();
   const lines = (...rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
   await writeFile(join(folder, "seeded.jsonl"), lines(seeded));
   await writeFile(join(folder, "real.jsonl"), lines(real));
@@ -50,7 +50,6 @@ beforeAll(async () => {
   await writeFile(join(folder, "right.jsonl"), lines({ ...real, buggy_solution: seeded.canonical_solution }));
   await writeFile(join(folder, "unsolved.jsonl"), lines({ ...seeded, canonical_solution: undefined }));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function open(options: Partial<BugFixOptions> & { readonly file?: string } = {}) {
   const { file = "real.jsonl", ...rest } = options;

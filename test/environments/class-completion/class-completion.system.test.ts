@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { classCompletionEnvironment } from "../../../environments/class-completion/class-completion.ts";
 import type { ClassCompletionOptions } from "../../../environments/class-completion/class-completion-options.ts";
 import { classTask } from "../../../environments/class-completion/class-task.ts";
@@ -10,6 +9,7 @@ import { readBenchmarkRows } from "../../../environments/shared/code-benchmarks/
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { demonstrationPolicy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const method = (name: string, tests: readonly string[]): string =>
@@ -73,10 +73,9 @@ class Box:
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-class-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "own.json"), JSON.stringify([row]));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function open(options: Partial<ClassCompletionOptions> = {}) {
   return classCompletionEnvironment({ path: join(folder, "own.json"), sandbox: pythonSandbox, ...options });

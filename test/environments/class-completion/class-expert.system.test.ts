@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { classCompletionEnvironment } from "../../../environments/class-completion/class-completion.ts";
 import { type Episode, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
 import { turnMetrics } from "../../../trainers/metrics/turn-metrics.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const row = {
@@ -64,8 +64,7 @@ async function play(
   expert: Policy,
   first: Readonly<Record<string, string>>,
 ): Promise<{ episode: Episode; heard: Record<string, string> }> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-class-expert-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await writeFile(join(folder, "own.json"), JSON.stringify([row]));
   const environment = classCompletionEnvironment(
     { path: join(folder, "own.json"), sandbox: pythonSandbox, agents: 2, maxTurns: 2, mode: "expert_edits" },

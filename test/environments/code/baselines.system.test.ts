@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type CodeBaselineName, codeBaseline, codeBaselineNames } from "../../../environments/code/baselines.ts";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import {
@@ -15,6 +14,7 @@ import {
   textMessage,
   textOf,
 } from "../../../src/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const problems = ["twice", "thrice"].map((name, i) => ({
@@ -25,10 +25,9 @@ const problems = ["twice", "thrice"].map((name, i) => ({
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-baselines-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "own.jsonl"), problems.map((problem) => JSON.stringify(problem)).join("\n"));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const open = (maxTurns = 1) =>
   codeEnvironment({

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { codeEnvironment } from "../../../environments/index.ts";
 import { openWorkspaces, type TarEntry } from "../../../sandbox/index.ts";
 import type { TaskFolder } from "../../../src/contract/environment.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { EnvironmentPool } from "../../../src/core/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { missing, shellImage } from "../harbor/harbor-tasks.ts";
 
 const problems = [
@@ -37,8 +37,7 @@ const problems = [
   },
 ];
 
-const folder = mkdtempSync(join(tmpdir(), "lyceum-code-folder-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 const path = join(folder, "own.jsonl");
 writeFileSync(path, problems.map((problem) => JSON.stringify(problem)).join("\n"));
 

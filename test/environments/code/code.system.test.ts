@@ -1,13 +1,13 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { environments } from "../../../environments/index.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import type { Episode } from "../../../src/index.ts";
 import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const python = {
@@ -41,11 +41,10 @@ test();`,
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-code-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "own.jsonl"), JSON.stringify(python));
   await writeFile(join(folder, "own-js.jsonl"), JSON.stringify(javascript));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function open(options: Partial<CodeOptions> = {}) {
   return codeEnvironment({ path: join(folder, "own.jsonl"), sandbox: pythonSandbox, ...options });

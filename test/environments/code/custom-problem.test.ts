@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import { customProblem } from "../../../environments/code/custom-problem.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const row = { prompt: "Add one to x.", entryPoint: "inc", tests: ["assert inc(1) == 2", "assert inc(-1) == 0"] };
 const script = {
@@ -98,7 +98,7 @@ describe("a custom problem", () => {
   });
 
   it("is read from a file, and an error names its position", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-own-"));
+    const folder = temporaryFolder();
     try {
       const path = join(folder, "own.jsonl");
       const tasks = async () => (await codeEnvironment({ dataset: "jsonl", path }).tasks("train")).length;

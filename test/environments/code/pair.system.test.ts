@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
@@ -7,6 +6,7 @@ import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { EnvironmentPool } from "../../../src/entry-points/rollouts.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 /**
@@ -38,13 +38,12 @@ const script = {
 let folder = "";
 const pools = new Map<string, EnvironmentPool>();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-pair-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "rows.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
   await writeFile(join(folder, "script.jsonl"), JSON.stringify(script));
 });
 afterAll(async () => {
   for (const pool of pools.values()) await pool.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 function open(options: Partial<CodeOptions> = {}) {

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { type Episode, rolloutEpisode, scriptedPolicy } from "../../../src/index.ts";
 import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const problem = {
@@ -16,10 +16,9 @@ const problem = {
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-code-turns-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "own.jsonl"), JSON.stringify(problem));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Returns the metrics of an episode with these answers. */
 async function metricsOf(answers: readonly string[], options: Partial<CodeOptions> = {}) {

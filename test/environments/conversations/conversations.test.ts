@@ -18,8 +18,9 @@ import { createChatTemplateRenderer } from "../../../src/core/tokens/chat-templa
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import { createTextRenderer } from "../../../src/core/tokens/text-renderer.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { eventsOf, letterConfig, runTraining } from "../../trainers/run-training.ts";
 
 const user = (content: string): object => ({ role: "user", content });
 const assistant = (content: string, more: object = {}): object => ({ role: "assistant", content, ...more });
@@ -51,7 +52,7 @@ async function environmentOf(
   lines: readonly (object | string)[],
   options: Partial<ConversationsOptions> = {},
 ): Promise<EnvironmentDefinition> {
-  const path = join(await temporaryFolder(), "chat.jsonl");
+  const path = join(temporaryFolder(), "chat.jsonl");
   await writeFile(path, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
   return conversationsEnvironment({ path, ...options }) as EnvironmentDefinition;
 }
@@ -396,7 +397,7 @@ describe("the conversations environment", () => {
     const lines = played.flatMap(({ episodes }) => episodes.flatMap(chatRows));
     const learnt = async (options: Partial<ConversationsOptions>): Promise<number> => {
       const environment = await environmentOf(lines, options);
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const trained = await runTraining({
         output,
         environment,
@@ -408,7 +409,7 @@ describe("the conversations environment", () => {
       });
       expect(trained.error).toBeUndefined();
       const evaluated = await runTraining({
-        output: await temporaryFolder(),
+        output: temporaryFolder(),
         config: letterConfig({
           model: { path: join(output, "model") },
           training: { steps: 1, learningRate: 1e-9 },

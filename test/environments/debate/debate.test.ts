@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -13,6 +12,7 @@ import { demonstrationPolicy } from "../../../src/core/policy/demonstration-poli
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { expert } from "./debaters.ts";
 import { earned, playDebate, rewardOf } from "./play.ts";
 
@@ -230,7 +230,7 @@ function quotes(prompt: string): string[] {
 }
 
 async function topicFile(rows: readonly object[]): Promise<AsyncDisposable & { readonly path: string }> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-debate-"));
+  const folder = temporaryFolder();
   const path = join(folder, "topics.jsonl");
   await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
   return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };

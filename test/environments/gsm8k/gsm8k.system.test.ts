@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { gsm8kEnvironment } from "../../../environments/gsm8k/gsm8k.ts";
 import { gsm8kTask } from "../../../environments/gsm8k/gsm8k-answer.ts";
 import { environments } from "../../../environments/index.ts";
@@ -12,6 +11,7 @@ import { createRandom } from "../../../src/core/random/random.ts";
 import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../../shared/data");
 const hasData = existsSync(join(data, "gsm8k-train.jsonl"));
@@ -24,11 +24,10 @@ const jsonl = rows.map((row) => JSON.stringify(row)).join("\n");
 
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-gsm8k-"));
+  folder = temporaryFolder();
   await writeFile(join(folder, "gsm8k-train.jsonl"), jsonl);
   await writeFile(join(folder, "gsm8k-test.jsonl"), JSON.stringify({ question: "One?", answer: "#### 1" }));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("a row becomes a task with a clean answer and solution", () => {
   expect(gsm8kTask(rows[0]!, { calculatorAnnotations: false })).toEqual({

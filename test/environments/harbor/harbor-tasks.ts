@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Docker from "dockerode";
 import { afterAll } from "vitest";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 /** The image of the test tasks: a shell and Python. `.ci/prepare-sandboxes` builds it. */
 export const shellImage = "lyceum-shell";
@@ -43,7 +43,7 @@ afterAll(() => {
 
 /** Writes a task folder and returns its path. A file that is undefined is left out. It is removed after the tests. */
 export function writeTask(changes: Readonly<Record<string, string | undefined>> = {}, place = ""): string {
-  const folder = mkdtempSync(join(tmpdir(), "lyceum-harbor-"));
+  const folder = temporaryFolder();
   for (const [path, text] of Object.entries({ ...defaults, ...changes })) {
     if (text === undefined) continue;
     mkdirSync(join(folder, place, dirname(path)), { recursive: true });

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
-import { type Climb, climb } from "../hill-climber.ts";
+import { type Climb, climb, sampledEpisodes } from "../hill-climber.ts";
 
 const raw = String.raw;
 const rows = [
@@ -22,22 +22,23 @@ const open = { problem: raw`Rewrite $\sqrt{12}$ differently.`, answer: raw`2\sqr
 
 let path = "";
 beforeAll(async () => {
-  path = join(await mkdtemp(join(tmpdir(), "lyceum-blind-climb-")), "train.jsonl");
+  path = join(temporaryFolder(), "train.jsonl");
   await writeFile(path, [...rows, open].map(({ asked: _, ...row }) => JSON.stringify(row)).join("\n"));
 });
 afterAll(() => rm(join(path, ".."), { recursive: true, force: true }));
 
-async function climbed(row: (typeof rows)[number]): Promise<Climb> {
+async function climbed(row: (typeof rows)[number], episodes?: number): Promise<Climb> {
   const environment = mathProblemsEnvironment({ path, formatReward: 0.1 });
   const task = await (await environment.tasks("train")).get([...rows, open].indexOf(row));
   const words = [...pieces.split(" "), ...row.problem.split(" ")];
-  return climb({ environment, task, words, starts: [`#### ${row.asked}`, row.asked] });
+  const starts = [`#### ${row.asked}`, row.asked];
+  return climb({ environment, task, words, starts, episodes });
 }
 
 test.each(
   sampleOf([...rows.entries()], 3),
 )("a blind climb from the question gets no more than the format reward: task %i", async (_, row) => {
-  const { best, text } = await climbed(row);
+  const { best, text } = await climbed(row, sampledEpisodes);
   expect({ best, text }).toEqual({ best: 0.1, text: expect.stringContaining("####") });
 });
 

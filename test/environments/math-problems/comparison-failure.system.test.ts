@@ -1,23 +1,22 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { ComparisonPoolOptions } from "../../../environments/math/equivalence/comparison-pool.ts";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 let folder = "";
 let path = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-math-problems-"));
+  folder = temporaryFolder();
   path = join(folder, "train.jsonl");
   await writeFile(path, JSON.stringify({ problem: "Add $x$ and $\\pi$.", answer: "\\pi+x" }));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The two episodes of a rollout in which each reply is `text`. */
 async function played(text: string, checker: ComparisonPoolOptions): Promise<readonly Episode[]> {

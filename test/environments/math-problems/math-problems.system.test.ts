@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mathProblemTask } from "../../../environments/math-problems/math-problem-row.ts";
@@ -7,6 +6,7 @@ import { mathProblemsEnvironment } from "../../../environments/math-problems/mat
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const rows = [
   { problem: "What is the length?", solution: "It is $\\boxed{2\\sqrt{3}}$.", level: "Level 3", type: "Algebra" },
@@ -15,7 +15,7 @@ const rows = [
 ];
 let path = "";
 beforeAll(async () => {
-  path = join(await mkdtemp(join(tmpdir(), "lyceum-math-problems-")), "train.jsonl");
+  path = join(temporaryFolder(), "train.jsonl");
   await writeFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
 });
 afterAll(() => rm(join(path, ".."), { recursive: true, force: true }));

@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 test("one step of GRPO trains on math problems", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-math-problems-"));
+  const folder = temporaryFolder();
   try {
     const rows = [
       { problem: "Simplify $\\sqrt{12}$.", answer: "2\\sqrt{3}", level: "Level 1", type: "Algebra" },

@@ -1,14 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { gsm8kEnvironment } from "../../../environments/gsm8k/gsm8k.ts";
 import { mathEnvironment } from "../../../environments/math/math.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { TaskEntry } from "../../../src/contract/taskset.ts";
 import { demonstrationPolicy, rolloutEpisode, textOf } from "../../../src/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
-import { climb } from "../hill-climber.ts";
+import { climb, sampledEpisodes } from "../hill-climber.ts";
 
 const pieces = "0 1 2 3 4 5 6 7 8 9 + - * / = . , #### \\boxed{ } $ % the answer is so and or x".split(" ");
 
@@ -33,7 +33,7 @@ async function expectLow<Task>(environment: EnvironmentDefinition<Task>, split: 
     climbed += 1;
     const starts = ["####", prompt];
     const words = [...pieces, ...prompt.split(/\s+/)];
-    const { best, text } = await climb({ environment, task, words, starts });
+    const { best, text } = await climb({ environment, task, words, starts, episodes: sampledEpisodes });
     expect(best, `${text} for ${answer}`).toBeLessThanOrEqual(0.1);
     // The answer itself gets the maximum.
     const known = await climb({ environment, task, words, starts: [...starts, expert], episodes: 10 });
@@ -47,8 +47,7 @@ test.each(sampleOf(kinds, 2))("a blind climb gets no more than the format reward
 });
 
 test("a blind climb gets no more than the format reward: gsm8k", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-math-climb-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const rows = [
     ["A shop sells 12 boxes of 15 pens. How many pens is that?", 180],
     ["Ann reads 23 pages a day. How many does she read in 14 days?", 322],

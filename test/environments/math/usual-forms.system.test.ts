@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { createAnswerChecker } from "../../../environments/math/answer-checker.ts";
-import { nearMisses } from "./near-misses.ts";
 import { type UsualForm, usualForms } from "./usual-forms.ts";
 
 const checker = createAnswerChecker({ deadlineMs: 10_000 });
@@ -24,11 +23,4 @@ describe.each(Object.entries(usualForms))("%s", (_kind, { right, wrong }) => {
   test("right ones are accepted", async () => expect(await judged(right, false)).toEqual([]));
 
   test("near misses are rejected", async () => expect(await judged(wrong, true)).toEqual([]));
-});
-
-test("none of 10,000 generated near misses is accepted", async () => {
-  await using own = createAnswerChecker({ deadlineMs: 10_000, threads: 2 });
-  const misses = nearMisses(10_000, 21);
-  const verdicts = await Promise.all(misses.map((miss) => own.check(miss)));
-  expect(misses.filter((_, i) => verdicts[i]!.correct)).toEqual([]);
 });

@@ -9,8 +9,9 @@ import { demonstrationPolicy } from "../../../src/core/policy/demonstration-poli
 import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
 import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { eventsOf, letterConfig, runTraining } from "../../trainers/run-training.ts";
 
 const row = { prompt: "Is it raining?", chosen: "Yes.", rejected: "No." };
 const said = (role: string, content: string): object => ({ role, content });
@@ -19,7 +20,7 @@ async function environmentOf(
   lines: readonly (object | string)[],
   options: Partial<PreferencesOptions> = {},
 ): Promise<EnvironmentDefinition> {
-  const path = join(await temporaryFolder(), "pairs.jsonl");
+  const path = join(temporaryFolder(), "pairs.jsonl");
   await writeFile(path, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
   return preferencesEnvironment({ path, ...options }) as EnvironmentDefinition;
 }
@@ -125,7 +126,7 @@ describe("the preferences environment", () => {
     );
     const accuracy = async (swapped: boolean): Promise<{ before: number; after: number; margin: number }> => {
       const environment = await environmentOf(lines, { swapped });
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const record = await runTraining({
         output,
         environment,
@@ -137,7 +138,7 @@ describe("the preferences environment", () => {
       expect(record.error).toBeUndefined();
       const steps = eventsOf(record, "step");
       const evaluated = await runTraining({
-        output: await temporaryFolder(),
+        output: temporaryFolder(),
         config: letterConfig({
           model: { path: join(output, "model") },
           training: { steps: 1, learningRate: 1e-9 },

@@ -1,24 +1,23 @@
-import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { link, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { array, assert, asyncProperty, constantFrom, string } from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { toolsEnvironment } from "../../../environments/index.ts";
 import { EpisodeFolder } from "../../../environments/tools/episode-folder.ts";
 import { answerText } from "../../../environments/tools/tools-task.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { callText, play, replyOf } from "./play.ts";
 
 let outside: string;
 
 beforeEach(async () => {
-  outside = await mkdtemp(join(tmpdir(), "lyceum-outside-"));
+  outside = temporaryFolder();
   await mkdir(join(outside, "tmp"));
   await writeFile(join(outside, "secret"), "secret");
   vi.stubEnv("TMPDIR", join(outside, "tmp"));
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
-  await rm(outside, { recursive: true });
 });
 
 /** Returns the location of the folder, and every file under `outside` that is not in it. */

@@ -1,13 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { environments } from "../../../environments/index.ts";
 import type { ToolsOptions } from "../../../environments/tools/tools-options.ts";
 import { answerText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { isAlive } from "../../sandbox/isolated-vm-sandbox.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { wordServer } from "./mcp-server.ts";
 import { callText, play, replyOf, rewardOf } from "./play.ts";
 import { serve } from "./serve.ts";
@@ -16,11 +16,10 @@ const command = { command: process.execPath, args: [join(import.meta.dirname, "m
 const count = callText("count_letters", { word: "strawberry", letter: "r" });
 let folder = "";
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-mcp-"));
+  folder = temporaryFolder();
   const task = { question: "How many r are in strawberry?", answer: 3, tools: ["count_letters"] };
   await writeFile(join(folder, "tasks.jsonl"), JSON.stringify(task));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 afterEach(() => {
   vi.unstubAllEnvs();
 });
@@ -102,8 +101,7 @@ test("instances share a server, which ends with the last of them", async () => {
 });
 
 test("a call under way is repeated once only if its tool may run twice", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-mcp-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const log = join(folder, "calls");
   vi.stubEnv("WORDS_LOG", log);
   const environment = made([{ ...command, env: { WORDS_LOG: "$WORDS_LOG" } }]);

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { environments, toolsEnvironment } from "../../../environments/index.ts";
@@ -12,6 +11,7 @@ import { callMessage } from "../../../src/core/tools/call-message.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { climb } from "../hill-climber.ts";
 import { callText, play, replyOf, rewardOf } from "./play.ts";
 
@@ -80,7 +80,7 @@ describe("tasks and conformance", () => {
   });
 
   test("custom tasks come from JSONL, and an error names the line of a row without a question", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "lyceum-own-"));
+    const folder = temporaryFolder();
     try {
       const path = join(folder, "tasks.jsonl");
       const rows = [

@@ -1,19 +1,18 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readVerdict } from "../../../environments/win-rate/pair-judge.ts";
 import { winRateEnvironment } from "../../../environments/win-rate/win-rate.ts";
 import { textOf } from "../../../src/contract/message.ts";
 import { type ScriptedAnswer, scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const question = { question_id: 81, category: "writing", turns: ["Write a poem.", "Shorter."], reference: ["ref"] };
 
 /** Plays the question with the answers "good" and "bad". `judge` returns the verdict for a prompt. */
 async function play(judge: (prompt: string) => ScriptedAnswer) {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-win-rate-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, "questions.jsonl");
   await writeFile(path, `${JSON.stringify(question)}\n`);
   const prompts: string[] = [];

@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { environments } from "../../../environments/index.ts";
 import { words } from "../../../environments/word-guessing/words.ts";
 import abstracts from "../../../environments/writing/abstracts.json" with { type: "json" };
@@ -16,6 +15,7 @@ import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { taskEntry } from "../../../src/core/taskset/task-entry.ts";
 import { checkEnvironment } from "../../../src/entry-points/testing.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { climb } from "../hill-climber.ts";
 import { expertIntroduction } from "./expert-texts.ts";
 
@@ -229,9 +229,8 @@ test("passes the conformance suite, and built-in texts are divided between the s
 describe("data", () => {
   let folder = "";
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "lyceum-writing-"));
+    folder = temporaryFolder();
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
   const row = JSON.stringify({ prompt: "POST: I lost my hat.\n\nTL;DR:", completion: "hat lost" });
 
   test("comes from JSONL by path, without the mark of a summary", async () => {

@@ -4,13 +4,14 @@ import type { EnvironmentDefinition } from "../../../src/contract/environment.ts
 import type { TrainingEvent, TrainingWarningEvent } from "../../../src/contract/training-event.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
-import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { train } from "../../../trainers/training/train.ts";
+import { sharedEngine } from "../../backends/onnx/shared-engine.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { createBigramBackend } from "../../trainers/bigram-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
-import { letterConfig, temporaryFolder } from "../../trainers/run-training.ts";
+import { letterConfig } from "../../trainers/run-training.ts";
 
 /** Returns the warnings of a run on letters. Its completions are one token long, so each is cut off. */
 async function warnings(options: {
@@ -19,7 +20,7 @@ async function warnings(options: {
   readonly config: TrainingConfigInput;
 }): Promise<TrainingWarningEvent[]> {
   const found: TrainingWarningEvent[] = [];
-  const run: AsyncIterable<TrainingEvent> = train({ ...options, output: await temporaryFolder() });
+  const run: AsyncIterable<TrainingEvent> = train({ ...options, output: temporaryFolder() });
   for await (const event of watchHealth(run, { settings: { ignore: ["truncation"] } })) {
     if (event.type === "warning") found.push(event);
   }
@@ -33,7 +34,7 @@ const letters = (judge: (right: boolean) => number = Number): EnvironmentDefinit
 
 describe("a small model on the engine", () => {
   const run = async (algorithm: string, learningRate: number): Promise<TrainingWarningEvent[]> => {
-    await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    await using backend = await sharedEngine();
     return await warnings({
       environment: letters(),
       backend,

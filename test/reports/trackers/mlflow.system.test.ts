@@ -1,22 +1,21 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { mlflowName, mlflowParameters } from "../../../reports/trackers/mlflow/mlflow-names.ts";
 import { mlflowTracker } from "../../../reports/trackers/mlflow/mlflow-tracker.ts";
 import { createTrackers, trackerConfigsSchema } from "../../../reports/trackers/tracker-config.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import type { RunStartEvent, TrainingEvent } from "../../../src/contract/training-event.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleRun } from "../training/sample-run.ts";
 import { startMlflowServer } from "./mlflow-server.ts";
 
 const signal = new AbortController().signal;
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-mlflow-"));
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function track(url: string, events: readonly TrainingEvent[], config: Json = { seed: 1 }): Promise<void> {
   const tracker = mlflowTracker({ url, experiment: "tests", runName: "first" });

@@ -1,16 +1,15 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { followRun, type TrackedRun, type Tracker } from "../../../reports/trackers/index.ts";
 import { readMetrics, recordRun, type TrainingEvent } from "../../../reports/training/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { replay, sampleRun } from "../training/sample-run.ts";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-trackers-"));
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function collect(events: AsyncIterable<TrainingEvent>): Promise<TrainingEvent[]> {
   const all: TrainingEvent[] = [];

@@ -1,20 +1,19 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { crc32c } from "../../../reports/trackers/tensorboard/crc32c.ts";
 import { tensorflowRecord } from "../../../reports/trackers/tensorboard/record.ts";
 import { tensorboardTracker } from "../../../reports/trackers/tensorboard/tensorboard-tracker.ts";
 import type { RunStartEvent, TrainingEvent } from "../../../src/contract/training-event.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleRun } from "../training/sample-run.ts";
 
 const signal = new AbortController().signal;
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-tensorboard-"));
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function track(events: readonly TrainingEvent[], now?: () => number): Promise<void> {
   const start = events[0] as RunStartEvent;

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { compareTrainings } from "../../../reports/training/compare-trainings.ts";
 import { recordRun } from "../../../reports/training/index.ts";
 import { runInProcess } from "../../cli/run-in-process.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 
 let folder: string;
@@ -15,11 +14,10 @@ const record = async (name: string, options: { readonly steps: number; readonly 
 };
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-compare-"));
+  folder = temporaryFolder();
   await record("a", { steps: 20, rate: 1e-5 });
   await record("b", { steps: 40, rate: 1e-4 });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("two trainings", () => {
   it("are compared by their evaluations, their rewards and their configs", async () => {

@@ -1,18 +1,15 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { readMetrics, recordRun, runRecord, type TrainingEvent } from "../../../reports/training/index.ts";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { exportedRun } from "../viewer/report-view.ts";
 import { replay, sampleRun } from "./sample-run.ts";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lyceum-report-"));
-});
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
+  folder = temporaryFolder();
 });
 
 async function collect(events: AsyncIterable<TrainingEvent>): Promise<TrainingEvent[]> {

@@ -1,17 +1,11 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { replaceFile } from "../../../src/core/files/replace-file.ts";
-
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-replace-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 it("replaces a file, and leaves no other file", async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const path = join(folder, "file");
   for (const text of ["one", "two", ""]) {
     await replaceFile(path, text);
@@ -21,7 +15,7 @@ it("replaces a file, and leaves no other file", async () => {
 });
 
 it.runIf(process.platform === "linux")("keeps the existing file if the disk is full", async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const path = join(folder, "file");
   await writeFile(path, "before");
   await symlink("/dev/full", `${path}.tmp`);
@@ -36,7 +30,7 @@ it.runIf(process.platform === "linux")("keeps the existing file if the disk is f
 });
 
 it("reports the path, the reason and a remedy", async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await writeFile(join(folder, "plain"), "");
   await mkdir(join(folder, "taken"));
   for (const [name, code] of [

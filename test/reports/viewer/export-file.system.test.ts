@@ -5,9 +5,9 @@ import { viewCommand } from "../../../cli/view-command.ts";
 import { exportFile } from "../../../reports/viewer/export-file.ts";
 import { type ExportedRun, exportedSource } from "../../../reports/viewer/exported-run.ts";
 import { folderSource } from "../../../reports/viewer/folder-source.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { evaluatePair, hostile, trainingEvents, writeTraining } from "./runs.ts";
 import { writeTracedTraining } from "./traced-training.ts";
-import { temporaryFolder } from "./viewed-folder.ts";
 
 const page = { script: 'const end = "</script>"; // <!-- x', style: "b { color: red }" };
 
@@ -18,7 +18,7 @@ function exportedRun(html: string): ExportedRun {
 
 describe("an exported file", () => {
   it("has a whole run, filtered and searched like on the server", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 30 });
     const source = folderSource(folder);
     const html = await exportFile({ source, path: ".", page, episodes: 100 });
@@ -33,7 +33,7 @@ describe("an exported file", () => {
   });
 
   it("has the episodes of a training if it has a trace", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeTracedTraining(folder);
     const source = folderSource(folder);
     const exported = exportedSource(exportedRun(await exportFile({ source, path: ".", page, episodes: 500 })));
@@ -48,7 +48,7 @@ describe("an exported file", () => {
   });
 
   it("contains at most the requested number of episodes, evenly spread over the run, and reports it", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 30 });
     const source = folderSource(folder);
     const { episodes, view } = exportedRun(await exportFile({ source, path: ".", page, episodes: 6 }));
@@ -61,7 +61,7 @@ describe("an exported file", () => {
   });
 
   it("executes no text of the run, and no scripts except its own", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 1 });
     const html = await exportFile({ source: folderSource(folder), path: ".", page, episodes: 10 });
     expect(html).not.toContain("<script>window.hacked");
@@ -75,7 +75,7 @@ describe("an exported file", () => {
   });
 
   it("is written by the command for one run, not for several or none", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeTraining(join(folder, "a"), trainingEvents(10));
     await writeTraining(join(folder, "b"), trainingEvents(10));
     let said = "";
@@ -99,7 +99,7 @@ describe("an exported file", () => {
 
 describe("the command", () => {
   it("serves until it is interrupted", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 2 });
     const controller = new AbortController();
     let said = "";

@@ -19,15 +19,15 @@ import type { EvaluationView, TrainingView } from "../../../reports/viewer/view-
 import { traceIndexPath } from "../../../src/core/trace/indexed-trace-writer.ts";
 import { readEntries, readSummary } from "../../../src/evaluation/log/read-log.ts";
 import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { evaluatePair, hostile, trainingEvents, writeTraining } from "./runs.ts";
 import { writeTracedTraining } from "./traced-training.ts";
-import { temporaryFolder } from "./viewed-folder.ts";
 
 const all = { filter: {}, offset: 0, limit: 500 };
 
 describe("the runs of a folder", () => {
   it("are found with their figures, newest first, whatever else is in the folder", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const summary = await evaluatePair(join(folder, "evals/pair"), { tasks: 12 });
     await writeTraining(join(folder, "train"), trainingEvents(40));
     await mkdir(join(folder, "node_modules/x"), { recursive: true });
@@ -45,7 +45,7 @@ describe("the runs of a folder", () => {
   });
 
   it("are one run if the folder is itself a run", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 2 });
     const source = folderSource(folder);
     expect((await source.runs()).runs).toMatchObject([{ path: ".", done: 2 }]);
@@ -53,7 +53,7 @@ describe("the runs of a folder", () => {
   });
 
   it("outside are rejected, with dots, as absolute paths, behind links and as nonsense", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(join(folder, "secret"), { tasks: 2 });
     await evaluatePair(join(folder, "in/run"), { tasks: 2 });
     await symlink(join(folder, "secret"), join(folder, "in/link"));
@@ -169,7 +169,7 @@ describe("an evaluation", () => {
   });
 
   it("compares with another, with the requested paths", async () => {
-    const home = await temporaryFolder();
+    const home = temporaryFolder();
     await evaluatePair(join(home, "a"), { tasks: 10 });
     await evaluatePair(join(home, "b"), { tasks: 10, hard: 5, name: "better" });
     const comparison = await folderSource(home).compare("a", "b");
@@ -182,8 +182,8 @@ describe("an evaluation", () => {
 
 describe("a run in progress", () => {
   it("is followed line by line, and incomplete lines and late traces are read later, once", async () => {
-    const folder = await temporaryFolder();
-    const whole = await temporaryFolder();
+    const folder = temporaryFolder();
+    const whole = temporaryFolder();
     await evaluatePair(whole, { tasks: 10 });
     const [from, to] = [runFolder(whole), runFolder(folder)];
     for (const file of ["manifest", "tasks", "episodes", "failures"] as const) await copyFile(from[file], to[file]);
@@ -211,7 +211,7 @@ describe("a run in progress", () => {
   });
 
   it("is read again if another run replaced it", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 10 });
     const source = folderSource(folder);
     expect((await source.episodes(".", all)).total).toBe(10);
@@ -223,7 +223,7 @@ describe("a run in progress", () => {
 
 describe("a training", () => {
   it("has its curves, which grow while it runs", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const events = [...trainingEvents(50)];
     await writeTraining(folder, events.slice(0, 20));
     const source = folderSource(folder);
@@ -240,7 +240,7 @@ describe("a training", () => {
   });
 
   it("of very many steps keeps its spikes in few points", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const step = (n: number) => {
       const metrics = { "loss/total": n === 4_321 ? 99 : 1 };
       return { type: "step", step: n, steps: 20_000, metrics, elapsedMs: n, etaMs: 0 } as const;
@@ -256,7 +256,7 @@ describe("a training", () => {
 
 describe("the episodes of a training", () => {
   it("are listed, filtered and searched like those of an evaluation, also by step and agent", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeTracedTraining(folder);
     const source = folderSource(folder);
     const { trace } = (await source.run(".")) as TrainingView;
@@ -285,7 +285,7 @@ describe("the episodes of a training", () => {
   });
 
   it("grow with the run, and are reset with a run that was killed and resumed", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeTracedTraining(folder, { to: 3 });
     const source = folderSource(folder);
     const list = async () => (await source.episodes(".", all)).rows.map(({ id, step }) => `${step} ${id}`);
@@ -302,14 +302,14 @@ describe("the episodes of a training", () => {
     expect(await list()).toEqual([...first, "undefined later"]);
     await truncate(trace, size);
     await writeTracedTraining(folder, { from: 3 });
-    const whole = await temporaryFolder();
+    const whole = temporaryFolder();
     await writeTracedTraining(whole);
     const { rows } = await folderSource(whole).episodes(".", all);
     expect(await list()).toEqual(rows.map(({ id, step }) => `${step} ${id}`));
   });
 
   it("are shown in parts while a long trace is read", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeTracedTraining(folder);
     await rm(traceIndexPath(tracePath(folder)));
     const source = folderSource(folder, { patienceMs: 0 });
@@ -326,7 +326,7 @@ describe("the episodes of a training", () => {
   });
 
   it("are absent if it has no trace", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeTraining(folder, trainingEvents(3));
     const source = folderSource(folder);
     expect(await source.run(".")).not.toHaveProperty("trace");

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { type TrainingEvent, writeReport } from "../../../reports/training/index.ts";
 import type { ExportedRun } from "../../../reports/viewer/exported-run.ts";
 import type { TrainingView } from "../../../reports/viewer/view-source.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { writeTraining } from "./runs.ts";
-import { temporaryFolder } from "./viewed-folder.ts";
 
 /** The report of a training with these events: the page, and the run in it. */
 export async function reportOf(
   events: Iterable<TrainingEvent>,
 ): Promise<{ readonly page: string; readonly view: TrainingView }> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await writeTraining(folder, events);
   await writeReport(folder);
   const page = await readFile(join(folder, "report.html"), "utf8");

@@ -6,8 +6,8 @@ import type { EvaluationView, RunSummary, TrainingView } from "../../../reports/
 import type { TrainingEvent } from "../../../src/contract/training-event.ts";
 import { lockRun } from "../../../src/core/files/run-lock.ts";
 import { type RunFolder, runFolder } from "../../../src/evaluation/log/run-folder.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
-import { temporaryFolder } from "./viewed-folder.ts";
 
 const step = (number: number, metrics: Readonly<Record<string, number>>): TrainingEvent => ({
   ...{ type: "step", step: number, steps: 20_000, metrics, elapsedMs: number, etaMs: 0 },
@@ -19,7 +19,7 @@ const end = (number: number, reason: "completed" | "aborted"): TrainingEvent => 
 
 describe("the list entry of a training", () => {
   it("of megabytes has its last figures, and a trend that rises with its reward", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const padding = Object.fromEntries(Array.from({ length: 20 }, (_, place) => [`metric/${place}`, place / 7]));
     const steps = Array.from({ length: 6_000 }, (_, n) => step(n + 1, { ...padding, "reward/mean": n + 1 }));
     await writeTraining(folder, [start, ...steps]);
@@ -35,7 +35,7 @@ describe("the list entry of a training", () => {
   });
 
   it("has no accuracy if its environment does not state which episodes are correct", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const metrics = { "reward/mean": 3.5, accuracy: 0, "accuracy/over-all": 0 };
     const evaluation: TrainingEvent = { type: "evaluation", step: 1, split: "test", metrics };
     const told = { ...start, definesCorrect: false } as TrainingEvent;
@@ -53,7 +53,7 @@ describe("the list entry of a training", () => {
   });
 
   it("is read again if the file has changed, and only complete lines count", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const source = folderSource(folder);
     const line = async () => (await source.runs()).runs[0]!;
     await writeTraining(folder, [start, step(1, { "reward/mean": 0.25 })]);
@@ -70,7 +70,7 @@ describe("the list entry of a training", () => {
   });
 
   it("has not ended if it was resumed after its end", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const events = [start, step(1, { "loss/total": 2 }), end(1, "aborted")];
     await writeTraining(folder, events);
     const source = folderSource(folder);
@@ -89,14 +89,14 @@ describe("the list entry of a training", () => {
     ["texts that look like events", '{"type":"sample","step":1,"prompt":"{\\"type\\":\\"step\\"","completion":""}\n'],
     ["no JSON", "\u0000\u0000\n"],
   ])("ignores %s", async (_, text) => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await writeTraining(folder, [start, step(3, { "reward/mean": 0.75 })]);
     await appendFile(join(folder, "metrics.jsonl"), text);
     expect((await folderSource(folder).runs()).runs).toMatchObject([{ done: 3, scores: { reward: 0.75 } }]);
   });
 
   it("describes the error of a file that is not a training's", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     for (const [name, text] of [
       ["a", "\n"],
       ["b", '{"type":"step"}\n'],
@@ -113,7 +113,7 @@ describe("the list entry of a training", () => {
 
 describe("the list entry of an evaluation", () => {
   it("is that of its summary, with any number of tasks, and however the file is formatted", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 3 });
     const { summary: path } = runFolder(folder);
     const summary = JSON.parse(await readFile(path, "utf8"));
@@ -133,7 +133,7 @@ describe("the list entry of an evaluation", () => {
   });
 
   it("is read again if its summary has changed, and describes its error", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 3 });
     const { summary: path } = runFolder(folder);
     const source = folderSource(folder);
@@ -149,7 +149,7 @@ describe("the list entry of an evaluation", () => {
 
 /** A folder with an evaluation of nine episodes that was killed. */
 async function killedEvaluation(): Promise<{ readonly folder: string; readonly files: RunFolder }> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await evaluatePair(folder, { tasks: 9 });
   const files = runFolder(folder);
   await rm(files.summary);
@@ -220,7 +220,7 @@ describe("the list entry of an evaluation without a summary", () => {
 });
 
 it("the list stops if its request ends", async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await writeTraining(folder, [start]);
   await expect(folderSource(folder).runs(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
 });

@@ -8,20 +8,20 @@ import { recordRun } from "../../../reports/training/record-run.ts";
 import { folderSource } from "../../../reports/viewer/folder-source.ts";
 import { lockMetrics, lockPath } from "../../../src/core/files/run-lock.ts";
 import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
-import { temporaryFolder } from "./viewed-folder.ts";
 
 /** Creates the lock of a run that has not ended, and returns the run's status. */
 type Unfinished = (lock?: object) => Promise<string>;
 
 async function unfinishedTraining(): Promise<{ readonly folder: string; readonly files: readonly string[] }> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await writeTraining(folder, trainingEvents(9, 3));
   return { folder, files: [join(folder, "metrics.jsonl")] };
 }
 
 async function unfinishedEvaluation(): Promise<{ readonly folder: string; readonly files: readonly string[] }> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await evaluatePair(folder, { tasks: 3 });
   const { summary, index, manifest } = runFolder(folder);
   await rm(summary);
@@ -65,7 +65,7 @@ describe.each([
 
 describe("a training that is recorded", () => {
   it("locks its folder while it runs, and no other run may write there", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const events = recordRun(asyncEvents(), { folder });
     for await (const event of events) {
       if (event.type !== "step") continue;

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { folderSource } from "../../../reports/viewer/folder-source.ts";
 import { serveView } from "../../../reports/viewer/server.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { evaluatePair, hostile } from "./runs.ts";
-import { servedFolder, temporaryFolder } from "./viewed-folder.ts";
+import { servedFolder } from "./viewed-folder.ts";
 
 interface Answer {
   readonly status: number;
@@ -33,7 +34,7 @@ function ask(
 
 describe("the server", () => {
   it("serves the page and the data of its folder", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(join(folder, "run"), { tasks: 12 });
     const { url } = await servedFolder(folder);
     expect((await ask(url)).body).toContain('src="/page.js"');
@@ -49,7 +50,7 @@ describe("the server", () => {
   });
 
   it("answers only this machine, by its name and address", async () => {
-    const { url } = await servedFolder(await temporaryFolder());
+    const { url } = await servedFolder(temporaryFolder());
     const { port } = new URL(url);
     for (const host of [`localhost:${port}`, `127.0.0.1:${port}`]) {
       expect((await ask(url, { headers: { host } })).status, host).toBe(200);
@@ -64,7 +65,7 @@ describe("the server", () => {
   });
 
   it("answers no page of another site", async () => {
-    const { url } = await servedFolder(await temporaryFolder());
+    const { url } = await servedFolder(temporaryFolder());
     const { host, port } = new URL(url);
     const status = async (origin: string) => (await ask(`${url}api/runs`, { headers: { host, origin } })).status;
     expect(await status(`http://${host}`)).toBe(200);
@@ -81,7 +82,7 @@ describe("the server", () => {
   });
 
   it("listens on the loopback address only", async () => {
-    const { url } = await servedFolder(await temporaryFolder());
+    const { url } = await servedFolder(temporaryFolder());
     const outside = Object.values(networkInterfaces())
       .flat()
       .find((found) => found?.family === "IPv4" && !found.internal);
@@ -105,14 +106,14 @@ describe("the server", () => {
     "*",
     "http://evil.example/",
   ])("answers the path %j without an error of its own", async (path) => {
-    const { url } = await servedFolder(await temporaryFolder());
+    const { url } = await servedFolder(temporaryFolder());
     const { status, headers } = await ask(url, { path });
     expect([400, 404]).toContain(status);
     expect(headers["content-type"]).toMatch(/text\/plain|application\/json/);
   });
 
   it("only reads, and has no other page", async () => {
-    const { url } = await servedFolder(await temporaryFolder());
+    const { url } = await servedFolder(temporaryFolder());
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) expect((await ask(url, { method })).status).toBe(405);
     for (const path of [
       "etc/passwd",
@@ -129,7 +130,7 @@ describe("the server", () => {
   });
 
   it("rejects paths outside of its folder in any form", async () => {
-    const home = await temporaryFolder();
+    const home = temporaryFolder();
     await evaluatePair(join(home, "secret"), { tasks: 2 });
     await evaluatePair(join(home, "in/run"), { tasks: 2 });
     const { url } = await servedFolder(join(home, "in"));
@@ -144,7 +145,7 @@ describe("the server", () => {
   });
 
   it("sends text as data, never as a page, and allows only its own scripts", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await evaluatePair(folder, { tasks: 1 });
     const { url } = await servedFolder(folder);
     const { rows } = JSON.parse((await ask(`${url}api/episodes?run=.`)).body);
@@ -159,7 +160,7 @@ describe("the server", () => {
   });
 
   it("reports that a port is in use, and releases its own", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const server = await servedFolder(folder);
     const port = Number(new URL(server.url).port);
     const again = () => serveView({ source: folderSource(folder), page: { script: "", style: "" }, port });

@@ -14,11 +14,11 @@ import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
 import { differenceVerdict } from "../../../src/evaluation/metrics/difference-verdict.ts";
 import { bootstrapInterval } from "../../../src/evaluation/metrics/interval.ts";
 import { pairedTest } from "../../../src/evaluation/metrics/paired-test.ts";
-import { temporaryFolder } from "./viewed-folder.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 /** Plays four tasks. The first `failures` of them throw. The others earn half of the highest reward. */
 async function evaluated(failures: number, options: { readonly atLeast?: number } = {}): Promise<string> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const environment = defineEnvironment({
     id: "halves",
     tasks: [0, 1, 2, 3],

@@ -12,7 +12,7 @@ import { readTrace } from "../../../src/core/trace/read-trace.ts";
 import { repairIndex } from "../../../src/core/trace/repair-index.ts";
 import { traceEntry } from "../../../src/core/trace/trace-entry.ts";
 import { headerLine } from "../../../src/core/trace/trace-format.ts";
-import { temporaryFolder } from "./viewed-folder.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 function agent(reward: number | null, text: string): AgentEpisode {
   return {
@@ -169,7 +169,7 @@ const line = { write: "ü" };
 
 describe("the list of a trace", () => {
   it("is that of the whole file, whatever happened between two readings", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const history = fc.array(happening, { minLength: 4, maxLength: 40 });
     const time = fc.constantFrom(0, Number.POSITIVE_INFINITY);
     await fc.assert(
@@ -217,7 +217,7 @@ describe("the list of a trace", () => {
   });
 
   it("has the positions of episodes and their agents", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const path = tracePath(folder);
     await using trace = await createIndexedTraceWriter({ path });
     for (let n = 0; n < 10; n++) await trace.write(episode(n, { take: n, text: `text ${n}` }));
@@ -236,7 +236,7 @@ describe("the list of a trace", () => {
 
 describe("a trace with an index", () => {
   it("has an entry for each line, also after a kill, a truncation and a loss", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const path = join(folder, "trace.jsonl");
     const cut = fc.record({ written: fc.nat({ max: 6 }), cut: fc.nat({ max: 300 }), indexCut: fc.nat({ max: 300 }) });
     await fc.assert(

@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openMetricsWriter } from "../../../reports/training/metrics-file.ts";
 import { tracePath } from "../../../reports/viewer/trace-index.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
 import { createIndexedTraceWriter } from "../../../src/core/trace/indexed-trace-writer.ts";
 import { readTrace } from "../../../src/core/trace/read-trace.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { evaluatePair } from "./runs.ts";
 
 /** The maximum number of steps of a {@link writeTracedTraining}, with twenty episodes each. */
@@ -13,7 +13,7 @@ const steps = 6;
 
 /** Three episodes of each of forty sums by two agents, including failures. */
 async function playedEpisodes(): Promise<Episode[]> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-played-"));
+  const folder = temporaryFolder();
   await evaluatePair(folder, { samples: 3 });
   const traces = ["episodes.jsonl", "failures.jsonl"].map((file) => Array.fromAsync(readTrace(join(folder, file))));
   const played = (await Promise.all(traces)).flat();

@@ -1,17 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { folderSource } from "../../../reports/viewer/folder-source.ts";
 import { serveView, type ViewServer } from "../../../reports/viewer/server.ts";
 import type { ViewSource } from "../../../reports/viewer/view-source.ts";
-
-/** Creates a folder that is removed when the test ends. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-view-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** The server of a source, with a page of a few words. It closes when the test ends. */
 export async function served(source: ViewSource): Promise<ViewServer> {

@@ -1,10 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { AgentCall } from "../../../server/capture/agent-call.ts";
 import { type AgentProgramOptions, agentProgram } from "../../../server/capture/agent-program.ts";
 import { killRunning } from "../../../server/capture/program-process.ts";
@@ -18,14 +17,14 @@ import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
 import { policyConformance } from "../../../src/testing/policy-conformance.ts";
 import { countingEnvironment, numbers, oneTask } from "../../core/rollout/scripted-environment.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { describeCases } from "../../testing/describe-cases.ts";
 import { randomBytesPolicy } from "./random-sampler.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "agent-program-"));
+  folder = temporaryFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const sampling = { temperature: 1, maxTokens: 12 };
 const request: ActRequest = { agent: "agent", messages: [textMessage("user", "hello")], sampling, seed: 4 };

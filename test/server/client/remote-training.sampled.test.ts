@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { remoteEnvironment } from "../../../server/client/remote-environment.ts";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { sampleOf } from "../../tier.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
-import { checkpointState, letterConfig, runEnd, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+import { checkpointState, letterConfig, runEnd, runTraining } from "../../trainers/run-training.ts";
 import { serveUnderTest } from "./server-under-test.ts";
 
 let resources = new AsyncDisposableStack();
@@ -22,7 +23,7 @@ describe.each(sampleOf(["openenv", "grpc"] as const, 2))("over %s", (protocol) =
     const environment = (await remoteEnvironment(server.url, {
       onWait: (message) => waits.push(message),
     })) as EnvironmentDefinition;
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     let restarts = 0;
     const remote = await runTraining({
       output,
@@ -38,7 +39,7 @@ describe.each(sampleOf(["openenv", "grpc"] as const, 2))("over %s", (protocol) =
     expect(restarts).toBe(2);
     expect(waits.join("\n")).toContain("Waiting up to 240 s");
     expect(waits.join("\n")).toContain("answers again");
-    const local = await temporaryFolder();
+    const local = temporaryFolder();
     await runTraining({ output: local, config });
     expect(await checkpointState(output, steps)).toBe(await checkpointState(local, steps));
   });

@@ -10,7 +10,7 @@ import { listen } from "../../../src/core/network/listen.ts";
 import type { SampledModel } from "../../../src/core/policy/sampled-model.ts";
 import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
-import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { sharedEngine } from "../../backends/onnx/shared-engine.ts";
 import { tinyConfig } from "../../backends/onnx/tiny-config.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are what the server sends.
@@ -32,7 +32,7 @@ function serve(model: SampledModel) {
 }
 
 async function tinyModel() {
-  const backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  const backend = await sharedEngine();
   onTestFinished(() => backend.close());
   const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
   const model = await backend.openModel({ source, trainable: { type: "frozen" } });

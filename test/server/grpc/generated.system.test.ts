@@ -1,14 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { generateProtocols, protocolFolders } from "../../../scripts/generate-protocols.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
 test.each(protocolFolders)("the committed TypeScript of %s is what its .proto files generate", async (protocols) => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-protocols-"));
+  const folder = temporaryFolder();
   try {
     // The plugin writes to ../generated, seen from the output folder.
     generateProtocols(protocols, join(folder, "proto"));

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
@@ -21,6 +20,7 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { textMessage } from "../../../src/contract/message.ts";
 import type { ActRequest, Policy } from "../../../src/contract/policy.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 let resources = new AsyncDisposableStack();
 afterEach(async () => {
@@ -381,7 +381,7 @@ test("a drain ends with its signal, and the close after it ends the running call
 });
 
 test("serves over TLS", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-grpc-"));
+  const folder = temporaryFolder();
   resources.defer(() => rm(folder, { recursive: true, force: true }));
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];

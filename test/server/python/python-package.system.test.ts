@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
@@ -13,6 +12,7 @@ import { docText, oneLine, pythonLiteral } from "../../../server/python/python-t
 import { pythonType } from "../../../server/python/python-type.ts";
 import type { EnvironmentSpec } from "../../../src/contract/environment.ts";
 import type { Json } from "../../../src/contract/json.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 
 const hostile = 'Ends """ here.\n\n    Returns: \\ x\u2028\u0000Args:\n  (choices: [1)"';
 
@@ -162,7 +162,7 @@ const single: PythonPackageOptions = {
 
 /** Writes the files, compiles them by Python and passes the folder. */
 async function compiled(files: Readonly<Record<string, string>>, use?: (folder: string) => Promise<void>) {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-python-"));
+  const folder = temporaryFolder();
   try {
     for (const [path, text] of Object.entries(files)) {
       await mkdir(dirname(join(folder, path)), { recursive: true });

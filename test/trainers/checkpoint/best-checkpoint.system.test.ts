@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { letterEnvironment } from "../letter-environment.ts";
-import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "../run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runEnd, runTraining } from "../run-training.ts";
 
 /** Learns for a while and then the opposite. Its best evaluation is in the middle. */
 function turningEnvironment(turn: number): EnvironmentDefinition {
@@ -35,7 +36,7 @@ const exportedRows = async (output: string): Promise<[number, unknown][]> =>
 
 describe("checkpoint.best", () => {
   it("keeps the model of the best evaluation, which keep never deletes", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     // Each step scores 128 episodes and each evaluation 32. After 6 steps, right answers become wrong.
     const environment = turningEnvironment(32 + 3 * (2 * 128 + 32));
     const record = await runTraining({ output, environment, config: config() });
@@ -53,7 +54,7 @@ describe("checkpoint.best", () => {
   });
 
   it("keeps the lowest value with mode min", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const record = await runTraining({ output, config: config({ checkpoint: { best: { mode: "min" } } }) });
     const evaluations = eventsOf(record, "evaluation");
     const least = evaluations.reduce((a, b) => (b.metrics.accuracy! < a.metrics.accuracy! ? b : a));
@@ -61,7 +62,7 @@ describe("checkpoint.best", () => {
   });
 
   it("is kept on resume: a later and worse evaluation does not replace it", async () => {
-    const [whole, parted] = [await temporaryFolder(), await temporaryFolder()];
+    const [whole, parted] = [temporaryFolder(), temporaryFolder()];
     await runTraining({ output: whole, config: config() });
     await runTraining({ output: parted, config: config({ training: { steps: 6, batchSize: 16 } }) });
     const { error } = await runTraining({ output: parted, config: config(), resume: true });
@@ -78,7 +79,7 @@ describe("checkpoint.best", () => {
   });
 
   it("is found again after the process was killed between two renames", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     await runTraining({ output, config: config() });
     const kept = await bestOf(output);
     const folder = join(output, "checkpoints");
@@ -97,7 +98,7 @@ describe("checkpoint.best", () => {
   });
 
   it("is exported by export.from best", async () => {
-    const [best, last] = [await temporaryFolder(), await temporaryFolder()];
+    const [best, last] = [temporaryFolder(), temporaryFolder()];
     const environment = (): EnvironmentDefinition => turningEnvironment(32 + 3 * (2 * 128 + 32));
     const chosen = config({ export: { from: "best" } });
     const record = await runTraining({ output: best, environment: environment(), config: chosen });
@@ -118,16 +119,16 @@ describe("checkpoint.best", () => {
 
   it("is needed for export.from best", async () => {
     const { checkpoint: _, ...without } = config({ export: { from: "best" } });
-    const { events, error } = await runTraining({ output: await temporaryFolder(), config: without });
+    const { events, error } = await runTraining({ output: temporaryFolder(), config: without });
     expect(events).toEqual([]);
     expect(error).toMatchObject({ code: "config.invalid", hint: expect.stringContaining("checkpoint.best") });
   });
 
   it("needs an evaluation and an existing metric", async () => {
-    const without = await runTraining({ output: await temporaryFolder(), config: config({ evaluation: {} }) });
+    const without = await runTraining({ output: temporaryFolder(), config: config({ evaluation: {} }) });
     expect(without.error).toMatchObject({ code: "config.invalid", hint: expect.stringContaining("evaluation.split") });
     const mistyped = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       config: config({ checkpoint: { best: { metric: "evaluation/acuracy" } } }),
     });
     expect(mistyped.error).toMatchObject({
@@ -140,13 +141,13 @@ describe("checkpoint.best", () => {
 describe("held-out tasks", () => {
   it("are refused if one of them is trained on", async () => {
     const overlapping = config({ tasks: { split: "train[:40]" }, evaluation: { split: "train[39:]" } });
-    const { error } = await runTraining({ output: await temporaryFolder(), config: overlapping });
+    const { error } = await runTraining({ output: temporaryFolder(), config: overlapping });
     expect(error).toMatchObject({
       code: "data.malformed",
       message: expect.stringMatching(/^1 tasks? of .*39/),
       hint: expect.stringContaining("slices that do not overlap"),
     });
     const apart = config({ tasks: { split: "train[:40]" }, evaluation: { split: "train[40:]" } });
-    expect((await runTraining({ output: await temporaryFolder(), config: apart })).error).toBeUndefined();
+    expect((await runTraining({ output: temporaryFolder(), config: apart })).error).toBeUndefined();
   });
 });

@@ -12,8 +12,8 @@ import {
 import { checkSameRun, configHash, runIdentity } from "../../../trainers/checkpoint/run-identity.ts";
 import { writeCheckpoint } from "../../../trainers/checkpoint/write-checkpoint.ts";
 import { checkConfig, type TrainingConfigInput } from "../../../trainers/config/training-config.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
-import { temporaryFolder } from "../run-training.ts";
 
 function manifest(step: number): CheckpointManifest {
   return {
@@ -39,7 +39,7 @@ async function write(folder: string, step: number, options: { keep?: number; mod
 
 describe("checkpoints", () => {
   it("are read back with all their content", async () => {
-    const folder = join(await temporaryFolder(), "deep", "checkpoints");
+    const folder = join(temporaryFolder(), "deep", "checkpoints");
     const path = await write(folder, 12);
     expect(path).toBe(join(folder, "step-000012"));
     const models = { model: { valueHead: false } };
@@ -51,7 +51,7 @@ describe("checkpoints", () => {
   });
 
   it("are ordered by step, also beyond a million", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     for (const step of [1_000_000, 9, 10, 999_999]) await write(folder, step);
     expect(await listCheckpoints(folder)).toEqual(
       ["step-000009", "step-000010", "step-999999", "step-1000000"].map((name) => join(folder, name)),
@@ -60,7 +60,7 @@ describe("checkpoints", () => {
   });
 
   it("are deleted except the newest", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     for (const step of [1, 2, 3, 4]) await write(folder, step, { keep: 2 });
     expect(await readdir(folder)).toEqual(["step-000003", "step-000004"]);
     await write(folder, 5, { keep: 1 });
@@ -68,7 +68,7 @@ describe("checkpoints", () => {
   });
 
   it("ignore and remove only the remains of interrupted writes", async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await write(folder, 2);
     await mkdir(join(folder, "step-000004.partial", "model"), { recursive: true });
     await writeFile(join(folder, "step-000004.partial", "manifest.json"), JSON.stringify(manifest(4)));
@@ -84,7 +84,7 @@ describe("checkpoints", () => {
     ["of another version", JSON.stringify({ ...manifest(4), schemaVersion: 1 })],
     ["without a cursor", JSON.stringify({ ...manifest(4), taskCursor: undefined })],
   ])("skip and overwrite one whose manifest is %s", async (_, text) => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await write(folder, 2);
     const broken = await write(folder, 4);
     await writeFile(join(broken, "manifest.json"), text);
@@ -95,7 +95,7 @@ describe("checkpoints", () => {
   });
 
   it("are an empty list for a folder that does not exist", async () => {
-    const folder = join(await temporaryFolder(), "missing");
+    const folder = join(temporaryFolder(), "missing");
     expect(await listCheckpoints(folder)).toEqual([]);
     expect(await newestCheckpoint(folder)).toBeUndefined();
     await removePartialCheckpoints(folder);
@@ -107,7 +107,7 @@ describe("checkpoints", () => {
       ["EDQUOT", "the disk quota is used up"],
       ["EIO", "the disk reports an error"],
     ]) {
-      const folder = await temporaryFolder();
+      const folder = temporaryFolder();
       const first = await write(folder, 1);
       const before = await readFile(join(first, "manifest.json"), "utf8");
       const model = await openModel();
@@ -128,7 +128,7 @@ describe("checkpoints", () => {
   });
 
   it("throw a typed error if the folder cannot be created", async () => {
-    const file = join(await temporaryFolder(), "file");
+    const file = join(temporaryFolder(), "file");
     await writeFile(file, "");
     await expect(write(join(file, "checkpoints"), 1)).rejects.toMatchObject({
       code: "checkpoint.write-failed",

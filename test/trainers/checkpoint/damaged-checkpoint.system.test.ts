@@ -1,13 +1,13 @@
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { resumedRun } from "../../../cli/resumed-run.ts";
 import { bestCheckpointPath } from "../../../trainers/checkpoint/best-checkpoint.ts";
 import { readManifest } from "../../../trainers/checkpoint/checkpoint-manifest.ts";
 import { openModels } from "../../../trainers/models/open-models.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
-import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "../run-training.ts";
+import { checkpointState, eventsOf, letterConfig, runEnd, runTraining } from "../run-training.ts";
 
 const evaluation = { split: "test", every: 2 };
 const config = (steps: number) =>
@@ -52,12 +52,11 @@ describe("a damaged checkpoint", () => {
   let expected: string;
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "lyceum-damaged-"));
+    folder = temporaryFolder();
     ({ stopped, expected } = await stoppedRun(folder));
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
   const copied = async (): Promise<string> => {
-    const output = join(await temporaryFolder(), "run");
+    const output = join(temporaryFolder(), "run");
     await cp(stopped, output, { recursive: true });
     return output;
   };
@@ -150,7 +149,7 @@ describe("a damaged checkpoint", () => {
 
 describe("a trace that --resume finds", () => {
   const resumedWith = async (change: (path: string) => Promise<void>): Promise<string[]> => {
-    const { stopped } = await stoppedRun(await temporaryFolder());
+    const { stopped } = await stoppedRun(temporaryFolder());
     await change(join(stopped, "trace.jsonl"));
     const record = await runTraining({ config: config(6), output: stopped, resume: true });
     expect(runEnd(record).reason).toBe("completed");

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { replaceFolder } from "../../../trainers/checkpoint/replace-folder.ts";
 import { exportModel } from "../../../trainers/models/export-model.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
-import { temporaryFolder } from "../run-training.ts";
 
 const renames = vi.hoisted(() => ({ fail: (_from: string, _to: string): void => undefined }));
 vi.mock("node:fs/promises", async (original) => {
@@ -17,7 +17,7 @@ vi.mock("node:fs/promises", async (original) => {
 });
 
 async function folders(): Promise<{ readonly parent: string; readonly old: string; readonly next: string }> {
-  const parent = await temporaryFolder();
+  const parent = temporaryFolder();
   onTestFinished(() => {
     renames.fail = () => undefined;
   });

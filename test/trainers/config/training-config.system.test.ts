@@ -19,10 +19,11 @@ import {
 } from "../../../trainers/config/training-config.ts";
 import { exportFormat } from "../../../trainers/models/export-model.ts";
 import { createRewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";
 import { letterEnvironment } from "../letter-environment.ts";
-import { checkpointState, letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
+import { checkpointState, letterConfig, runTraining } from "../run-training.ts";
 import { teamEnvironment } from "../team-environment.ts";
 
 type Changes = readonly (readonly [key: string, value: Json])[];
@@ -34,6 +35,8 @@ const base = {
     evaluation: { split: "test[:8]", temperature: 1, episodesPerTask: 2 },
   }),
   sampling: { maxTokens: 2 },
+  preflight: false,
+  probe: { groups: 0 },
   checkpoint: { every: 1, keep: 2 },
   training: { steps: 4, batchSize: 6, learningRate: 0.6, epsilon: 1e-3, warmupSteps: 2, schedule: "linear" },
 };
@@ -55,7 +58,7 @@ function configWith(changes: Changes): TrainingConfigInput {
 
 /** Everything that can be observed of a run: its events, files and weights, and the calls to its backend. */
 async function traces(changes: Changes, environment: EnvironmentDefinition = letterEnvironment()): Promise<unknown> {
-  const output = await temporaryFolder();
+  const output = temporaryFolder();
   const calls: unknown[] = [];
   const backend = changedBackend((model) => ({
     forwardBackward: (data, terms, options) => {
@@ -147,12 +150,12 @@ const using = (id: string, settings: { readonly [key: string]: Json } = {}): Cha
 const tree = (settings: { readonly [key: string]: Json } = {}): Changes =>
   using("magrpo", { groupSize: 2, ...settings });
 
-/** The run of the base config. Most keys are compared with it. */
-let baseTraces: Promise<unknown> | undefined;
+/** What was seen before. Most keys are compared with the run of the base config. */
+const seen = new Map<string, unknown>();
 const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => {
-  if (look !== traces || changes.length > 0) return look(changes);
-  baseTraces ??= traces([]);
-  return baseTraces;
+  const key = `${look.name} ${JSON.stringify(changes)}`;
+  if (!seen.has(key)) seen.set(key, look(changes));
+  return seen.get(key);
 };
 
 /** The effect of a value on a pure part of the trainer, for keys that a run on letters cannot show. */
@@ -325,7 +328,7 @@ const proofs: Readonly<
   "checkpoint.keep": [1],
   "checkpoint.best.metric": ["evaluation/episodes/failed", traces, best],
   "checkpoint.best.mode": ["min", traces, best],
-  preflight: [false],
+  preflight: [true],
   "probe.groups": [2],
   "export.format": ["none"],
   "export.dtype": ["bfloat16"],

@@ -6,7 +6,8 @@ import type { JointNode } from "../../../src/core/rollout/joint-action.ts";
 import { groupMean } from "../../../trainers/advantages/index.ts";
 import type { GroupAdvantageOptions } from "../../../trainers/credit/index.ts";
 import { type CreditContext, groupAdvantages, withKlPenalty } from "../../../trainers/credit/index.ts";
-import { letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
+import { letterConfig, runTraining } from "../run-training.ts";
 import { teamEnvironment } from "../team-environment.ts";
 import { joint, node, tree } from "./joint-trees.ts";
 
@@ -107,7 +108,7 @@ describe("the KL penalty in the rewards of joint actions that branch", () => {
     "handoff",
   ])("changes the weights of a run in a %s after the policy differs from its reference", async (turnStructure) => {
     const weights = async (klWeight: number, step: number): Promise<string> => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const { error } = await runTraining({
         output,
         environment: teamEnvironment({ partial: 0.2 }),

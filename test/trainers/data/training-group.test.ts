@@ -1,12 +1,13 @@
 import { expect, test, vi } from "vitest";
 import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
+import { eventsOf, letterConfig, runTraining } from "../run-training.ts";
 
 vi.mock("../../../src/core/rollout/token-sequences.ts", { spy: true });
 
 test("a training builds the sequences of each episode once for filter, reward penalty, credit and metrics", async () => {
   const record = await runTraining({
-    output: await temporaryFolder(),
+    output: temporaryFolder(),
     config: letterConfig({
       algorithm: { id: "dapo", groupSize: 8, klIn: "reward", klWeight: 0.1 },
       rewards: [{ type: "scale", factor: 2 }],

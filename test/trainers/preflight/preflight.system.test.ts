@@ -1,6 +1,4 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
@@ -10,10 +8,11 @@ import { createTinkerBackend, type Encoding } from "../../../trainers/backends/t
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { preflightTraining } from "../../../trainers/training/preflight-training.ts";
 import { startTinkerServer } from "../../backends/tinker/tinker-server.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";
 import { letterEnvironment } from "../letter-environment.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
+import { eventsOf, letterConfig, runTraining } from "../run-training.ts";
 import { changedSampler, missingLayer, type PlantedFault, plantedFaults } from "./planted-faults.ts";
 
 interface Case {
@@ -29,7 +28,7 @@ const trained = (backend: "bigram" | "onnx"): string => join(folder, backend, "m
 
 beforeAll(async () => {
   onnx = await createOnnxBackend({ device: "cpu", threads: 1 });
-  folder = await mkdtemp(join(tmpdir(), "lyceum-preflight-test-"));
+  folder = temporaryFolder();
   const config = letterConfig({ algorithm: { id: "sft" }, model: { scratch: tiny }, training: { steps: 3 } });
   for (const [name, backend] of Object.entries({ onnx, bigram: createBigramBackend() })) {
     const record = await runTraining({ output: join(folder, name), backend, config });
@@ -39,7 +38,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await onnx.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Opens a backend whose models have a fault. */
@@ -203,7 +201,7 @@ describe("the preflight on a server, which saves before the first step", () => {
 
 describe("a training with a preflight", () => {
   it("ends with the cause before its first step, and deletes the trial's checkpoint", async () => {
-    const output = await temporaryFolder();
+    const output = temporaryFolder();
     const fault = plantedFaults["weights that never reach the sampler"]!;
     const record = await runTraining({ output, backend: changedBackend(fault.change), config: letterConfig() });
     expect(record.error).toMatchObject({
@@ -219,7 +217,7 @@ describe("a training with a preflight", () => {
     const fault = plantedFaults["weights that never reach the sampler"]!;
     const config = letterConfig({ preflight: false });
     const record = await runTraining({
-      output: await temporaryFolder(),
+      output: temporaryFolder(),
       backend: changedBackend(fault.change),
       config,
     });
@@ -229,7 +227,7 @@ describe("a training with a preflight", () => {
 
   it("has the same weights as one without, also after a resumption", async () => {
     const weights = async (preflight: boolean): Promise<unknown> => {
-      const output = await temporaryFolder();
+      const output = temporaryFolder();
       const config = letterConfig({ preflight, checkpoint: { every: 1 }, training: { steps: 4 } });
       const stop = new AbortController();
       await runTraining({

@@ -63,7 +63,7 @@ export class Differentiated implements AsyncDisposable {
       if (shape !== wanted) throw new RangeError(`The gradient of [${wanted}] is [${shape}].`);
       graph.output(`gradient${i}`, tensor!);
     });
-    const session = await GraphSession.create(graph, { device, threads: 2 });
+    const session = await GraphSession.create(graph, { device, threads: 1 });
     return new Differentiated({ session, feeds, cotangents, operatorCase });
   }
 

@@ -15,7 +15,7 @@ import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts"
 async function compute(values: readonly number[], build: (x: Tensor, graph: Graph) => Tensor): Promise<number[]> {
   const graph = new Graph();
   graph.output("y", build(graph.input("x", "float32", ["n"]), graph));
-  await using session = await GraphSession.create(graph, { device: "cpu", threads: 2 });
+  await using session = await GraphSession.create(graph, { device: "cpu", threads: 1 });
   const { y } = await session.run({ x: { data: Float32Array.from(values), shape: [values.length] } });
   return [...y!];
 }

@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Benchmark, FormatName } from "../../../../environments/shared/benchmarks/index.ts";
 import { benchmarks } from "../../../../environments/shared/benchmarks/index.ts";
 import type { EnvironmentDefinition } from "../../../../src/contract/environment.ts";
@@ -10,6 +9,7 @@ import { demonstrationPolicy } from "../../../../src/core/policy/demonstration-p
 import { scriptedPolicy } from "../../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../../src/core/rollout/rollout-episode.ts";
 import { evaluate } from "../../../../src/evaluation/evaluate.ts";
+import { temporaryFolder } from "../../../temporary-folder.ts";
 import { sampleOf } from "../../../tier.ts";
 
 function named(name: string): Benchmark {
@@ -17,8 +17,7 @@ function named(name: string): Benchmark {
 }
 
 async function file(rows: readonly unknown[], name = "rows.jsonl"): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-benchmark-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, name);
   await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
   return path;
@@ -51,8 +50,7 @@ const gsm8kRows = (split: string) =>
   }));
 
 async function gsm8kFiles(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "lyceum-benchmark-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const split of ["train", "test"]) {
     const lines = gsm8kRows(split).map((row) => `${JSON.stringify(row)}\n`);
     await writeFile(join(folder, `${split}.jsonl`), lines.join(""));
@@ -98,8 +96,7 @@ describe("code benchmarks with other options", () => {
         [half, 0],
       ] as const) {
         const environment = await benchmark.open({ set: { path, reward }, format: "chat", shots: 0 });
-        const folder = await mkdtemp(join(tmpdir(), "lyceum-benchmark-"));
-        onTestFinished(() => rm(folder, { recursive: true, force: true }));
+        const folder = temporaryFolder();
         const policies = scriptedPolicy(({ agent }) => (agent === "aux" ? "def aux(x):\n    return x" : answer));
         const { correct } = benchmark;
         const events = await Array.fromAsync(evaluate({ environment, policies, folder, correct, split: "test" }));

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,6 +13,7 @@ import { gradeCode } from "../../../../sandbox/grading/grade-code.ts";
 import { createPyodideSandbox } from "../../../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { Sandbox } from "../../../../sandbox/sandbox.ts";
 import { benchmarkFile, noBenchmarkData } from "../../../sandbox/benchmark-data.ts";
+import { temporaryFolder } from "../../../temporary-folder.ts";
 
 async function problemsOf(name: string, problemOf: (row: unknown) => CodeProblem): Promise<CodeProblem[]> {
   return (await readBenchmarkRows(benchmarkFile(name))).map(problemOf);
@@ -147,9 +147,8 @@ describe("rows", () => {
 describe("readBenchmarkRows", () => {
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "lyceum-rows-"));
+    folder = temporaryFolder();
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   it("reads lists and lines, compressed or not", async () => {
     const files: [string, string | Buffer][] = [

@@ -1,13 +1,13 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../../environments/code/code.ts";
 import { readBenchmarkRows } from "../../../../environments/shared/code-benchmarks/benchmark-row.ts";
 import { mbppProblem, sanitizedMbppProblem } from "../../../../environments/shared/code-benchmarks/mbpp.ts";
 import type { HubOptions } from "../../../../src/core/hub/hub.ts";
 import { startFakeHub } from "../../../core/hub/fake-hub.ts";
 import { benchmarkFile, noBenchmarkData } from "../../../sandbox/benchmark-data.ts";
+import { temporaryFolder } from "../../../temporary-folder.ts";
 
 const sanitized = (task_id: number, code = "def twice(x, by=(1, 2)) -> int:\n    return 2 * x\n") => ({
   source_file: "Benchmark Questions Verification V2.ipynb",
@@ -25,8 +25,7 @@ const converted = {
 };
 
 async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "lyceum-mbpp-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  const path = temporaryFolder();
   return path;
 }
 

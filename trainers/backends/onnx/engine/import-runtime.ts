@@ -19,8 +19,13 @@ export async function importRuntime(): Promise<typeof import("onnxruntime-node")
   }
 }
 
-/** Throws `backend.unsupported` if ONNX Runtime is not installed. Does not load it. */
+/**
+ * Throws `backend.unsupported` if ONNX Runtime is not installed. Does not load it. Turns off its telemetry, which is on
+ * by default, for this process and those that it starts. Called in the main thread before a thread loads it, because
+ * native code does not see the variables that a thread sets.
+ */
 export function checkRuntime(): void {
+  process.env.ORT_DISABLE_TELEMETRY ??= "1";
   try {
     createRequire(import.meta.url).resolve("onnxruntime-node");
   } catch (cause) {
