@@ -34,7 +34,10 @@ export class ModelServer {
    * the error of a permanent failure, with `policy.unavailable` if all retries failed, and with the signal's reason on
    * abort.
    */
-  async ask(request: ActRequest, attempt: (signal: AbortSignal) => Promise<ActResult>): Promise<ActResult> {
+  async ask<Answer extends ActResult>(
+    request: ActRequest,
+    attempt: (signal: AbortSignal) => Promise<Answer>,
+  ): Promise<Answer> {
     const { signal } = request;
     const tokens = estimatedTokens(request);
     const random = createRandom(deriveSeed(request.seed, "retry"));
