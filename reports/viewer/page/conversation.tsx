@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../../src/contract/episode.ts";
-import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format.ts";
 import { isReasoningOnly } from "../../../src/core/rollout/reasoning-only.ts";
+import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format.ts";
 import { timeline } from "../../../src/core/trace/timeline.ts";
 import { MessageView } from "./message-view.tsx";
 import { ModelCalls } from "./model-calls.tsx";

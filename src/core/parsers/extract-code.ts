@@ -167,7 +167,9 @@ function withoutTests(code: string): string {
 
 /** Returns true if all statements are imports, definitions or assignments, as far as their first lines show. */
 function isDefinitionsOnly(source: string): boolean {
-  const starts = source.split("\n").filter((line) => /^[^\s#)\]}]/.test(line) && !/^(?:\/\/|("""|''')\s*("""|''')?$)/.test(line));
+  const starts = source
+    .split("\n")
+    .filter((line) => /^[^\s#)\]}]/.test(line) && !/^(?:\/\/|("""|''')\s*("""|''')?$)/.test(line));
   return starts.length > 0 && starts.every((line) => definition.test(line) || assigned(line) !== undefined);
 }
 
