@@ -15,6 +15,7 @@ import { openCollector } from "./collect-policy.ts";
 import { type CollectCounts, noCounts, openCollection, refuseOutput } from "./collect-progress.ts";
 import { showCollecting } from "./collect-view.ts";
 import type { CommandContext } from "./command-context.ts";
+import { completeGroups } from "./complete-groups.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
@@ -43,7 +44,10 @@ export async function collectCommand(
   const environment = await namedEnvironment({ id: args.env, set: args.set, judge: args.judge, environments, open });
   const split = args.split ?? environment.splits[0] ?? "train";
   const taskset = await splitTasks(environment, split, { signal });
-  const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
+  const limit =
+    args.episodes === undefined
+      ? undefined
+      : completeGroups(args.episodes, { size: groupSize, options: ["--episodes", "--group"] });
   const count = taskCount(taskset, { split, limit, hint: "Set the number of episodes, such as --episodes 1000." });
   const { policy: policies, limits: ofFile } = await openCollector(args, { environment, opener });
   const limits = limitsOf(args, ofFile);

@@ -9,6 +9,7 @@ import type { EvaluationSummary } from "../src/evaluation/log/summary.ts";
 import { type Ratings, rateRuns } from "../src/evaluation/ratings/rate-runs.ts";
 import { namedEngine } from "./catalog.ts";
 import type { CommandContext } from "./command-context.ts";
+import { completeGroups } from "./complete-groups.ts";
 import { evalOutput } from "./eval-output.ts";
 import { readPlayers } from "./eval-players.ts";
 import type { EvalArguments } from "./eval-program.ts";
@@ -110,7 +111,12 @@ function evaluateOptions(
   // By default each player plays each position once.
   const samples = args.samples ?? (args.opponent.length === 0 || fixedAgents ? 1 : 2);
   const split = args.split ?? target.split;
-  const counts = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
+  const counts = [
+    args.limit,
+    args.numEpisodes === undefined
+      ? undefined
+      : completeGroups(args.numEpisodes, { size: samples, options: ["--num-episodes", "--samples"] }),
+  ];
   const limit = Math.min(...counts.map((count) => count ?? Number.POSITIVE_INFINITY));
   const { seed, concurrency, price, judgePrice, k } = args;
   const stops = [...(stop ?? []), ...(args.stop ?? [])];

@@ -7,7 +7,7 @@ import type { FirstFailure } from "./first-failure.ts";
 
 /** Returns a summary as text: counts, why the first episode has no score, then a line for each metric. */
 export function evalText(summary: EvaluationSummary, folder: string, failure?: FirstFailure): string {
-  const { name, models, status, counts, metrics, levels, tokens, cost, judge, time } = summary;
+  const { name, models, status, counts, metrics, levels, tokens, cost, reasoningOnly, judge, time } = summary;
   const metricText = (metric: string, value: Metric): string => valueText(metric, value, counts);
   const model = [...new Set(Object.values(models))].join(" and ");
   const isDefined = definesCorrect(summary.correct);
@@ -33,6 +33,7 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
       : [
           `  ${formatNumber(tokens.prompt)} tokens read, ${formatNumber(tokens.completion)} written${cost === undefined ? "" : `, ${formatMoney(cost.dollars)}`}`,
         ]),
+    ...(reasoningOnly === undefined ? [] : [`  ${reasoningOnlyText(reasoningOnly)}`]),
     ...(judge === undefined ? [] : [`  ${judgeText(judge)}`]),
     ...(p50 === undefined
       ? []
@@ -46,6 +47,12 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
 
 function isOfAllAgents(metric: string, isDefined: boolean): boolean {
   return metric === "reward" || (!isDefined && (metric === "accuracy" || metric.startsWith("pass")));
+}
+
+function reasoningOnlyText(counts: NonNullable<EvaluationSummary["reasoningOnly"]>): string {
+  const { episodes, answers, ofAnswers } = counts;
+  const share = formatPercent(answers / ofAnswers);
+  return `reasoning alone: ${formatNumber(answers)} of ${formatNumber(ofAnswers)} answers (${share}), in ${formatNumber(episodes)} episodes`;
 }
 
 function judgeText({ requests, cached, failed, tokens, cost }: NonNullable<EvaluationSummary["judge"]>): string {

@@ -49,11 +49,12 @@ export function checkThresholds(summary: EvaluationSummary, thresholds: readonly
   });
 }
 
-/** Returns metrics by name, and counts of episodes. */
-function thresholdValues({ metrics, counts }: EvaluationSummary): ReadonlyMap<string, number> {
+/** Returns metrics by name, counts of episodes, and the share of answers that are reasoning alone. */
+function thresholdValues({ metrics, counts, reasoningOnly }: EvaluationSummary): ReadonlyMap<string, number> {
   const { unscored, failed, truncated, scored } = counts;
   return new Map([
     ...Object.entries(metrics).map(([name, { value }]) => [name, value] as const),
     ...Object.entries({ unscored, failed, truncated, scored }),
+    ["reasoningOnly", reasoningOnly === undefined ? 0 : reasoningOnly.answers / reasoningOnly.ofAnswers] as const,
   ]);
 }

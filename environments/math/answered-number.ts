@@ -96,8 +96,12 @@ function lastNumber(text: string): AnsweredNumber {
   return { number: last, isPlain: isOnly && numbers.length === 1 && isAmongWords(...around) };
 }
 
-/** Writes a number with blanks or European separators in English if it is the only one of a text. */
-function inEnglishNotation(text: string): string {
+/** A number in Indian groups, the last of three digits and the others of two: `12,34,567`. In brackets it may be a list. */
+const indianGroups = /(?<![\d.,([{]|[([{][ ])[1-9]\d?(?:,\d\d)+,\d{3}(?![\d,)\]}]|[ ][)\]}])/g;
+
+/** Writes numbers in Indian groups, and a number with blanks or European separators if it is the only one, in English. */
+function inEnglishNotation(given: string): string {
+  const text = given.replace(indianGroups, (digits) => digits.replaceAll(",", ""));
   const words = /^[\p{L}\p{M}\s:]*/u.exec(text)![0];
   const english = words + englishNumber(text.slice(words.length));
   return readNumbers(english).length === 1 ? english : text;

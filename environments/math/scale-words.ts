@@ -56,7 +56,11 @@ const scales: readonly (Omit<Scale, "end"> & { readonly word: RegExp })[] = [
     word: new RegExp(`(?:-|[ \\t]*)(?:${word})(?![\\p{L}\\p{M}])`, "iuy"),
   })),
   ...signs.map(([factor, sign]) => ({ factor, isLetter: false, word: new RegExp(`[ \\t]*(?:${sign})`, "uy") })),
-  // With a blank, `K` is the kelvin.
+  // A bare "46 gross" may be an income.
+  { factor: rational(144n), isLetter: false, word: /[ \t]*gross(?=[ \t]+of[ \t])/iuy },
+  // With a blank, `M` is a unit or a name, and `K` the kelvin. `m` is the metre.
+  { factor: powerOfTen(6), isLetter: true, word: /M(?![\p{L}\p{M}\d^_(])/uy },
+  { factor: powerOfTen(9), isLetter: true, word: /B(?![\p{L}\p{M}\d^_(])/uy },
   { factor: powerOfTen(3), isLetter: true, word: /k(?![\p{L}\p{M}\d^_(])/iuy },
 ];
 
@@ -70,8 +74,37 @@ export function scaleAt(text: string, position: number): Scale | undefined {
   return undefined;
 }
 
+const counts: Readonly<Record<string, string>> = {
+  ...{
+    "half a": "0.5",
+    a: "1",
+    one: "1",
+    two: "2",
+    three: "3",
+    four: "4",
+    five: "5",
+    six: "6",
+    seven: "7",
+    eight: "8",
+  },
+  ...{ nine: "9", ten: "10", eleven: "11", twelve: "12", fifteen: "15", twenty: "20", thirty: "30", forty: "40" },
+  ...{ fifty: "50", hundred: "100", "a hundred": "100" },
+};
+const countWords = Object.keys(counts).join("|");
+const half = "(?:[ \\t]+and[ \\t]+a[ \\t]+half)?";
+const counted = new RegExp(`(?<![\\p{L}-])(${countWords})(${half})(?=[ \\t-]+(?:dozen|gross[ \\t]+of)\\b)`, "giu");
+
+/** Writes the number of dozens in digits if it is the only number of a text: "2 dozen" for "two dozen". */
+export function withCountedDozens(text: string): string {
+  const isOnly = !/\d/.test(text) && [...text.matchAll(counted)].length === 1;
+  if (!isOnly) return text;
+  return text.replace(counted, (_all, word: string, more: string) =>
+    String(Number(counts[word.toLowerCase()]) + (more === "" ? 0 : 0.5)),
+  );
+}
+
 const askedScale =
-  /\b(?:how (?:many|much)(?: more| fewer)?|in|nearest) (dozen|hundred|thousand|million|billion|trillion)s?\b/i;
+  /\b(?:how (?:many|much)(?: more| fewer)?|in|nearest) (dozen|gross|hundred|thousand|million|billion|trillion)s?\b/i;
 
 /**
  * Returns a text without the scale word that a question requests its answer in. "How many dozen does she need?" is
@@ -80,8 +113,9 @@ const askedScale =
 export function inAskedScale(text: string, question: string): string {
   const asked = askedScale.exec(question)?.[1]?.toLowerCase();
   if (asked === undefined) return text;
-  const letter = asked === "thousand" ? "|k" : "";
-  return text.replace(new RegExp(`(?<=\\d[*_$]{0,3})(?:(?:-|[ \\t]{0,3})${asked}s?${letter})\\b`, "gi"), "");
+  const letter = { thousand: "|k", million: "|M", billion: "|B" }[asked] ?? "";
+  const number = `(?:\\d[*_$]{0,3}|\\b(?:${countWords})${half})`;
+  return text.replace(new RegExp(`(?<=${number})(?:(?:-|[ \\t]{0,3})${asked}s?${letter})\\b`, "gi"), "");
 }
 
 function powerOfTen(exponent: number): Rational {

@@ -2,6 +2,7 @@ import { untilClosingBrace } from "../../src/core/parsers/extract-boxed.ts";
 import { withoutReason } from "./clause.ts";
 import { cleanReply } from "./clean-reply.ts";
 import { withPlainLabels } from "./plain-labels.ts";
+import { withCountedDozens } from "./scale-words.ts";
 import { sentenceValue } from "./sentence-value.ts";
 import { afterWithdrawal } from "./withdrawal.ts";
 
@@ -27,7 +28,7 @@ const toLineEnd = (rest: string): string => /^\s*[^\n]*/.exec(rest)![0];
 const toSentenceEnd = (rest: string): string =>
   /^(?:\$\$[^$]+\$\$|\\\[[\s\S]+?\\\])?(?:[^\n.]|\.(?=\S))*/.exec(rest)![0];
 /** The words after "the answer is" in a remark about an earlier answer. */
-const remark = "(?:also\\s+)?(?:known|called)\\b|(?:correct|right|reasonable|valid)[.,!]";
+const remark = "(?:also\\s+)?(?:known|called)\\b|(?:correct|right|wrong|incorrect|reasonable|valid)(?:[.,!]|\\s*$)";
 /** Words between "the answer is" and the answer. */
 const leadIn = "(?:(?:simply|just|given\\s+by|written\\s+as|equal\\s+to)\\b[\\s:*_]*)*";
 const phrase = new RegExp(
@@ -63,13 +64,47 @@ const marks: readonly Mark[] = [
 /**
  * Returns the last stated answer of a text: in `\boxed{}`, after `####`, in `<answer>` tags, or after "the answer is"
  * or "Answer:". If the stated text is a sentence ("Answer: The sum is 34."), returns the value of its subject. Without
- * a mark, returns the whole text without chat tokens. What the text withdraws later is not stated.
+ * a mark, returns the whole text without chat tokens. What the text withdraws or denies later is not stated.
  */
 export function statedAnswer(reply: string): StatedAnswer {
   const text = withPlainLabels(cleanReply(reply));
+  const answer = keptAnswer(text);
+  return { ...answer, text: withCountedDozens(answer.text) };
+}
+
+/** Returns the last stated answer that the text neither withdraws nor denies. */
+function keptAnswer(text: string): StatedAnswer {
   const { answer, position } = lastAnswer(text);
-  const rest = afterWithdrawal(text.slice(position));
-  return rest === undefined ? answer : lastAnswer(rest).answer;
+  const after = text.slice(position);
+  const rest = afterWithdrawal(after);
+  if (rest !== undefined) return lastAnswer(rest).answer;
+  const denied = endOfDenial(text, { answer, position });
+  if (denied === undefined) return answer;
+  if (/\d/.test(after.slice(denied))) return lastAnswer(after.slice(denied)).answer;
+  const earlier = lastAnswer(text.slice(0, position)).answer;
+  const isOther = earlier.mark !== "none" && earlier.text.trim() !== answer.text.trim();
+  return isOther ? earlier : { text: "", mark: answer.mark };
+}
+
+/** Words after a closed mark that deny its number: `\boxed{45} is wrong`. */
+const denial =
+  /^(?:\}|<\/answer>)[\s$*)\\\]]{0,8}(?:(?:is|was) (?:(?:clearly|also|still|just|simply) )?(?:(?:an?|the) )?(?:wrong|incorrect|mistaken)|(?:is|was)(?: not|n['’]t) (?:the )?(?:right|correct)|(?:can(?:not|['’]t)|could(?: not|n['’]t)) be (?:right|correct))\b/i;
+/** Words before a mark that may be asked for as wrong: "Statement 3 is wrong". */
+const named =
+  /\b(?:statements?|options?|choices?|steps?|lines?|claims?|items?|sentences?|equations?)[\s$(]*(?:\\boxed\{|<answer>)$/i;
+
+/** Returns where the words end that deny an answer, from its position, or undefined if there are none. */
+function endOfDenial(
+  text: string,
+  { answer, position }: { readonly answer: StatedAnswer; readonly position: number },
+): number | undefined {
+  if (answer.mark !== "boxed" && answer.mark !== "tag") return undefined;
+  const after = text.slice(position);
+  const length = (answer.mark === "boxed" ? untilClosingBrace(after) : /^[^<]*/.exec(after)![0])?.length ?? 0;
+  const match = denial.exec(after.slice(length, length + 80));
+  return match === null || named.test(text.slice(Math.max(0, position - 40), position))
+    ? undefined
+    : length + match[0].length;
 }
 
 function lastAnswer(text: string): { readonly answer: StatedAnswer; readonly position: number } {

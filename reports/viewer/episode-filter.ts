@@ -22,7 +22,7 @@ export interface EpisodeFilter {
 
 /**
  * `scored` and `unscored` are all episodes. Failed episodes are unscored, unless an agent's action caused the failure.
- * The others are statuses.
+ * `reasoning-only`: one of its answers is reasoning alone. The others are statuses.
  */
 export const outcomes = [
   "scored",
@@ -33,6 +33,7 @@ export const outcomes = [
   "truncated",
   "failed",
   "aborted",
+  "reasoning-only",
 ] as const;
 
 /** `best` and `worst` by reward, `longest` by tokens (by turns if tokens are unknown), `slowest` by time. */
@@ -123,6 +124,8 @@ function hasOutcome(row: EpisodeRow, outcome: (typeof outcomes)[number]): boolea
     case "correct":
     case "wrong":
       return row.outcome === outcome;
+    case "reasoning-only":
+      return row.reasoningOnly === true;
     default:
       return row.status === outcome;
   }

@@ -22,6 +22,8 @@ export interface EpisodeRow {
   readonly turns: number;
   /** The number of sampled tokens, if the policy reports them. */
   readonly tokens: number | null;
+  /** True if one of its answers is reasoning alone. */
+  readonly reasoningOnly?: true | undefined;
   readonly durationMs: number;
   /** Why it failed, is unscored, or was truncated. */
   readonly reason?: string | undefined;
@@ -62,10 +64,12 @@ export function indexedRow(
   let tokens: number | null = null;
   let [earned, count, isScored] = [0, 0, true];
   let reason: string | undefined = error?.code;
+  let reasoningOnly: true | undefined;
   for (const agent in agents) {
     const { reward, completionTokens, reason: problem } = agents[agent]!;
     if (completionTokens !== undefined) tokens = (tokens ?? 0) + completionTokens;
     reason ??= problem;
+    if (agents[agent]!.reasoningOnly !== undefined) reasoningOnly = true;
     earned += reward ?? 0;
     count += 1;
     isScored &&= reward !== null;
@@ -85,6 +89,7 @@ export function indexedRow(
     rewards: count > 1 ? rewardsOf(agents) : undefined,
     turns,
     tokens,
+    reasoningOnly,
     durationMs,
     reason: reason?.slice(0, 200),
     file: known.file,

@@ -68,12 +68,13 @@ async function statusSoFar(folder: string): Promise<RunStatus> {
 
 /** Counts episodes by outcome. */
 export function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
-  const counts = { played: rows.length, scored: 0, unscored: 0, failed: 0, correct: 0 };
-  for (const { reward, outcome, status } of rows) {
+  const counts = { played: rows.length, scored: 0, unscored: 0, failed: 0, correct: 0, reasoningOnly: 0 };
+  for (const { reward, outcome, status, reasoningOnly } of rows) {
     if (reward === null) counts.unscored += 1;
     else counts.scored += 1;
     if (status === "failed") counts.failed += 1;
     if (outcome === "correct") counts.correct += 1;
+    if (reasoningOnly === true) counts.reasoningOnly += 1;
   }
   return counts;
 }

@@ -93,6 +93,8 @@ export interface EvaluationView {
     readonly unscored: number;
     readonly failed: number;
     readonly correct: number;
+    /** Episodes with an answer that is reasoning alone. */
+    readonly reasoningOnly: number;
   };
   /** From the summary, or so far: the accuracy and mean reward of the existing episodes. */
   readonly metrics: Readonly<Record<string, Metric>>;

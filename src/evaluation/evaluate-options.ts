@@ -86,8 +86,8 @@ export interface EvaluateOptions<Task = unknown> {
    */
   readonly existing?: "refuse" | "resume" | "retry-failed";
   /**
-   * True to go on if a server rejects an API key. The episodes are then unscored. By default the run stops, because the
-   * server would reject all other requests too.
+   * True to go on if a server rejects an API key or the configuration. The episodes are then unscored. By default the
+   * run stops, because the server would reject all other requests too.
    */
   readonly ignoreRefusedKeys?: boolean;
   readonly signal?: AbortSignal;

@@ -20,7 +20,7 @@ import type { EpisodeEntry } from "./log/episode-entry.ts";
 import { openLogWriter } from "./log/log-writer.ts";
 import { readEntries, readManifest } from "./log/read-log.ts";
 import { runFolder } from "./log/run-folder.ts";
-import { refusedKey } from "./refused-key.ts";
+import { isOfKey, refusesAll } from "./refuses-all.ts";
 import { summarize } from "./summarize.ts";
 import { planTasks, type TaskPlan } from "./task-plan.ts";
 
@@ -31,8 +31,8 @@ import { planTasks, type TaskPlan } from "./task-plan.ts";
  * An episode with an error is logged as unscored. Throws `config.invalid` if the folder has another run, if another
  * process writes the folder, or if options are invalid. Throws `trace.write-failed` if a write fails, such as on a full
  * disk. Passes on the errors of the taskset. After the last event, throws `policy.unauthorized` if a server rejected
- * the API key of a policy or a judge, because it would reject all other requests too, and `aborted` if the signal
- * aborted.
+ * the API key of a policy or a judge, because it would reject all other requests too, `policy.rejected` if it rejected
+ * several prompts because of the configuration and answered none, and `aborted` if the signal aborted.
  *
  * @example
  * import { evaluate, scriptedPolicy } from "lyceum";
@@ -101,9 +101,9 @@ export async function* evaluate<Task>(
         for (const warning of warnings.of(endedEpisodes(event))) {
           yield { type: "warning", error: contractWarning(warning) };
         }
-        const refused = endedEpisodes(event).map(refusedKey).find(Boolean);
+        const refused = endedEpisodes(event).map(refusesAll).find(Boolean);
         if (refused === undefined || options.ignoreRefusedKeys === true) continue;
-        stopped = unauthorized(folder, refused);
+        stopped = refusedRun(folder, refused);
         break;
       }
     } catch (error) {
@@ -138,11 +138,15 @@ function contractWarning(message: string): ErrorData {
   return { name: "LyceumError", code: "environment.contract", message };
 }
 
-function unauthorized(folder: string, { message }: ErrorData): LyceumError {
+function refusedRun(folder: string, refused: ErrorData): LyceumError {
+  const { code, message, hint = "" } = refused;
+  const remedy = isOfKey(refused)
+    ? "Correct the key or the account, then run the same command with --retry-failed."
+    : `${hint} Then run the command again: with --retry-failed if only the address changes, else with another --output.`;
   return new LyceumError({
-    code: "policy.unauthorized",
+    code,
     message,
-    hint: "No further requests were sent. Correct the key or the account, then run the same command with --retry-failed.",
+    hint: `No further requests were sent. ${remedy}`,
     data: { folder },
   });
 }

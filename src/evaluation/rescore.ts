@@ -14,7 +14,7 @@ import { openLogWriter } from "./log/log-writer.ts";
 import type { EvaluationManifest, TaskLine } from "./log/manifest.ts";
 import { readEntries, readEpisode, readTaskLines } from "./log/read-log.ts";
 import { runFolder } from "./log/run-folder.ts";
-import { refusedKey } from "./refused-key.ts";
+import { isOfKey, refusesAll } from "./refuses-all.ts";
 import { summarize } from "./summarize.ts";
 import type { PlannedLine } from "./task-plan.ts";
 
@@ -27,7 +27,8 @@ export type Grader = (
 /**
  * Scores all episodes of an evaluation again and writes them to another folder. Generates nothing. `manifest` is the
  * manifest of the new run. Throws `config.invalid` if the folder already has a run or another process writes it. Throws
- * `policy.unauthorized` if a server rejects the API key of a judge.
+ * `policy.unauthorized` if a server rejects the API key of a judge, and `policy.rejected` if it rejects the judge's
+ * configuration.
  */
 export async function* rescore(options: {
   readonly from: string;
@@ -107,16 +108,18 @@ async function gradeTask(
   for (const episode of await grade(episodes, { task, signal })) {
     await write(episode);
     // Unchanged episodes can have recorded errors of an earlier key.
-    const refused = episodes.includes(episode) ? undefined : refusedKey(episode);
-    if (refused !== undefined) throw unauthorized(refused);
+    const refused = episodes.includes(episode) ? undefined : refusesAll(episode);
+    if (refused !== undefined) throw refusedRun(refused);
   }
 }
 
-function unauthorized({ message }: ErrorData): LyceumError {
+function refusedRun(refused: ErrorData): LyceumError {
+  const { code, message, hint = "" } = refused;
+  const remedy = isOfKey(refused) ? "Correct the judge's key or the account." : hint;
   return new LyceumError({
-    code: "policy.unauthorized",
+    code,
     message,
-    hint: "No further episodes were scored. Correct the judge's key or the account, then score again into another folder.",
+    hint: `No further episodes were scored. ${remedy} Then score again into another folder.`,
   });
 }
 

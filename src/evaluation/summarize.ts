@@ -32,6 +32,7 @@ export function summarize(options: {
     levels: levels(results, manifest),
     tasks: results.map(taskSummary),
     ...tokens(played, manifest),
+    ...reasoningOnly(played),
     ...judge(played, manifest),
     time: { ...time, ...latencies(played) },
   };
@@ -61,6 +62,20 @@ function tokens(
   const completion = counted.reduce((sum, { completionTokens = 0 }) => sum + completionTokens, 0);
   if (price === undefined) return { tokens: { prompt, completion } };
   return { tokens: { prompt, completion }, cost: costOf({ prompt, completion }, price) };
+}
+
+function reasoningOnly(played: readonly EpisodeEntry[]): Pick<EvaluationSummary, "reasoningOnly"> {
+  const counts = { answers: 0, ofAnswers: 0, episodes: 0 };
+  for (const { agents } of played) {
+    let answers = 0;
+    for (const { actions, reasoningOnly = 0 } of Object.values(agents)) {
+      answers += reasoningOnly;
+      counts.ofAnswers += actions;
+    }
+    counts.answers += answers;
+    if (answers > 0) counts.episodes += 1;
+  }
+  return counts.answers === 0 ? {} : { reasoningOnly: counts };
 }
 
 function judge(played: readonly EpisodeEntry[], { judgePrice }: EvaluationManifest): Pick<EvaluationSummary, "judge"> {

@@ -163,9 +163,13 @@ describe("lyceum collect", () => {
   });
 
   it("plays the requested number of episodes, in complete groups, of the requested split", async () => {
-    const { stdout } = await collect("-e ./uneven.ts --split train[1:3] -g 3 -n 4");
-    expect(stdout).toBe("out/good.jsonl: 6 episodes, 6 conversations written\n");
-    expect((await rows()).map(({ task }) => task)).toEqual(["1", "1", "1", "2", "2", "2"]);
+    const { stdout } = await collect("-e ./uneven.ts --split train[1:3] -g 3 -n 5");
+    expect(stdout).toBe("out/good.jsonl: 3 episodes, 3 conversations written\n");
+    const tooFew = "collect -o out/none.jsonl -e ./uneven.ts --split train[1:3] -g 3 -n 2".split(" ");
+    const none = await runInProcess(tooFew, { folder });
+    expect(none).toMatchObject({ code: 2, stdout: "" });
+    expect(none.stderr).toMatch(/--episodes 2 is fewer than the 3 episodes of one task \(--group\)/);
+    expect((await rows()).map(({ task }) => task)).toEqual(["1", "1", "1"]);
     const words = "collect -o out/few.jsonl -e ./uneven.ts --split train[1:3] -g 2 -n 9".split(" ");
     expect((await runInProcess(words, { folder })).stdout).toBe(
       "out/few.jsonl: 4 episodes, 4 conversations written\n" +

@@ -171,6 +171,12 @@ test.each([
   [["a", "b"], /--model a names no agent/],
   [["aux=a", "b"], /--model b names no agent/],
   [["aux=a", "aux=b"], /"aux" has two models/],
+  [["agent="], /--model agent= names no model/],
+  [["agent= "], /--model agent= {2}names no model/],
+  [["aux=a", "main="], /--model main= names no model/],
+  [["=a"], /--model =a names no agent/],
+  [["="], /--model = names no model/],
+  [["aux=a", "=b"], /--model =b names no agent/],
 ])("--model %j is refused", async (model, message) => {
   await expect(modelSettings({ model })).rejects.toMatchObject({
     code: "config.invalid",
@@ -195,4 +201,17 @@ test("the record contains the settings that affect answers, and no key or header
       extraBody: { top_k: 20 },
     }),
   ).toEqual({ model: `${address}#m`, extraBody: { top_k: 20 } });
+});
+
+test.each([
+  "file:///models/a",
+  "file:a",
+  "file://host/a",
+  "FILE:///a",
+  "agent=file:///models/a",
+])("--model %s is refused, because it is the URL of a file", async (text) => {
+  await expect(modelSettings({ model: [text] })).rejects.toMatchObject({
+    code: "config.invalid",
+    hint: expect.stringContaining("by its path"),
+  });
 });

@@ -97,6 +97,23 @@ const programs: Record<string, string> = {
   "console.table": `console.table([{ a: 1, b: "x" }, { a: 2, c: true }]); console.table([1, "b", { q: 1 }]); console.table([[1, 2], [3]]);
     console.table({ x: { v: 1 }, y: { v: 2 } }); console.table("s"); console.table([{ a: 1, b: 2 }], ["b"]);
     console.table(new Map([["k", 1]])); console.table(new Set(["q"])); console.table([]);`,
+  "console.table in a group": `console.group("outer"); console.table([{ a: 1 }, { a: 2 }]); console.group(); console.table([[1, [2, 3, 4, 5, 6]]]);
+    console.table("s"); console.table(null); console.table([]); console.groupEnd(); console.table(new Map([["k", { x: 1, y: 2, z: 3 }]]));
+    console.groupEnd(); console.table([{ a: { x: 1 }, b: [1, 2, 3, 4] }, { a: { x: 1, y: 2, z: { w: 1 } } }]);`,
+  "console.table of wide texts": `console.table([{ 名前: "日本語", b: "é" }, { 名前: "e\u0301", b: "한글" }, { 名前: "😀", b: "" }]);
+    console.table([{ a: "%s %d" }]); console.table([{ a: undefined, b: null, c: Symbol("s"), d: 1n, e: -0, f: () => 1 }]);`,
+  "console.table through a log of its own": `const lines = []; const log = console.log; console.log = (text) => lines.push(text);
+    console.table([{ a: 1 }]); console.dir({ b: 2 }); console.log = log; console.log(lines.length, lines[0]);`,
+  "console.dir": `const deep = { a: { b: { c: { d: { e: 1 } } } }, list: [[[[[1]]]]] };
+    console.dir(deep); console.dir(deep, { depth: 0 }); console.dir(deep, { depth: null }); console.dir(deep, { depth: 1 });
+    console.dir("a"); console.dir("it's"); console.dir(5); console.dir(null); console.dir(undefined); console.dir([1, , 3]);
+    console.dir({ get x() { return 1; } }); console.dir(new Map([[{ a: { b: { c: 1 } } }, new Set([1])]]), { depth: 0 });
+    console.dir(new (class A { x = 1; [Symbol.for("nodejs.util.inspect.custom")]() { return "own"; } })());
+    console.dir(Array.from({ length: 120 }, (_, i) => i)); console.dir([1, 2, 3], { maxArrayLength: 1 });
+    console.dir(Object.defineProperty({}, "h", { value: 1 }), { showHidden: true }); console.dir("a", "b");
+    console.group("g"); console.dir({ text: "x".repeat(60), other: "y".repeat(60) }); console.dir("line\\nbreak"); console.groupEnd();`,
+  "console.clear and its kin": `console.group("g"); console.log("a"); console.clear(); console.log("b"); console.clear("x");
+    console.dirxml({ a: { b: { c: { d: 1 } } } }, [1], "s"); console.groupEnd(); console.log(typeof console.clear, console.clear());`,
   "the order of ticks, microtasks and timers": `process.nextTick((x) => console.log(x), "tick");
     queueMicrotask(() => console.log("micro"));
     setTimeout(() => console.log("timer"), 5);

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../../src/contract/episode.ts";
+import { isReasoningOnly } from "../../../src/core/rollout/reasoning-only.ts";
 import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format.ts";
 import { timeline } from "../../../src/core/trace/timeline.ts";
 import { MessageView } from "./message-view.tsx";
@@ -34,7 +35,7 @@ export function Conversation(
             {!goesOn && <p class="break">a new conversation begins</p>}
             {turn?.calls !== undefined && <ModelCalls calls={turn.calls} unfolded={unfolded} />}
             <MessageView message={node.message} tokens={tokens} unfolded={unfolded} />
-            {turn !== undefined && <TurnLine turn={turn} node={node} only={agent.turns.length === 1} />}
+            {turn !== undefined && <TurnLine agent={agent} turn={turn} only={agent.turns.length === 1} />}
           </div>
         );
       })}
@@ -66,7 +67,7 @@ export function JointConversation(
                 agents={turn === undefined ? readers : [agent]}
                 unfolded={unfolded}
               />
-              {turn !== undefined && <TurnLine turn={turn} node={node} only={true} />}
+              {turn !== undefined && <TurnLine agent={agents[agent]!} turn={turn} only={true} />}
             </div>
           </div>
         );
@@ -75,7 +76,8 @@ export function JointConversation(
   );
 }
 
-function TurnLine({ turn, node, only }: { turn: AgentTurn; node: MessageNode; only: boolean }): JSX.Element {
+function TurnLine({ agent, turn, only }: { agent: AgentEpisode; turn: AgentTurn; only: boolean }): JSX.Element {
+  const node = agent.nodes[turn.node]!;
   const { finish, usage, latencyMs, retries, reward, parseErrors } = turn;
   const written = usage?.completionTokens ?? node.tokens?.ids.length;
   const parts = [
@@ -86,6 +88,7 @@ function TurnLine({ turn, node, only }: { turn: AgentTurn; node: MessageNode; on
         ? `reward ${formatNumber(reward.value)}`
         : "unscored",
     finish === "stop" ? undefined : `ended by ${finish}`,
+    isReasoningOnly(agent, turn) ? "reasoning alone" : undefined,
     written === undefined ? undefined : `${formatCount(written)} tokens`,
     meanLogprob(turn, node),
     latencyMs === undefined ? undefined : formatDuration(latencyMs),

@@ -105,7 +105,10 @@ function Rows(props: {
   const has = {
     step: rows.some(({ step }) => step !== undefined),
     // In a training, most episodes have no other outcome than their reward.
-    outcome: rows.some(({ outcome, status }) => outcome !== "scored" || status !== "completed"),
+    outcome: rows.some(
+      ({ outcome, status, reasoningOnly }) =>
+        outcome !== "scored" || status !== "completed" || reasoningOnly !== undefined,
+    ),
     level: rows.some(({ level }) => level !== undefined),
     sampleIndex: rows.some(({ sampleIndex }) => sampleIndex > 0),
     tokens: rows.some(({ tokens }) => tokens !== null),
@@ -173,13 +176,14 @@ function Rows(props: {
   );
 }
 
-function outcomeCell({ outcome, status }: EpisodeRow): JSX.Element {
+function outcomeCell({ outcome, status, reasoningOnly }: EpisodeRow): JSX.Element {
   return (
     <>
       <Outcome outcome={outcome} />
       {status === "failed" && outcome !== "failed" && <span class="bad"> failed</span>}
       {status === "truncated" && <span class="soft"> cut off</span>}
       {status === "aborted" && <span class="soft"> aborted</span>}
+      {reasoningOnly === true && <span class="soft"> reasoning alone</span>}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { formatCount, formatDuration, formatMoney } from "../../../src/core/text/format.ts";
+import { formatCount, formatDuration, formatMoney, formatPercent } from "../../../src/core/text/format.ts";
 import { definesCorrect } from "../../../src/evaluation/correctness.ts";
 import type { LevelSummary } from "../../../src/evaluation/log/summary.ts";
 import { metricLabel, metricText } from "../../training/metric-text.ts";
@@ -65,12 +65,14 @@ interface Labelled {
 }
 
 /** Without a rule of correctness, only the maximum reward counts as correct, and no episode is marked as wrong. */
-function outcomesOf({ manifest }: EvaluationView): FilterFields["outcomes"] {
+function outcomesOf({ manifest, counts }: EvaluationView): FilterFields["outcomes"] {
   const judged = definesCorrect(manifest.correct, manifest.spec) ? (["correct", "wrong"] as const) : [];
-  return ["scored", ...judged, "unscored", "truncated", "failed"];
+  const silent = counts.reasoningOnly > 0 ? (["reasoning-only"] as const) : [];
+  return ["scored", ...judged, "unscored", "truncated", "failed", ...silent];
 }
 
-function RunFacts({ run: { manifest, summary, counts, training } }: { readonly run: EvaluationView }): JSX.Element {
+function RunFacts({ run }: { readonly run: EvaluationView }): JSX.Element {
+  const { manifest, summary, counts, training } = run;
   const { identity } = manifest;
   const models = Object.entries(identity.models);
   const sameModel = new Set(models.map(([, model]) => model)).size === 1;
@@ -89,6 +91,7 @@ function RunFacts({ run: { manifest, summary, counts, training } }: { readonly r
           "unscored",
           counts.unscored > 0 ? `${formatCount(counts.unscored)}, of which failed ${formatCount(counts.failed)}` : "",
         ],
+        ["reasoning alone", counts.reasoningOnly > 0 ? reasoningOnlyText(run) : ""],
         [
           "tokens",
           summary?.tokens &&
@@ -104,6 +107,14 @@ function RunFacts({ run: { manifest, summary, counts, training } }: { readonly r
       ]}
     />
   );
+}
+
+/** The answers that are reasoning alone are counted at the end of the run, their episodes at any time. */
+function reasoningOnlyText({ counts, summary }: EvaluationView): string {
+  const { answers, ofAnswers } = summary?.reasoningOnly ?? {};
+  const episodes = `${formatCount(counts.reasoningOnly)} of ${formatCount(counts.played)} episodes`;
+  if (answers === undefined || ofAnswers === undefined) return episodes;
+  return `${episodes}, ${formatCount(answers)} of ${formatCount(ofAnswers)} answers (${formatPercent(answers / ofAnswers)})`;
 }
 
 function MetricTable({ metrics, label }: Pick<EvaluationView, "metrics"> & Labelled): JSX.Element | null {

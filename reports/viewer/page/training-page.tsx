@@ -146,7 +146,7 @@ function Curves({ run, route }: { readonly run: TrainingView; readonly route: Ru
   );
 }
 
-const traceOutcomes = ["scored", "unscored", "completed", "truncated", "failed", "aborted"] as const;
+const traceOutcomes = ["scored", "unscored", "completed", "truncated", "failed", "aborted", "reasoning-only"] as const;
 
 /** The checks before the first step. Open if one failed. */
 function Preflight({ checks }: { readonly checks: NonNullable<TrainingView["preflight"]> }): JSX.Element {

@@ -231,7 +231,7 @@ export function createGuest(makers: GuestMakers): Enter {
   };
   for (const name of makers.nodeGlobals) defineLazily(scope, name, () => node().globals[name]!());
   for (const name of ["stdin", "hrtime", "uptime"]) defineLazily(process, name, () => node().process[name]!());
-  defineLazily(output.console, "table", () => node().table);
+  for (const name of ["table", "dir"] as const) defineLazily(output.console, name, () => node().console[name]);
 
   const problem = (reason: string): string => `"error":{"type":"unsupported","message":${quote(reason)}}`;
   const raised = (error: unknown): string => {

@@ -38,7 +38,10 @@ export interface NodeModules {
   readonly modules: Readonly<Record<string, () => unknown>>;
   readonly globals: Readonly<Record<string, () => unknown>>;
   readonly process: Readonly<Record<string, () => unknown>>;
-  readonly table: (rows: unknown, columns?: readonly string[]) => void;
+  readonly console: {
+    readonly table: (rows: unknown, columns?: readonly string[]) => void;
+    readonly dir: (value: unknown, choices?: object) => void;
+  };
 }
 
 /**
@@ -230,8 +233,9 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
   const table = options.createConsoleTable({
     inspect: (value, choices) => inspection().inspect(value, choices),
     log: (value) => (scope.console as Console).log(value),
-    write: (text) => output.write("stdout", text),
   });
+  const dir = (value: unknown, choices?: object): void =>
+    output.writeLines("stdout", inspection().inspect(value, { customInspect: false, ...choices }));
   const elapsed = (): [number, number] => [Math.floor((now() - origin) / 1000), ((now() - origin) % 1000) * 1e6];
   const hrtime = (since: readonly [number, number] = [0, 0]): [number, number] => {
     const [seconds, nanoseconds] = elapsed();
@@ -242,7 +246,7 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
   return {
     modules,
     globals,
-    table,
+    console: { table, dir },
     process: { stdin, hrtime: () => hrtime, uptime: () => () => (now() - origin) / 1000 },
   };
 }

@@ -10,6 +10,8 @@ export type Send = (kind: Stream | "exit" | "case", count: number, text: string)
 export interface Output {
   readonly console: object;
   write(stream: Stream, piece: string): void;
+  /** Writes lines with the indentation of `console.group`. */
+  writeLines(stream: Stream, text: string): void;
   /** Sends the buffered output. */
   flush(): void;
 }
@@ -62,10 +64,12 @@ export function createOutput(
   };
 
   let indent = "";
+  const writeLines = (name: Stream, text: string): void =>
+    write(name, `${indent}${text.replaceAll("\n", `\n${indent}`)}\n`);
   const logTo =
     (name: Stream) =>
     (...values: unknown[]): void =>
-      write(name, `${indent}${inspect(values).replaceAll("\n", `\n${indent}`)}\n`);
+      writeLines(name, inspect(values));
   const log = logTo("stdout");
   const warn = logTo("stderr");
   const counts = new Map<string, number>();
@@ -86,7 +90,10 @@ export function createOutput(
     warn,
     trace: warn,
     table: log,
-    dir: (value: unknown) => log(value),
+    dir: log,
+    dirxml: log,
+    // Only a terminal is cleared.
+    clear: (): void => {},
     assert: (holds?: unknown, ...rest: unknown[]): void => {
       if (holds) return;
       const [first, ...others] = rest;
@@ -115,5 +122,5 @@ export function createOutput(
       started.delete(`${label}`);
     },
   };
-  return { console, write, flush };
+  return { console, write, writeLines, flush };
 }

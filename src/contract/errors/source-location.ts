@@ -54,6 +54,7 @@ function isForeign({ file }: SourcePosition): boolean {
 /** Formats a position as `file:line:column`. Paths in the current folder are relative to it. */
 export function positionText({ file, line, column }: SourcePosition): string {
   const path = pathOf(file) ?? file;
+  if (!isAbsolute(path)) return `${path}:${line}:${column}`;
   const within = relative(process.cwd(), path);
   const shown = within.startsWith(`..${sep}`) || isAbsolute(within) ? path : within;
   return `${shown}:${line}:${column}`;
@@ -69,7 +70,7 @@ function stackPositions(stack: string): SourcePosition[] {
   });
 }
 
-/** Returns the path of a file, or undefined for anything else, such as `node:fs`. */
+/** Returns the path of a file, its URL if it has none here, or undefined for anything else, such as `node:fs`. */
 function pathOf(file: string): string | undefined {
   const bare = file.replace(/\?.*$/, "");
   if (!bare.startsWith("file://")) return isAbsolute(bare) ? bare : undefined;
@@ -77,6 +78,6 @@ function pathOf(file: string): string | undefined {
     return fileURLToPath(bare);
   } catch {
     // A URL of another machine, or with an escape that is no character.
-    return undefined;
+    return bare;
   }
 }

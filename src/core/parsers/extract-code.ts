@@ -1,11 +1,12 @@
 import { type CodeBlock, readFences, withoutIndent } from "./code-blocks.ts";
+import { isStub, withoutLongTexts } from "./stub-definition.ts";
 
 /**
  * Returns the code of a text. Use it to grade a reply.
  *
  * - With `names`, this is the last block that defines all of them at the beginning of a line, otherwise the last block
  *   of each name, together. Imports and helpers that this code uses are added from blocks that only define something.
- *   Usage examples, tests and printed output are therefore left out. Text outside of blocks counts if no block defines a
+ *   Usage examples, tests, printed output and signatures without an implementation are therefore left out. Text outside of blocks counts if no block defines a
  *   name, for replies that only close a fence.
  * - Without `names`, or if nothing defines them, this is the last block.
  * - `usedBy` is code that runs with the result, such as tests. What it uses of other blocks is added.
@@ -46,19 +47,35 @@ function definingCode(
   options: { readonly names?: readonly string[]; readonly usedBy?: string; readonly methods?: boolean },
 ): string | undefined {
   const { names = [], usedBy = "", methods = false } = options;
-  const outer = methods ? [] : codes.map(topLevel);
-  const inner = codes.map(withoutTests);
+  const plain = codes.map((code) => withoutLongTexts(withoutIndent(code.split("\n"))));
+  const outer = methods ? [] : plain.map(topLevel);
+  const inner = plain.map(withoutTests);
   const patterns = names.map(definitionOf);
-  const wholeOf = (sources: readonly string[]): number =>
-    sources.findLastIndex((code) => patterns.every((pattern) => pattern.test(code)));
-  const placeOf = (pattern: RegExp): number => {
-    const place = outer.findLastIndex((code) => pattern.test(code));
-    return place === -1 ? inner.findLastIndex((code) => pattern.test(code)) : place;
-  };
-  const top = wholeOf(outer);
-  const whole = top === -1 ? wholeOf(inner) : top;
-  const places = whole === -1 ? patterns.map(placeOf) : [whole];
-  const chosen = inOrder(places.filter((place) => place !== -1));
+  type Defines = (place: number, pattern: RegExp) => boolean;
+  const isOuter: Defines = (place, pattern) => pattern.test(outer[place] ?? "");
+  const isInner: Defines = (place, pattern) => pattern.test(inner[place]!);
+  // A definition without an implementation, such as a signature in an explanation, counts only if there is no other.
+  const ways: readonly Defines[] = [
+    (place, pattern) => isOuter(place, pattern) && !isStub(plain[place]!, pattern, true),
+    (place, pattern) => isInner(place, pattern) && !isStub(inner[place]!, pattern, false),
+    isOuter,
+    isInner,
+  ];
+  const lastOf = (test: (place: number) => boolean): number => codes.findLastIndex((_, place) => test(place));
+  const placeOf = (pattern: RegExp): number =>
+    ways.map((defines) => lastOf((place) => defines(place, pattern))).find((place) => place !== -1) ?? -1;
+  const single = patterns.map(placeOf);
+  const isImplemented = patterns.some((pattern) =>
+    ways.slice(0, 2).some((defines) => lastOf((place) => defines(place, pattern)) !== -1),
+  );
+  const whole = (isImplemented ? ways.slice(0, 2) : ways)
+    .map((defines) => lastOf((place) => patterns.every((pattern) => defines(place, pattern))))
+    .find((place) => place !== -1);
+  const places = inOrder((whole === undefined ? single : [whole]).filter((place) => place !== -1));
+  // A stub of a name comes before its implementation, which replaces it.
+  const hasStub = (place: number): boolean =>
+    patterns.some((pattern, index) => single[index] !== place && isInner(place, pattern));
+  const chosen = places.toSorted((a, b) => Number(hasStub(b)) - Number(hasStub(a)));
   if (chosen.length === 0) return undefined;
   const parts = [...helpersOf(codes, { chosen, names, usedBy }), ...chosen].map((place) => codes[place]!);
   return parts.length === 1 ? parts[0] : parts.map((code) => withoutIndent(code.split("\n"))).join("\n\n");
@@ -76,7 +93,7 @@ function helpersOf(
     usedBy,
   }: { readonly chosen: readonly number[]; readonly names: readonly string[]; readonly usedBy: string },
 ): readonly number[] {
-  const sources = codes.map(flatImports);
+  const sources = codes.map((code) => flatImports(withoutLongTexts(code)));
   const defined = sources.map(definedNames);
   const definers = new Map<string, number[]>();
   const helpers: number[] = [];
@@ -91,7 +108,7 @@ function helpersOf(
   for (let code = pending.pop(); code !== undefined; code = pending.pop()) {
     for (const name of code.match(identifiers) ?? []) {
       if (known.has(name)) continue;
-      const found = definers.get(name)?.findLast((at) => at < chosen.at(-1)!) ?? definers.get(name)?.[0];
+      const found = definers.get(name)?.findLast((at) => at < Math.max(...chosen)) ?? definers.get(name)?.[0];
       if (found === undefined) continue;
       for (const other of defined[found]!) known.add(other);
       helpers.push(found);
@@ -119,6 +136,7 @@ function definitionOf(name: string): RegExp {
     String.raw`[ \t]*${keyword}${id}`,
     String.raw`[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+${id}${imported}`,
     String.raw`(?:(?:module\.)?exports\.)?${id}[ \t]*(?::[^=\n]+)?=(?![=>])${alone}${imported}`,
+    String.raw`(?:module\.)?exports\[(["'\x60])${id}\1\][ \t]*=(?![=>])${alone}${imported}`,
     String.raw`(?:module\.)?exports[ \t]*=[ \t]*\{(?:[^}\n]*[,{\s]|[\s\S]{0,500}?\n[ \t]{0,8})?(?:async[ \t]+)?${id}[ \t]*(?:\(|:(?![ \t]*${id}[ \t]*(?:[,};]|$)))`,
   ];
   return new RegExp(`^(?:${forms.join("|")})`, "m");
@@ -149,7 +167,9 @@ function withoutTests(code: string): string {
 
 /** Returns true if all statements are imports, definitions or assignments, as far as their first lines show. */
 function isDefinitionsOnly(source: string): boolean {
-  const starts = source.split("\n").filter((line) => /^[^\s#)\]}]/.test(line) && !line.startsWith("//"));
+  const starts = source
+    .split("\n")
+    .filter((line) => /^[^\s#)\]}]/.test(line) && !/^(?:\/\/|("""|''')\s*("""|''')?$)/.test(line));
   return starts.length > 0 && starts.every((line) => definition.test(line) || assigned(line) !== undefined);
 }
 
@@ -164,11 +184,15 @@ function isStarImport(source: string): boolean {
   return isImports && modules.length > 0 && modules.every((module) => !ownModule.test(module));
 }
 
-/** The first line of a statement that may surround imports: `try:`, `except ImportError:`, `if TYPE_CHECKING:`. */
-const branch = /^(?:try|except\b.*|else|finally|if\b.*|elif\b.*):[ \t]*(?:#.*)?$/;
-const plainStatement = /^[ \t]+(?:(?:import|from|pass|raise)\b|#|[\p{L}_][\p{L}\p{N}_]*[ \t]*=(?!=)|[)\]}])/u;
+/** The start of a statement that may surround imports: `try:`, `except ImportError:`, `if TYPE_CHECKING:`, `with suppress(...):`. */
+const branchHead = String.raw`(?:try|except\b[^\n:]*|else|finally|if\b[^\n]*?|elif\b[^\n]*?|with (?:contextlib\.)?suppress\([^\n]*?\)):`;
+const branch = new RegExp(`^${branchHead}[ \\t]*(?:#.*)?$`);
+/** One with its body on the same line: `try: import numpy`. */
+const shortBranch = new RegExp(`^${branchHead}(?=[ \\t]+\\S)`);
+const plainStatement =
+  /^[ \t]+(?:(?:import|from|pass|raise|def|async def|class)\b|[@#"']|[\p{L}_][\p{L}\p{N}_]*[ \t]*=(?!=)|[)\]}])/u;
 
-/** Returns code in which imports and assignments of branches are at the top, as in `try: import a`. */
+/** Returns code in which imports, assignments and definitions of branches are at the top, as in `try: import a`. */
 function flatImports(code: string): string {
   const lines = withoutIndent(code.split("\n")).split("\n");
   const result: string[] = [];
@@ -179,7 +203,10 @@ function flatImports(code: string): string {
     const inner = lines.slice(i + 1, end).filter((one) => one.trim() !== "");
     const width = inner[0]?.search(/\S/);
     const statements = inner.filter((one) => one.search(/\S/) === width);
-    if (branch.test(line) && statements.length > 0 && statements.every((one) => plainStatement.test(one))) {
+    const short = line.replace(shortBranch, "");
+    if (short !== line && inner.length === 0 && plainStatement.test(short)) {
+      if (!/^\s*(?:pass|raise)\b/.test(short)) result.push(short.trim());
+    } else if (branch.test(line) && statements.length > 0 && statements.every((one) => plainStatement.test(one))) {
       result.push(...inner.filter((one) => !/^\s*(?:pass|raise)\b/.test(one)).map((one) => one.slice(width)));
     } else result.push(...lines.slice(i, end));
     i = end - 1;
@@ -188,7 +215,7 @@ function flatImports(code: string): string {
 }
 
 const definition = new RegExp(
-  String.raw`^(?:@|${keyword}|(?:from|import|export|const|let|var)\b|(?:module\.)?exports(?:\.[\w$]+)?[ \t]*=(?!=))`,
+  String.raw`^(?:@|${keyword}|(?:from|import|export|const|let|var)\b|(?:module\.)?exports(?:\.[\w$]+|\[["'\x60][\w$]+["'\x60]\])?[ \t]*=(?!=))`,
 );
 
 /** Returns the names on the left of an assignment. */
@@ -201,7 +228,7 @@ function assigned(line: string): string | undefined {
 const declarations = [
   `^${keyword}([\\p{L}_$][\\p{L}\\p{N}_$]*)`,
   String.raw`^(?:export[ \t]+)?(?:const|let|var)[ \t]+(\{[^}]{0,2000}\}|\[[^\]]{0,2000}\]|[^=\n]+)`,
-  String.raw`^(?:module\.)?exports\.([\w$]+)[ \t]*=`,
+  String.raw`^(?:module\.)?exports(?:\.|\[["'\x60])([\w$]+)(?:["'\x60]\])?[ \t]*=`,
   String.raw`^import\s+((?:[^"'\n{]|\{[^}]{0,2000}\})*)`,
   String.raw`^from\s+\S+\s+import\s+(\([^)]{0,2000}\)|.*)`,
 ].map((form) => new RegExp(form, "gmu"));

@@ -2,8 +2,8 @@ import type { EnvironmentDefinition, EnvironmentSpec } from "../../contract/envi
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorData } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
-import { type Message, textOf } from "../../contract/message.ts";
-import { reasoningOf } from "../tokens/assistant-text.ts";
+import type { Message } from "../../contract/message.ts";
+import { isReasoningOnly } from "./reasoning-only.ts";
 
 /** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
@@ -51,10 +51,10 @@ export class EpisodeWarnings {
 
 /** Finds answers that consist of reasoning alone. Environments read them as empty. */
 function silentAnswers({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
-  return Object.entries(agents).flatMap(([agent, { nodes, turns }]) =>
-    turns.flatMap(({ turn, node, finish, calls }) => {
-      const message = nodes[node]?.message;
-      if (message === undefined || calls !== undefined || !isReasoningOnly(message)) return [];
+  return Object.entries(agents).flatMap(([agent, played]) =>
+    played.turns.flatMap((acted) => {
+      if (!isReasoningOnly(played, acted)) return [];
+      const { turn, finish } = acted;
       const isCut = finish === "length";
       const remedy = isCut
         ? "It reached the limit of tokens: raise it (--max-tokens, sampling.maxTokens), or let the model reason less."
@@ -65,12 +65,6 @@ function silentAnswers({ task, agents }: Episode): { readonly cause: string; rea
       return [{ cause: isCut ? "cut" : "ended", warning }];
     }),
   );
-}
-
-function isReasoningOnly(message: Message): boolean {
-  const { content, toolCalls = [] } = message;
-  if (toolCalls.length > 0 || content.some(({ type }) => type === "image")) return false;
-  return textOf(message).trim() === "" && reasoningOf(message).trim() !== "";
 }
 
 /** Warns of the first episode that was restarted because its server lost it. */

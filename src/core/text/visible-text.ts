@@ -1,10 +1,12 @@
 /**
- * Characters that are invisible but affect a terminal or browser: control characters (which begin escape sequences),
- * bidirectional overrides, invisible separators, byte-order marks, tag characters and lone surrogates.
+ * Characters that are invisible but affect a terminal, a browser or a reader: control characters (which begin escape
+ * sequences), what Unicode calls default-ignorable (bidirectional overrides, invisible separators, joiners of graphemes,
+ * tags), the blank of Braille, lone surrogates and noncharacters. Joiners and variation selectors stay, because emoji and
+ * scripts need them.
  */
 const hidden =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u115F\u1160\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]|\p{Surrogate}/gu;
+  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u2028\u2029\u2800\uFFF9-\uFFFB]|(?!\u200C|\u200D|[\uFE00-\uFE0F])\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|\p{Surrogate}/gu;
 
 /**
  * Makes text from a model safe to show: every hidden character becomes a visible escape such as `\x1b` or `\u202e`.

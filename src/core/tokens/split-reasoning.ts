@@ -160,15 +160,29 @@ const quotePairs = [
   "[]",
   "()",
 ];
+/** Marks that end no sentence inside of a quotation: `"</think>."`. */
+const punctuation = /^\s*[.,;:!?\u2026\u3002\uFF0C]?\s*/;
+/** A quotation mark that ends a quotation before a tag: `"yes"</think>`. A string of code may have a letter before it. */
+const closedQuote = /(?:[\p{L}\p{N}]{3}|[.,;:!?)\]}\d])["']\s*$/u;
+/** Quotations that a tag is within: the texts of its line before and after it. Apostrophes are none. */
+const quotations: readonly (readonly [before: RegExp, after: RegExp])[] = [
+  [/(?:^|[\s([{\u2013\u2014:])"(?=\S|$)[^"]*$/, /^[^"\n]*"(?![\p{L}\p{N}])/u],
+  [/\u201C[^\u201D]*$/, /^[^\u201C\n]*\u201D/],
+  [/\u201E[^\u201C]*$/, /^[^\u201E\n]*\u201C/],
+  [/\u00AB[^\u00BB]*$/, /^[^\u00AB\n]*\u00BB/],
+  [/\u300C[^\u300D]*$/, /^[^\u300C\n]*\u300D/],
+  [/\u300E[^\u300F]*$/, /^[^\u300E\n]*\u300F/],
+];
 /** Where a quotation is looked for around a tag. */
 const longestLine = 500;
 
-/** True if a tag between two texts is in quotation marks or in inline code. */
+/** True if a tag between two texts is in quotation marks or in inline code, alone or with other words of its line. */
 function isQuoted(before: string, after: string): boolean {
-  const [left, right] = [before.trimEnd().at(-1) ?? "", after.trimStart()[0] ?? ""];
-  if (right !== "" && quotePairs.includes(left + right)) return true;
   const line = before.slice(Math.max(before.lastIndexOf("\n") + 1, before.length - longestLine));
   const rest = /^[^\n]{0,500}/.exec(after)![0];
+  const [left, right] = [line.trimEnd().at(-1) ?? "", rest.replace(punctuation, "")[0] ?? ""];
+  if (right !== "" && quotePairs.includes(left + right) && !closedQuote.test(line)) return true;
+  if (quotations.some(([opened, closed]) => opened.test(line) && closed.test(rest))) return true;
   // Runs of three or more backticks are fences.
   const open = line.replace(/`{3,}/g, "").split("`").length % 2 === 0;
   return open && /`/.test(rest.replace(/`{3,}/g, ""));

@@ -2,6 +2,7 @@ import type { AgentId } from "../../contract/action.ts";
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorCode } from "../../contract/errors/index.ts";
 import type { JudgeUsage } from "../../contract/judge.ts";
+import { isReasoningOnly } from "../rollout/reasoning-only.ts";
 import { sampledTokens } from "../rollout/turn-completions.ts";
 import type { TracePosition } from "./trace-writer.ts";
 
@@ -31,6 +32,8 @@ export interface AgentEntry {
   readonly components?: Readonly<Record<string, number>>;
   readonly reason?: string;
   readonly actions: number;
+  /** The number of its actions that are reasoning alone, without a text or a tool call. Absent if there are none. */
+  readonly reasoningOnly?: number;
   /** Why its last action ended. */
   readonly finish?: string;
   /** The sum of tokens over its actions, if the policy reports them. Prompt tokens count again in every turn. */
@@ -62,6 +65,7 @@ export function traceEntry(episode: Episode, { offset, length }: TracePosition):
 
 function agentEntry({ reward, turns, nodes }: AgentEpisode): AgentEntry {
   const finish = turns.at(-1)?.finish;
+  const reasoningOnly = turns.filter((turn) => isReasoningOnly({ nodes }, turn)).length;
   const summary = {
     ...tokenCounts({ turns, nodes }),
     ...sumOf("latencyMs", turns),
@@ -72,6 +76,7 @@ function agentEntry({ reward, turns, nodes }: AgentEpisode): AgentEntry {
       ? { reward: reward.value, components: reward.components }
       : { reward: null, reason: reward.reason }),
     actions: turns.length,
+    ...(reasoningOnly === 0 ? {} : { reasoningOnly }),
     finish,
     ...summary,
   };

@@ -31,6 +31,11 @@ export interface EvaluationSummary {
   readonly tasks: readonly TaskSummary[];
   readonly tokens?: { readonly prompt: number; readonly completion: number };
   readonly cost?: { readonly dollars: number };
+  /**
+   * The number of answers that are reasoning alone, without a text or a tool call, of all answers, and the number of
+   * played episodes with such an answer. Environments read them as empty. Absent if there are none.
+   */
+  readonly reasoningOnly?: { readonly answers: number; readonly ofAnswers: number; readonly episodes: number };
   /** The requests to the judge, their tokens and their cost. Absent without a judge. */
   readonly judge?: JudgeSummary;
   readonly time: TimeSummary;

@@ -20,9 +20,15 @@ test.each([
   ["eval (eval at step (/shop/a.ts:3:4), <anonymous>:1:1)", "/shop/a.ts:3"],
   ["step (/shop/a.ts:3:4)\r", "/shop/a.ts:3"],
   ["step (/shop/a.ts:3:4) {", "/shop/a.ts:3"],
-  ["step (file:///shop/100%/a.ts:3:4)", undefined],
-  ["step (file:///shop/a%2Fb.ts:3:4)", undefined],
-  ["step (file://host/shop/a.ts:3:4)", undefined],
+  ["step (file:///shop/100%/a.ts:3:4)", "file:///shop/100%/a.ts:3"],
+  ["step (file:///shop/a%2Fb.ts:3:4)", "file:///shop/a%2Fb.ts:3"],
+  ["step (file://host/shop/a.ts:3:4)", "file://host/shop/a.ts:3"],
+  ["step (file://host/shop/a.ts?v=2:3:4)", "file://host/shop/a.ts:3"],
+  ["step (file:///shop/%zz.ts:3:4)", "file:///shop/%zz.ts:3"],
+  ["step (file:///shop/%E0%A4%A.ts:3:4)", "file:///shop/%E0%A4%A.ts:3"],
+  ["step (file:///shop/a%20b.ts:3:4)", "/shop/a b.ts:3"],
+  ["step (file:///shop/%F0%9F%98%80.ts:3:4)", "/shop/😀.ts:3"],
+  ["step (file:///shop/a%23b.ts:3:4)", "/shop/a#b.ts:3"],
   ["process.processTicksAndRejections (node:internal/process/task_queues:65:5)", undefined],
   ["async node:internal/modules/run_main:1:2", undefined],
   ["JSON.stringify (<anonymous>)", undefined],
@@ -33,4 +39,9 @@ test.each([
 
 test("Node's own frames are passed over", () => {
   expect(userPlace(withStack("emit (node:internal/process/emit:1:2)", "step (/shop/a.ts:3:4)"))).toBe("/shop/a.ts:3");
+});
+
+test("a file that has a path is told before one that has none here", () => {
+  const error = withStack("step (node:internal/x:1:2)", "step (file://host/a.ts:3:4)");
+  expect(userPlace(error)).toBe("file://host/a.ts:3");
 });

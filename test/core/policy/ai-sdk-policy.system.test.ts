@@ -391,3 +391,25 @@ describe("a provider by name", () => {
     });
   });
 });
+
+test("a part of an unknown type is told once, and its text kept, but not a source or the provider's own call", async () => {
+  const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
+  onTestFinished(() => warned.mockRestore());
+  const parts = [
+    { type: "source", sourceType: "url", id: "1", url: "http://127.0.0.1" },
+    { type: "tool-call", toolCallId: "1", toolName: "search", input: "{}", providerExecuted: true },
+    { type: "tool-result", toolCallId: "1", toolName: "search", result: "41" },
+    { type: "file", mediaType: "image/png", data: "" },
+    { type: "something-new", text: "4" },
+    { type: "text", text: "2" },
+  ];
+  const model = versions.v4!(async () => ({ ...generated({ text: "", finish: "stop" }), content: parts as never }));
+  const policy = aiSdkPolicy(model);
+  for (const { action } of [await policy.act(actRequest()), await policy.act(actRequest())]) {
+    expect(action.message.content).toEqual([{ type: "text", text: "42" }]);
+  }
+  expect(warned.mock.calls.map(([message]) => /type "(.*?)"/.exec(String(message))?.[1])).toEqual([
+    "file",
+    "something-new",
+  ]);
+});

@@ -114,3 +114,26 @@ it("says so if an answer is reasoning alone", async () => {
   expect((await played(scriptedPolicy(() => "<think>a</think>42"))).warnings).toEqual([]);
   expect((await played(scriptedPolicy(() => ""))).warnings).toEqual([]);
 });
+
+it.each([undefined, "reasoning_content", "reasoning"] as const)("earlier reasoning is sent as %s", async (field) => {
+  const answers = [body("<think>41?</think>41"), body(null, { reasoning_content: "It is 42." }), body("42")];
+  await using server = await chatServer((_, index) => ({ body: answers[index]! }));
+  const options = { baseUrl: server.baseUrl, model: "m", ...(field === undefined ? {} : { reasoningField: field }) };
+  const policy = openAICompatiblePolicy(options);
+  await played(policy);
+  const { messages } = server.requests[1]!.body;
+  const earlier = field === undefined ? {} : { [field]: "41?" };
+  expect(messages).toEqual([
+    { role: "user", content: "Six times seven?" },
+    { role: "assistant", content: "41", ...earlier },
+    { role: "user", content: "Again?" },
+  ]);
+  expect(server.requests[0]!.body.messages).toEqual(messages.slice(0, 1));
+});
+
+it("earlier reasoning has no field without messages", () => {
+  const options = { baseUrl: "http://127.0.0.1/v1", model: "m", endpoint: "completions" } as const;
+  expect(() => openAICompatiblePolicy({ ...options, reasoningField: "reasoning" })).toThrow(
+    expect.objectContaining({ code: "config.invalid", hint: expect.stringContaining("reasoningField") }),
+  );
+});

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ActResult } from "../../../src/contract/policy.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import {
@@ -47,6 +47,83 @@ describe("bookkeeping never costs an answer", () => {
     const { action, requests } = await ask(completion(content as never));
     expect(action.message.content).toEqual([{ type: "text", text: "42" }]);
     expect(requests).toHaveLength(1);
+  });
+
+  test.each([
+    ["a text", [{ type: "something_new", text: "42" }]],
+    ["an inner text", [{ type: "something_new", content: "42" }]],
+    ["pieces of a text", [{ type: "something_new", content: [{ type: "text", text: "4" }, { text: "2" }] }]],
+    ["a text in an object", [{ type: "something_new", text: { value: "42", annotations: [] } }]],
+    ["a call", [{ type: "something_new", name: "look", input: {} }, "42"]],
+    [
+      "a text of another form",
+      [
+        { type: "something_new", text: 42 },
+        { type: "text", text: "42" },
+      ],
+    ],
+    [
+      "an image",
+      [
+        { type: "something_new", image_url: { url: "data:" } },
+        { type: "text", text: "42" },
+      ],
+    ],
+    [
+      "two of them",
+      [
+        { type: "something_new", text: "4" },
+        { type: "something_new", text: "2" },
+      ],
+    ],
+    ["a refusal", [{ type: "something_new", refusal: "42" }]],
+    [
+      "reasoning",
+      [
+        { type: "something_new", thinking: "Hm." },
+        { type: "text", text: "42" },
+      ],
+    ],
+  ])("a part of an unknown type with %s is told once, and its text kept", async (_, content) => {
+    const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
+    onTestFinished(() => warned.mockRestore());
+    await using server = await chatServer(() => completion(content as never));
+    const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl });
+    for (const { action } of [await policy.act(actRequest()), await policy.act(actRequest())]) {
+      expect(action.message.content.filter(({ type }) => type === "text")).toEqual([{ type: "text", text: "42" }]);
+    }
+    expect(warned.mock.calls.map(([message]) => message)).toEqual([
+      expect.stringMatching(/unknown type "something_new"/),
+    ]);
+  });
+
+  test.each([
+    "text",
+    "output_text",
+    "refusal",
+    "thinking",
+    "reasoning",
+    "reasoning_text",
+    "redacted_thinking",
+    "reference",
+    null,
+    undefined,
+    7,
+  ])("a part of type %s is known", async (type) => {
+    const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
+    onTestFinished(() => warned.mockRestore());
+    const { action } = await ask(completion([{ type, text: "Hm." }, "42"] as never));
+    const kinds = action.message.content.map((part) => [part.type, "text" in part && part.text]);
+    const isThought = /thinking|reasoning/.test(String(type));
+    expect(kinds).toEqual(
+      isThought
+        ? [
+            ["reasoning", "Hm."],
+            ["text", "42"],
+          ]
+        : [["text", "Hm.42"]],
+    );
+    expect(warned).not.toHaveBeenCalled();
   });
 
   test("content as parts with reasoning", async () => {

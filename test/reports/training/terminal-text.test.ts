@@ -30,6 +30,36 @@ describe("visibleText", () => {
     expect(visibleLine("a\nb\tc")).toBe("a⏎b c");
   });
 
+  it.each([
+    ...[
+      0x34f, 0x2800, 0x1d173, 0x1d17a, 0xffff, 0xfffe, 0xfdd0, 0x1ffff, 0x10fffe, 0x17b4, 0x17b5, 0x180b, 0x180f,
+      0x1bca0,
+    ],
+    ...[
+      0xad, 0x61c, 0x115f, 0x1160, 0x180e, 0x200b, 0x200e, 0x2028, 0x2029, 0x202e, 0x2060, 0x2069, 0x206f, 0x3164,
+      0xfeff,
+    ],
+    ...[0xfff0, 0xfff9, 0xffa0, 0xe0001, 0xe0100, 0x7f, 0x9b, 0xd800],
+  ])("shows U+%s", (code) => {
+    const character = String.fromCodePoint(code);
+    expect(visibleLine(`a${character}b`)).toMatch(/^a\\(?:x[\da-f]{2}|u[\da-f]{4}|u\{[\da-f]+\})b$/);
+  });
+
+  it.each([
+    "\u200D",
+    "\u200C",
+    "\uFE0F",
+    "\u00A0",
+    "\u3000",
+    "\u2801",
+    "é",
+    "e\u0301",
+    "\uE000",
+    "\u{1D172}",
+    "क्‍ष",
+    "\uFFFD",
+  ])("keeps %j", (text) => expect(visibleLine(`a${text}b`)).toBe(`a${text}b`));
+
   it("leaves no control, bidirectional or surrogate character, and is stable", () => {
     fc.assert(
       fc.property(nasty, (text) => {

@@ -80,7 +80,7 @@ describe("an evaluation", () => {
     const summary = await readSummary(folder);
     const view = (await source.run(".")) as EvaluationView;
     const { scored, unscored, failed, correct, played } = summary.counts;
-    expect(view.counts).toEqual({ scored, unscored, failed, correct, played });
+    expect(view.counts).toEqual({ scored, unscored, failed, correct, played, reasoningOnly: 0 });
     expect(view.metrics).toEqual(summary.metrics);
     expect(view.levels).toEqual(["easy", "hard"]);
     const { rows, total } = await source.episodes(".", all);

@@ -1,12 +1,16 @@
 import type { Action, ParseError } from "../../../contract/action.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
-import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
+import type { TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
 import type { SamplingSettings } from "../../../contract/sampler.ts";
 import { callArguments } from "../../tools/call-arguments.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import { type FinishedBy, finishedBy } from "../serving/finish-reason.ts";
+import type { ServedResult } from "../serving/served-policy.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 import type { Generated } from "./language-model.ts";
+
+/** The parts that are no part of the answer: sources, and the provider's own calls with their results. */
+const ignoredParts: readonly unknown[] = ["source", "tool-call", "tool-result"];
 
 /**
  * Converts a model's output to an action with its usage and, if the provider's metadata has them, its
@@ -15,22 +19,22 @@ import type { Generated } from "./language-model.ts";
 export function generatedAction(
   generated: Generated,
   sampling: Pick<SamplingSettings, "stop" | "maxTokens">,
-): ActResult {
+): ServedResult {
   if (!Array.isArray(generated?.content)) throw malformed("has no content");
   const usage = usageOf(generated.usage);
   const logprobs = logprobsOf(generated.providerMetadata);
-  const { action, finishReason } = actionFrom(generated, { ...sampling, usage });
-  return { action, usage, logprobs, ...(finishReason === undefined ? {} : { finishReason }) };
+  return { ...actionFrom(generated, { ...sampling, usage }), usage, logprobs };
 }
 
 function actionFrom(
   generated: Generated,
   { usage, stop, maxTokens }: { readonly usage: TokenUsage | undefined } & Pick<SamplingSettings, "stop" | "maxTokens">,
-): Pick<ActResult, "action" | "finishReason"> {
+): Pick<ServedResult, "action" | "finishReason" | "unknownParts"> {
   let text = "";
   let reasoning = "";
   const toolCalls: ToolCall[] = [];
   const parseErrors: ParseError[] = [];
+  const unknownParts: string[] = [];
   let calls = 0;
   for (const part of generated.content) {
     if (part.type === "text") text += part.text;
@@ -44,6 +48,9 @@ function actionFrom(
         const message = `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`;
         parseErrors.push({ message, text: input });
       }
+    } else if (!ignoredParts.includes(part.type)) {
+      unknownParts.push(String(part.type));
+      if ("text" in part && typeof part.text === "string") text += part.text;
     }
   }
   const { finish, ...ended } = finishOf(generated.finishReason, { calls: calls > 0, usage, maxTokens });
@@ -57,7 +64,7 @@ function actionFrom(
     finish,
     ...(parseErrors.length === 0 ? {} : { parseErrors }),
   };
-  return { action, ...ended };
+  return { action, ...ended, ...(unknownParts.length === 0 ? {} : { unknownParts }) };
 }
 
 /** Up to v2 of the interface, the reason is a string. The provider's own word decides if the interface has none. */

@@ -34,12 +34,19 @@ export function parseBody(body: string): unknown {
   }
 }
 
+/** The statuses of the error codes of MiniMax: limits of a minute, the key, the balance, flagged content, parameters. */
+const miniMaxStatuses: Readonly<Record<number, number>> = {
+  ...{ 1002: 429, 1039: 429, 1004: 401, 2049: 401, 1008: 402, 1026: 400, 1027: 400, 2013: 400 },
+};
+
 /**
- * Returns the status of the error that an answer has in place of a completion: OpenRouter and some proxies answer with
- * status 200. 200 if the error has no status. Undefined if the answer has no error.
+ * Returns the status of the error that an answer has in place of a completion: OpenRouter, MiniMax and some proxies answer
+ * with status 200. 200 if the error has no status. Undefined if the answer has no error.
  */
 export function errorStatus(value: unknown): number | undefined {
-  const { error, choices } = (value ?? {}) as { readonly error?: unknown; readonly choices?: unknown };
+  const { error, choices, base_resp } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const failed = Number((base_resp as { readonly status_code?: unknown } | null | undefined)?.status_code ?? 0);
+  if (failed !== 0) return miniMaxStatuses[failed] ?? 200;
   const [choice] = Array.isArray(choices) ? choices : [];
   const found = error ?? (choice as { readonly error?: unknown } | undefined)?.error;
   if (found === undefined || found === null || found === "") return undefined;

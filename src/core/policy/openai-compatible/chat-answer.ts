@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { Action, ParseError } from "../../../contract/action.ts";
 import type { Part, ToolCall } from "../../../contract/message.ts";
-import type { ActResult, TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
+import type { TokenLogprob, TokenUsage } from "../../../contract/policy.ts";
 import { callArguments } from "../../tools/call-arguments.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import { finishedBy } from "../serving/finish-reason.ts";
+import type { ServedResult } from "../serving/served-policy.ts";
 import {
   assertSilent,
   countedTokens,
@@ -27,11 +28,33 @@ const calledSchema = z.object({
 
 const toolCallSchema = z.object({ id: lenient(z.union([z.string(), z.number()])), function: calledSchema });
 
-/** A part of a content that is a list: its text, or (Mistral) its reasoning. Other parts have neither. */
-const partSchema = z.union([
-  z.string().transform((value) => ({ text: value })),
-  z.object({ type: text, text, refusal: text, thinking: z.union([z.string(), z.array(z.object({ text }))]).nullish() }),
-]);
+/** A text, the pieces of one, or an object around it. Anything else is no text. */
+const looseText: z.ZodType<string | undefined> = z
+  .union([
+    z.string(),
+    z.array(z.object({ text })).transform((pieces) => pieces.map((piece) => piece.text ?? "").join("")),
+    z.object({ value: z.string() }).transform(({ value }) => value),
+  ])
+  .optional()
+  .catch(undefined);
+
+/** A part of a content that is a list. Its type may be one that servers will have tomorrow. */
+const partSchema = z.preprocess(
+  (part) => (typeof part === "string" ? { type: "text", text: part } : part),
+  z.object({
+    type: lenient(z.string()),
+    text: looseText,
+    refusal: looseText,
+    thinking: looseText,
+    reasoning: looseText,
+    content: looseText,
+  }),
+);
+
+/** The types of parts with reasoning. Mistral has `thinking`. */
+const thoughtTypes: readonly unknown[] = ["thinking", "reasoning", "reasoning_text", "redacted_thinking"];
+/** The types of other parts that are understood. `reference` is a citation. */
+const textTypes: readonly unknown[] = ["text", "output_text", "refusal", "reference"];
 
 const contentSchema = z.union([z.string(), z.array(partSchema)]).nullish();
 
@@ -76,7 +99,7 @@ type Choice = z.infer<typeof chatSchema>["choices"][0];
  * completion or contradicts itself, which is the server's fault. A tool call with arguments that are not JSON is the
  * model's fault. It becomes a parse error of the action. Bookkeeping, such as ids and counts, never fails an answer.
  */
-export function chatAnswer(value: unknown, context: AnswerContext): ActResult {
+export function chatAnswer(value: unknown, context: AnswerContext): ServedResult {
   const { choices, usage: servedUsage } = parseAnswer(value, chatSchema);
   const [choice] = choices;
   const usage = usageOf(servedUsage);
@@ -94,7 +117,12 @@ export function chatAnswer(value: unknown, context: AnswerContext): ActResult {
     return { sampled, ids, promptIds, text: visibleText(choice), counted: countedTokens(usage) };
   }, context);
   const { finishReason } = ended;
-  return { action, usage, ...(finishReason === undefined ? {} : { finishReason }), ...tokens };
+  const { unknown: unknownParts } = textsOf(choice.message.content);
+  return {
+    ...{ action, usage, ...tokens },
+    ...(finishReason === undefined ? {} : { finishReason }),
+    ...(unknownParts.length === 0 ? {} : { unknownParts }),
+  };
 }
 
 /** The calls of a message, in the current form or in that before tools (`function_call`). */
@@ -103,18 +131,27 @@ function callsOf({ message: { tool_calls, function_call } }: Choice): readonly z
   return function_call ? [{ id: undefined, function: function_call }] : [];
 }
 
-/** The texts of a message's content. */
-function textsOf(content: Choice["message"]["content"]): { readonly text: string; readonly thinking: string } {
-  if (typeof content === "string") return { text: content, thinking: "" };
+/** The texts of a message's content, and the types of its parts that are not understood. */
+function textsOf(content: Choice["message"]["content"]): {
+  readonly text: string;
+  readonly thinking: string;
+  readonly unknown: readonly string[];
+} {
+  if (typeof content === "string") return { text: content, thinking: "", unknown: [] };
   let all = "";
   let thinking = "";
+  const unknown: string[] = [];
   for (const part of content ?? []) {
-    all += part.text ?? ("refusal" in part ? (part.refusal ?? "") : "");
-    if (!("thinking" in part)) continue;
-    const thought = part.thinking ?? "";
-    thinking += typeof thought === "string" ? thought : thought.map((piece) => piece.text ?? "").join("");
+    const { type, text = "", refusal = "", thinking: thought = "", reasoning = "", content: inner = "" } = part;
+    const written = text || refusal || inner;
+    if (thoughtTypes.includes(type)) thinking += thought || reasoning || written;
+    else {
+      thinking += thought || reasoning;
+      all += written;
+      if (typeof type === "string" && !textTypes.includes(type)) unknown.push(type);
+    }
   }
-  return { text: all, thinking };
+  return { text: all, thinking, unknown };
 }
 
 /**

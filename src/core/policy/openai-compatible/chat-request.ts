@@ -1,16 +1,17 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { argumentsText, type Message, type Part, servedRole, type ToolCall } from "../../../contract/message.ts";
 import type { ActRequest } from "../../../contract/policy.ts";
-import { type BodyOptions, type RequestBody, requestBody } from "./request-body.ts";
+import { reasoningOf } from "../../tokens/assistant-text.ts";
+import { type BodyOptions, type ReasoningField, type RequestBody, requestBody } from "./request-body.ts";
 
 /**
- * Returns the body of a request in OpenAI's chat protocol. Omits earlier reasoning, as chat templates do. Throws
- * `policy.unsupported-input` for an image in a message that is not a user message.
+ * Returns the body of a request in OpenAI's chat protocol. Omits earlier reasoning, as chat templates do,
+ * unless `reasoningField` names a field for it. Throws `policy.unsupported-input` for an image in a message that is not a user message.
  */
 export function chatBody(request: ActRequest, options: BodyOptions): RequestBody {
   const { messages, tools = [], templateVariables } = request;
   const fields = {
-    messages: messages.map(chatMessage),
+    messages: messages.map((message) => chatMessage(message, options.reasoningField)),
     ...(tools.length === 0
       ? {}
       : { tools: tools.map(({ parametersJson: _, ...tool }) => ({ type: "function", function: tool })) }),
@@ -20,11 +21,13 @@ export function chatBody(request: ActRequest, options: BodyOptions): RequestBody
   return requestBody(fields, request, options);
 }
 
-function chatMessage(message: Message): unknown {
+function chatMessage(message: Message, reasoningField: ReasoningField | undefined): unknown {
   const { name, toolCallId, toolCalls = [] } = message;
   const role = servedRole(message);
+  const reasoning = reasoningField === undefined || role !== "assistant" ? "" : reasoningOf(message);
   return {
     role,
+    ...(reasoning === "" ? {} : { [reasoningField!]: reasoning }),
     content: role === "user" ? userContent(message.content) : textContent(message),
     name,
     tool_call_id: toolCallId,

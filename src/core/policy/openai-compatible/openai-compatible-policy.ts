@@ -1,10 +1,10 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { PartType } from "../../../contract/message.ts";
-import type { ActRequest, ActResult, Policy } from "../../../contract/policy.ts";
+import type { ActRequest, Policy } from "../../../contract/policy.ts";
 import { refusal } from "../serving/refusal.ts";
 import { RequestFailure } from "../serving/request-failure.ts";
-import { servedPolicy } from "../serving/served-policy.ts";
+import { type ServedResult, servedPolicy } from "../serving/served-policy.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
 import { contentFiltered } from "../serving/unusable-answer.ts";
 import { blocksPrompt, errorStatus, parseBody } from "./answer-body.ts";
@@ -32,7 +32,7 @@ export interface OpenAICompatibleOptions extends ServingOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The name of the policy. The model's name by default. */
   readonly name?: string;
-  /** The part types that the model accepts. Text by default. Earlier reasoning is accepted but not sent. */
+  /** The part types that the model accepts. Text by default. */
   readonly accepts?: readonly PartType[];
   /**
    * Requests the logprob of each sampled token. False by default, because some servers reject it. An answer with
@@ -61,6 +61,12 @@ export interface OpenAICompatibleOptions extends ServingOptions {
    * then applies. None by default.
    */
   readonly omit?: readonly string[];
+  /**
+   * The field of earlier assistant messages in which their reasoning is sent, for servers whose chat template or API
+   * asks for it, such as `reasoning_content` for DeepSeek, Kimi, GLM and Qwen with preserved thinking. By default,
+   * earlier reasoning is not sent: most models are trained without it, and some servers refuse the field.
+   */
+  readonly reasoningField?: "reasoning_content" | "reasoning";
   /** Further fields of the request's body, such as `{ chat_template_kwargs: { enable_thinking: false } }`. */
   readonly extraBody?: Readonly<Record<string, Json>>;
 }
@@ -93,7 +99,15 @@ const endpoints = {
  * policy.name; // => "Qwen/Qwen3-0.6B"
  */
 export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy {
-  const { model, name = model, logprobs = false, tokenIds = false, extraBody = {}, omit = [] } = options;
+  const {
+    model,
+    name = model,
+    logprobs = false,
+    tokenIds = false,
+    extraBody = {},
+    omit = [],
+    reasoningField,
+  } = options;
   let maxTokensField = options.maxTokensField ?? "max_tokens";
   const endpoint = endpoints[options.endpoint ?? "chat"];
   const url = apiUrl(options.baseUrl, endpoint.path);
@@ -107,9 +121,16 @@ export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy
       hint: "Leave out fields such as temperature, seed or max_tokens.",
     });
   }
+  if (reasoningField !== undefined && options.endpoint === "completions") {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "The endpoint completions sends no messages, so earlier reasoning has no field.",
+      hint: "Leave out reasoningField, or use the endpoint chat.",
+    });
+  }
   return servedPolicy({ ...options, name }, async (request, signal) => {
-    const send = async (): Promise<ActResult> => {
-      const body = { model, logprobs: asked !== false, tokenIds, extraBody, maxTokensField, omit };
+    const send = async (): Promise<ServedResult> => {
+      const body = { model, logprobs: asked !== false, tokenIds, extraBody, maxTokensField, omit, reasoningField };
       const json = endpoint.body(request, body);
       const fields = Object.keys(json).filter((field) => !neededFields.includes(field));
       const answer = await httpJson({ url, headers, json, signal });

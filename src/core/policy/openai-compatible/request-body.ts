@@ -7,6 +7,9 @@ export type RequestBody = Readonly<Record<string, unknown>>;
 /** The names of the field with the maximum number of tokens. */
 export type MaxTokensField = "max_tokens" | "max_completion_tokens";
 
+/** The names of the field of a message with its reasoning. */
+export type ReasoningField = "reasoning_content" | "reasoning";
+
 /** The settings of a request's body besides those of the request itself. */
 export interface BodyOptions {
   readonly model: string;
@@ -14,6 +17,8 @@ export interface BodyOptions {
   readonly tokenIds: boolean;
   readonly maxTokensField: MaxTokensField;
   readonly omit: readonly string[];
+  /** The field of earlier answers with their reasoning. */
+  readonly reasoningField?: ReasoningField | undefined;
   readonly extraBody: Readonly<Record<string, Json>>;
 }
 

@@ -46,6 +46,10 @@ export const serverDefinition: PolicyDefinition = definePolicy({
       .optional()
       .describe("The field with the maximum number of tokens. By default the one that the server accepts."),
     omit: z.array(text).optional().describe("Fields of each request to leave out, such as temperature."),
+    reasoningField: z
+      .enum(["reasoning_content", "reasoning"])
+      .optional()
+      .describe("The field of earlier answers in which their reasoning is sent. By default it is not sent."),
     extraBody: z.record(text, z.json()).optional().describe("Additional fields of each request."),
   }),
   open: async ({ baseUrl: base, apiKeyVariable, headers, headerVariables = {}, ...asked }, context) => {

@@ -6,7 +6,7 @@ import { RateLimiter } from "./rate-limiter.ts";
 import { RequestFailure } from "./request-failure.ts";
 import { resolveServing, type ServingOptions, type ServingSettings } from "./serving-options.ts";
 
-/** The number of prompts that a server refuses before its refusals count as those of the key. */
+/** The number of prompts that a server refuses before its refusals count as those of all prompts. */
 const refusedPrompts = 3;
 
 /**
@@ -34,7 +34,10 @@ export class ModelServer {
    * the error of a permanent failure, with `policy.unavailable` if all retries failed, and with the signal's reason on
    * abort.
    */
-  async ask(request: ActRequest, attempt: (signal: AbortSignal) => Promise<ActResult>): Promise<ActResult> {
+  async ask<Answer extends ActResult>(
+    request: ActRequest,
+    attempt: (signal: AbortSignal) => Promise<Answer>,
+  ): Promise<Answer> {
     const { signal } = request;
     const tokens = estimatedTokens(request);
     const random = createRandom(deriveSeed(request.seed, "retry"));
@@ -61,7 +64,7 @@ export class ModelServer {
     }
   }
 
-  /** Returns the error of a permanent failure. A server that refuses every prompt refuses the key. */
+  /** Returns the error of a permanent failure. A server that refuses every prompt refuses the key or the configuration. */
   #permanent({ error, ifNoneAnswered }: RequestFailure, { messages }: ActRequest): LyceumError {
     if (ifNoneAnswered === undefined || this.#hasAnswered) return error;
     if (this.#refused.size < refusedPrompts) this.#refused.add(JSON.stringify(messages));

@@ -14,21 +14,27 @@ export type RefusalKind =
   | "max-tokens"
   /** Something that may pass. */
   | "temporary"
+  /** The address, the model's name or a field. All requests like this one would fail. */
+  | "configuration"
   /** Anything else about this request. */
   | "request";
 
 /** Words about an account that can pay for no request. */
 const credit = [
-  /credit balance is too low/,
-  /insufficient (account )?(balance|credits?|funds)/,
-  /out of credits/,
+  /credit balance is too low|balance (is )?(insufficient|negative|depleted|exhausted)/,
+  /(insufficient|not[ _]enough) (account )?(balance|credits?|funds)|not_enough_balance|insufficient_user_quota/,
+  /no (remaining|available|more) credits?|no credits? (left|remaining|available)|out of credits/,
+  /credits? (is|are|have been|has been) (depleted|exhausted|used up)|exceeded your (monthly )?(included )?credits/,
   /used all (of )?((your|its) )?(available )?credits/,
-  /billing[ _](hard[ _])?limit/,
-  /account (is|has been|was|is currently) (suspended|deactivated|disabled|overdue|in arrears)/,
+  /unpaid (balance|invoices?|bills?)|overdue balance|accountoverdue|arrearage|in ?arrears|good standing/,
+  /billing[ _](hard[ _])?limit|requires billing|billing_not_active|payment method|credit card on file/,
+  /account\b[^.]{0,60}\b(is|has been|was) (currently )?(suspended|deactivated|disabled|overdue|locked|blocked)/,
   /organization (has been|is) (disabled|suspended)/,
-  /account_deactivated|arrearage|overdue balance|organization_restricted|key limit exceeded/,
-  /billing_not_active|reached your specified api usage limits|have any credits/,
+  /account_deactivated|organization_restricted|key limit exceeded/,
+  /reached your specified api usage limits|have any credits/,
   /credit[ _]limit|spend(ing)?[ _]limit|blocked_api_access/,
+  // Zhipu, Tencent, new-api and others: no balance, no quota, an expired plan, a locked account.
+  /余额不足|欠费|额度不足|额度已(用尽|耗尽)|套餐已到期|账[号户]已?被?(锁定|冻结|停用|封禁)/,
 ];
 
 /** Words about credit that some servers also use for the limit of a minute. Then they say how long to wait. */
@@ -38,7 +44,22 @@ const quota = /insufficient_quota|exceeded (your|the) current quota|exceeded_cur
 const dayQuota = /perday|per-day|limit: 0\b/;
 
 /** The limit of a day or a month, from servers that say how long to wait if that helps. */
-const longQuota = /(per|\/) ?(day|month)\b|daily|monthly/;
+const longQuota = /(per|\/) ?(day|week|month)\b|daily|weekly|monthly/;
+
+/** Words about a field of the request. Its name may be a word about content, such as `moderation`. */
+const field = [
+  /(unknown|unrecogni[sz]ed|unsupported|unexpected) ([\w-]+ ){0,3}(parameters?|arguments?|fields?|propert(y|ies)|keywords?)\b/,
+  /(parameter|argument|field|property) ["'`]?[\w.-]+["'`]? is (unsupported|unknown|not (supported|allowed|permitted|recogni[sz]ed))/,
+  /cannot find field|extra_forbidden|extra inputs|additional propert|guardrail ?(identifier|id|version)\b/,
+];
+
+const model = [
+  /\bmodels?\b[^.]{0,80}\b(does not|doesn't|not) (exist|found)|model_not_found|deployment_?not_?found/,
+  /\bdeployment\b[^.]{0,80} does not exist|(not a valid|invalid|unknown|no such) model\b|模型不存在/,
+];
+
+const loading =
+  /\b(model|server|engine|deployment)\b[^.]{0,60} (is |are )?(currently |still )?(loading|not ready|warming up|starting)\b|^loading model/;
 
 const content = [
   /\b(flagged|moderation|inappropriate|harmful|unsafe)\b/,
@@ -46,15 +67,16 @@ const content = [
   /usage (policy|policies|guidelines)/,
   /safety[_ ](check|system|filter|polic|guideline|setting|violation)/,
   /violat\w* (our|the|its|a) |content exists risk|data_?inspection|prohibited_content|prohibited content/,
-  /responsible ai|guardrail|sensitive (content|information|word)|nsfw|prompt[ _]injection/,
+  /responsible ai|guardrail|sensitive (content|information|word)|new_sensitive|nsfw|prompt[ _]injection/,
   /blocked (input|output)\b|\b(prompt|input|output|response|content) (is|was) (blocked|filtered)\b/,
   // Zhipu, Qwen and others: sensitive, unsafe or against the rules.
   /敏感|不安全|违规/,
 ];
 
 const key = [
-  /api[ _-]?key[^.]{0,20} (is )?(not valid|invalid|expired)/,
+  /api[ _-]?key[^.]{0,20} (is |was |has been )?(not valid|invalid|expired|not found|does not exist|revoked|deleted)/,
   /(incorrect|invalid|expired|missing|wrong) (api|x-api)[ _-]?(key|token)|api_key_invalid/,
+  /(无效|错误|过期)的? ?(api ?key|令牌|密钥)|(api ?key|令牌|密钥) ?(无效|错误|不存在|已过期)/,
   /security token[^.]* is invalid|user location is not supported|api has not been used in project/,
 ];
 
@@ -96,27 +118,38 @@ const tooMany =
 
 /**
  * Returns the kind of a refusal. `text` is its message and `body` the whole answer. `waits` is true if the server
- * says when to try again.
+ * says when to try again. `fields` are the fields of the request that can be left out.
  */
 export function refusalKind(answer: {
   readonly status: number;
   readonly text: string;
   readonly body: string;
   readonly waits: boolean;
+  readonly fields: readonly string[];
 }): RefusalKind {
-  const { status, waits } = answer;
+  const { status, waits, fields } = answer;
   const text = answer.text.toLowerCase();
   if (status === 401) return "key";
   if (status === 402 || credit.some((words) => words.test(text))) return "credit";
   if (status === 429) return limitKind({ text, body: answer.body.toLowerCase(), waits });
+  if (status < 500 && field.some((words) => words.test(text))) return "configuration";
   if (status < 500 && content.some((words) => words.test(text))) return "content";
   if (status < 500 && key.some((words) => words.test(text))) return "key";
   if (status < 500 && quota.test(text) && !waits) return "credit";
   if (status === 413 || (status !== 503 && tooLong.some((words) => words.test(text)))) return "too-long";
+  if (loading.test(text)) return "temporary";
   // A page is that of a proxy, whose words say little.
   if (status === 403) return access.test(text) && !/^\s*</.test(answer.body) ? "key" : "forbidden";
   if (isTemporary(status) || /capacity[ _]exceeded/.test(text)) return "temporary";
-  return maxTokens.test(text) && tooMany.test(text) ? "max-tokens" : "request";
+  if (maxTokens.test(text) && tooMany.test(text)) return "max-tokens";
+  const isOfAll =
+    isAddress(status) || model.some((words) => words.test(text)) || refusedField(text, fields) !== undefined;
+  return isOfAll ? "configuration" : "request";
+}
+
+/** A redirection, 404 not found, 405 method not allowed, 501 not implemented. */
+function isAddress(status: number): boolean {
+  return (status >= 300 && status < 400) || status === 404 || status === 405 || status === 501;
 }
 
 function limitKind({ text, body, waits }: { readonly text: string; readonly body: string; readonly waits: boolean }) {
@@ -126,9 +159,12 @@ function limitKind({ text, body, waits }: { readonly text: string; readonly body
   return /request too large for/.test(text) ? "too-long" : "temporary";
 }
 
-/** 408 timeout, 409 lock, 425 too early, 5xx server errors except 501 (not implemented). */
+/**
+ * 408 timeout, 409 lock, 424 failed dependency (the model behind a gateway), 425 too early, 499 closed connection, 5xx
+ * server errors except 501 (not implemented).
+ */
 function isTemporary(status: number): boolean {
-  return status === 200 || status === 408 || status === 409 || status === 425 || (status >= 500 && status !== 501);
+  return [200, 408, 409, 424, 425, 499].includes(status) || (status >= 500 && status !== 501);
 }
 
 /** True if the tokens of the answer are a part of why a prompt does not fit. */

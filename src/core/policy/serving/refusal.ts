@@ -22,24 +22,30 @@ export function refusal(
   request: Refused,
 ): RequestFailure {
   const { status, headers, body } = answer;
+  const { fields = [] } = request;
   const json = tryParseJson<Json>(body);
   // A body that is not JSON may be the page of a proxy.
   const text = shortened(messageIn(json) ?? body);
   const waitMs = requestedWaitMs({ headers, body: json, text });
-  const kind = refusalKind({ status, text, body, waits: waitMs !== undefined });
-  const made = (code: ErrorCode, hint: string): LyceumError =>
+  const kind = refusalKind({ status, text, body, waits: waitMs !== undefined, fields });
+  const made = (code: ErrorCode, hint: string, reason = reasonOf(kind, status)): LyceumError =>
     new LyceumError({
       code,
       message: `${request.url.origin} answered with status ${status}${text === "" ? "." : `: ${text}`}`,
       hint,
-      data: { reason: reasonOf(kind, status), status },
+      data: { reason, status },
     });
+  const ofAll: Partial<Record<RefusalKind, LyceumError>> = {
+    forbidden: made("policy.unauthorized", hintFor("key", request)),
+    configuration: made("policy.rejected", hintFor(kind, { ...request, status, text }), "configuration"),
+    "max-tokens": made("policy.rejected", hintFor("max-tokens", request), "configuration"),
+  };
   const hint = hintFor(kind, { ...request, status, text });
   return new RequestFailure({
     error: made(codes[kind], hint),
     transient: kind === "temporary" && headers["x-should-retry"] !== "false",
     retryAfterMs: waitMs,
-    ...(kind === "forbidden" ? { ifNoneAnswered: made("policy.unauthorized", hintFor("key", request)) } : {}),
+    ifNoneAnswered: ofAll[kind],
   });
 }
 
@@ -51,6 +57,7 @@ const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
   "too-long": "policy.prompt-too-long",
   "max-tokens": "policy.rejected",
   temporary: "policy.unavailable",
+  configuration: "policy.rejected",
   request: "policy.rejected",
 };
 
@@ -81,6 +88,7 @@ function hintFor(
       return `The answer may be longer than the model writes: ${lower}.`;
     case "temporary":
       return "The failure may be temporary. Check the server's log, or send fewer requests at once.";
+    case "configuration":
     case "request":
       return requestHint({ url, model, fields, status, text });
   }
@@ -109,13 +117,18 @@ function shortened(text: string): string {
   return line.length > 400 ? `${line.slice(0, 400)}...` : line;
 }
 
-/** Servers use `{ error: { message, type, code } }`, `{ error }`, `{ message }` or `{ detail }`, Google in a list. */
+/**
+ * Servers use `{ error: { message, type, code } }`, `{ error }`, `{ message }` or `{ detail }`, Google in a list, and
+ * MiniMax `{ base_resp: { status_msg } }`.
+ */
 function messageIn(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return messageIn(value[0]);
   if (typeof value !== "object" || value === null) return undefined;
-  const { error, message, detail, code, type } = value as Readonly<Record<string, unknown>>;
+  const { error, message, detail, code, type, base_resp, status_msg } = value as Readonly<Record<string, unknown>>;
   if (error !== undefined && error !== null && error !== "") return messageIn(error);
+  if (base_resp !== undefined) return messageIn(base_resp);
+  if (typeof status_msg === "string") return status_msg;
   if (typeof message === "string") {
     const kind = typeof code === "string" ? code : type;
     return typeof kind === "string" ? `${message} (${kind})` : message;

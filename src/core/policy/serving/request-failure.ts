@@ -15,7 +15,7 @@ export class RequestFailure extends Error {
     readonly error: LyceumError;
     readonly transient: boolean;
     readonly retryAfterMs?: number | undefined;
-    readonly ifNoneAnswered?: LyceumError;
+    readonly ifNoneAnswered?: LyceumError | undefined;
     readonly charged?: boolean;
   }) {
     super(options.error.message, { cause: options.error });

@@ -264,3 +264,131 @@ it("long replies that are built to be slow are read at once", () => {
     expect(python(text, "f", "g").length).toBeLessThanOrEqual(text.length);
   }
 });
+
+const javascript = (text: string, ...names: string[]): string => replyCode(text, { language: "javascript", names });
+
+describe("a definition without an implementation counts only if there is no other", () => {
+  it.each([
+    "def f(x): ...",
+    "def f(x):\n    ...",
+    "def f(x): pass",
+    "def f(x):\n    pass  # your code",
+    'def f(x):\n    """Adds one."""',
+    'def f(x):\n    """Adds one.\n\n    def f(x): return 2\n    """',
+    "def f(x):\n    '''Adds one.'''\n    ...",
+    'def f(x):\n    "Adds one."\n    pass',
+    "def f(x):\n    raise NotImplementedError",
+    "def f(x):\n    # as above\n    raise NotImplementedError('later')",
+    "def f(\n    x: dict[str, int],\n) -> dict[str, int]:\n    ...",
+    "async def f(x): ...",
+    "class f: ...",
+    "class f:\n    pass",
+    "@overload\ndef f(x: int) -> int: ...\n@overload\ndef f(x: str) -> str: ...",
+  ])("%j after or before it", (stub) => {
+    for (const text of [`${block(f)}\nIt has the form\n${block(stub)}`, `${block(stub)}\nIt is\n${block(f)}`]) {
+      expect(python(text, "f")).toBe(f);
+    }
+    expect(python(`${block(stub)}\nUsage:\n${block("print(f(1))")}`, "f")).toBe(stub);
+  });
+
+  it.each([
+    '"""\ndef f(x): return 2\n"""\nprint(f(1))',
+    "'''Usage:\ndef f(x):\n    return 2\n'''",
+    's = """\nclass f:\n    x = 1\n"""',
+    "# Don't write\n# def f(x): return 2\nf(1)",
+  ])("a text with a definition is none: %j", (later) => {
+    expect(python(`${block(f)}\n${block(later)}`, "f")).toBe(f);
+  });
+
+  it.each([
+    "def f(x): return ...",
+    "def f(x):\n    x.pop()",
+    'def f(x): return "pass"',
+    'def f(x):\n    """Adds one."""\n    return x + 1',
+    "def f(x, y={1: 2}): return y[x]",
+    "class f:\n    def g(self): pass",
+    "f = lambda x: ...",
+    "def f(x):\n    # def f(x): ...\n    yield",
+  ])("%j is an implementation", (code) => {
+    expect(python(`${block("def f(x): return 0")}\n${block(code)}`, "f")).toBe(code);
+  });
+
+  it.each([
+    "function f(x) {}",
+    "function f(x) {\n  // ...\n}",
+    "const f = (x) => {};",
+    "function f(x) { ... }",
+    "async function f(x) {\n  throw new Error('Not implemented');\n}",
+    "function f(x: number): number;",
+    "export function f(x) { /* see above */ }",
+  ])("%j after it, in JavaScript", (stub) => {
+    const whole = "function f(x) {\n  return x + 1;\n}";
+    expect(javascript(`${block(whole, "js")}\n${block(stub, "js")}`, "f")).toBe(whole);
+  });
+
+  it.each([
+    "const f = (x) => ({});",
+    "const f = {};",
+    "function f(x) { return {}; }",
+    "function f(x) { throw new RangeError('x'); }",
+    "const f = (x) => x;",
+    "/* function f(x) {} */\nconst f = (x) => 1;",
+  ])("%j is an implementation, in JavaScript", (code) => {
+    expect(javascript(`${block("function f(x) { return 0; }", "js")}\n${block(code, "js")}`, "f")).toBe(code);
+  });
+
+  it("of several names, each has its implementation, and it replaces the stub", () => {
+    const second = "def g(x):\n    return x\n\ndef f(x): ...";
+    const text = [block("def f(x): ...\ndef g(x): ..."), block(f), block(second)].join("\n");
+    expect(python(text, "f", "g")).toBe(`${second}\n\n${f}`);
+    expect(python(block("def f(x): ...\ndef g(x): ..."), "f", "g")).toBe("def f(x): ...\ndef g(x): ...");
+  });
+});
+
+describe("helpers in branches", () => {
+  it.each([
+    "try:\n    from math import isqrt as one\nexcept ImportError:\n    def one(n):\n        return int(n ** 0.5)",
+    "try: from m import one\nexcept ImportError: one = None",
+    "try:\n    import one\nexcept (ImportError, OSError) as e:\n    class one:\n        pass",
+    "from contextlib import suppress\nwith suppress(ImportError):\n    import one",
+    "import contextlib\nwith contextlib.suppress(ImportError):\n    from m import one",
+    "with suppress(ImportError): import one",
+    "try:\n    import one\nexcept ImportError: one = None",
+    "try:\n    from m import one\nexcept ImportError:\n    @cache\n    def one():\n        return 1",
+    "if TYPE_CHECKING: from m import one",
+    'try:\n    import one\nexcept ImportError:\n    """It is absent."""\n    one = None',
+  ])("%j", (helper) => {
+    const code = "def f(x):\n    return one(x)";
+    const text = `${block(helper)}\nThen:\n${block(code)}\n${block("print(f(1))")}`;
+    expect(python(text, "f")).toBe(`${helper}\n\n${code}`);
+  });
+
+  it.each([
+    "try: one(f(1))\nexcept ValueError: print(1)",
+    "with open('a') as one:\n    one.read()",
+    "try:\n    one = f(1)\n    print(one)\nexcept ValueError:\n    pass",
+    "with suppress(ValueError):\n    print(f(1))",
+  ])("%j is a usage", (usage) => {
+    const code = "def f(x):\n    return one(x)";
+    expect(python(`${block(usage)}\n${block(code)}`, "f")).toBe(code);
+  });
+});
+
+describe("exports by a name in brackets", () => {
+  it.each([
+    "exports['f'] = function (x) { return x; };",
+    'module.exports["f"] = (x) => x;',
+    "exports[`f`] = (x) => x;",
+    "exports.f = (x) => x;",
+  ])("%j", (code) => {
+    const draft = block("function f() { return 0; }", "js");
+    expect(javascript(`${draft}\n${block(code, "js")}\n${block("console.log(f(1))", "js")}`, "f")).toBe(code);
+    const use = "function g(x) { return f(x); }";
+    expect(javascript(`${block(code, "js")}\n${block(use, "js")}`, "g")).toBe(`${code}\n\n${use}`);
+  });
+
+  it.each(["exports['f'] = f;", "exports['g'] = 1;", "exports['f'] === f"])("%j is no definition", (later) => {
+    const code = "function f(x) { return x; }";
+    expect(javascript(`${block(code, "js")}\n${block(later, "js")}`, "f")).toBe(code);
+  });
+});
