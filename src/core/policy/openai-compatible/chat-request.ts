@@ -1,6 +1,7 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { argumentsText, type Message, type Part, servedRole, type ToolCall } from "../../../contract/message.ts";
 import type { ActRequest } from "../../../contract/policy.ts";
+import { chatTool } from "../../tools/chat-tool.ts";
 import { type BodyOptions, type RequestBody, requestBody } from "./request-body.ts";
 
 /**
@@ -11,9 +12,7 @@ export function chatBody(request: ActRequest, options: BodyOptions): RequestBody
   const { messages, tools = [], templateVariables } = request;
   const fields = {
     messages: messages.map(chatMessage),
-    ...(tools.length === 0
-      ? {}
-      : { tools: tools.map(({ parametersJson: _, ...tool }) => ({ type: "function", function: tool })) }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(chatTool) }),
     ...(templateVariables === undefined ? {} : { chat_template_kwargs: templateVariables }),
     ...(options.logprobs ? { logprobs: true } : {}),
   };
