@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { modelChecksumsFile } from "../../trainers/model-folders/weights/model-checksums.ts";
 
 const commit = "0".repeat(40);
 
@@ -66,6 +67,7 @@ async function exportTinyModel(folder: string, config: Readonly<Record<string, u
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   const model = await backend.openModel({ source: { type: "scratch", config, seed: 1 }, trainable: { type: "full" } });
   await model.export(`${folder}.new`, "huggingface");
+  await rm(join(`${folder}.new`, modelChecksumsFile));
   await rename(`${folder}.new`, folder);
 }
 

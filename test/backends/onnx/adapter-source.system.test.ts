@@ -8,6 +8,7 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { findBase } from "../../../trainers/model-folders/find-base.ts";
 import { findModel } from "../../../trainers/model-folders/model-folder.ts";
 import { readPeftAdapter, writePeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
@@ -30,11 +31,14 @@ describe("an adapter as a model", () => {
     folder = await mkdtemp(path.join(tmpdir(), "lyceum-adapter-"));
     base = path.join(folder, "base model");
     await (await backend.openModel({ source: scratch, trainable: { type: "full" } })).export(base, "huggingface");
+    // The tests change files on purpose.
+    await rm(path.join(base, modelChecksumsFile));
     adapter = path.join(folder, "run", "model");
     await mkdir(path.dirname(adapter));
     const model = await open(base, lora);
     await learn(model, 3);
     await model.export(adapter, "peft");
+    await rm(path.join(adapter, modelChecksumsFile));
     expected = await logprobs(model);
   });
   afterAll(async () => {

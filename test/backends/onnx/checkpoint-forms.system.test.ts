@@ -9,6 +9,7 @@ import { readDecoderConfig } from "../../../trainers/model-folders/architecture/
 import { unreadKeys } from "../../../trainers/model-folders/architecture/unread-keys.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const embedding = "model.embed_tokens.weight";
@@ -30,6 +31,7 @@ beforeAll(async () => {
   });
   expected = await readLogits(model, ids);
   await model.export(path.join(folder, "good"), "huggingface");
+  await rm(path.join(folder, "good", modelChecksumsFile));
   await using weights = await openWeights(path.join(folder, "good"));
   tensors = await Promise.all(
     weights.names.map(async (name) => ({ name, shape: weights.info(name).shape, data: await weights.read(name) })),

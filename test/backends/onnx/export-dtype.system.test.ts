@@ -8,6 +8,7 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
 import { encodeFloats } from "../../../trainers/model-folders/weights/float-conversion.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const ids = [60, 61, 62, 63, 64];
@@ -26,6 +27,7 @@ beforeAll(async () => {
   );
   for (const dtype of ["float32", "float16", "bfloat16"] as const) {
     await model.export(at(dtype), "huggingface", { dtype });
+    await rm(path.join(at(dtype), modelChecksumsFile));
   }
 });
 afterAll(async () => {

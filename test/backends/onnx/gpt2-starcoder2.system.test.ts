@@ -8,6 +8,7 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readPeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 
 const gpt2 = { model_type: "gpt2", vocab_size: 263, n_embd: 32, n_layer: 2, n_head: 4, n_positions: 64 };
 const starcoder2 = {
@@ -67,6 +68,7 @@ async function exportWhole(config: Readonly<Record<string, unknown>>): Promise<s
   await learn(model);
   const at = newFolder();
   await model.export(at, "huggingface");
+  await rm(path.join(at, modelChecksumsFile));
   return at;
 }
 

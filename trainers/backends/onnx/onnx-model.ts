@@ -9,6 +9,7 @@ import type {
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { checkAdamParams } from "../../backend/check-spec.ts";
+import { writeModelChecksums } from "../../model-folders/weights/model-checksums.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type {
@@ -115,8 +116,9 @@ export class OnnxModel implements Model {
     this.#version = version;
   }
 
-  export(folder: string, format: ExportFormat, options: { readonly dtype?: ExportDtype } = {}): Promise<void> {
-    return this.client.call("export", { model: this.id, folder, format, ...options });
+  async export(folder: string, format: ExportFormat, options: { readonly dtype?: ExportDtype } = {}): Promise<void> {
+    await this.client.call("export", { model: this.id, folder, format, ...options });
+    await writeModelChecksums(folder);
   }
 
   async close(): Promise<void> {
