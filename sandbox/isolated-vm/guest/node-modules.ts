@@ -201,7 +201,9 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
     const toNamespacedPath = (name: unknown): unknown => name;
     return Object.assign(posix, { posix, toNamespacedPath, _makeLong: toNamespacedPath });
   });
-  type Decoder = new (encoding?: unknown) => {
+  type Decoder = new (
+    encoding?: unknown,
+  ) => {
     readonly encoding: string;
     write(data: unknown): string;
     end(data?: unknown): string;
@@ -228,7 +230,9 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
         return text;
       }
       #written(text: string): string {
-        return this.encoding === "base64url" ? text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "") : text;
+        return this.encoding === "base64url"
+          ? text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+          : text;
       }
     }
     return { StringDecoder };

@@ -7,8 +7,8 @@ import type { Model, ModelSpec, TrainableSpec, TrainingBackend } from "../../../
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { findBase } from "../../../trainers/model-folders/find-base.ts";
 import { findModel } from "../../../trainers/model-folders/model-folder.ts";
-import { readPeftAdapter, writePeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
+import { readPeftAdapter, writePeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
 import { tinyConfig } from "./tiny-config.ts";
 

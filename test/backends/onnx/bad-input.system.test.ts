@@ -10,8 +10,8 @@ import type { Model, ModelSpec, TrainableSpec, TrainingBackend } from "../../../
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
-import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
 import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
+import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
 import { safetensorsBytes } from "../../weights/weights-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 

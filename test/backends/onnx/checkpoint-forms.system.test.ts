@@ -7,9 +7,9 @@ import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { unreadKeys } from "../../../trainers/model-folders/architecture/unread-keys.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
-import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const embedding = "model.embed_tokens.weight";

@@ -7,8 +7,8 @@ import type { Model, TrainableSpec, TrainingBackend } from "../../../trainers/ba
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
 import { encodeFloats } from "../../../trainers/model-folders/weights/float-conversion.ts";
-import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
+import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const ids = [60, 61, 62, 63, 64];

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { readPeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
-import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 
 const gpt2 = { model_type: "gpt2", vocab_size: 263, n_embd: 32, n_layer: 2, n_head: 4, n_positions: 64 };
 const starcoder2 = {

@@ -289,7 +289,11 @@ test("changed files are the fewest paths outside of the protected folders", () =
     ["/logs/artifacts-2", 1],
   ].map(([Path, Kind]) => ({ Path: Path as string, Kind: Kind as number }));
   for (const within of [undefined, []]) {
-    const { copied } = fileChanges([...artifacts, ...listed.slice(6)], { protectedFolders, within, open: ["/logs/artifacts"] });
+    const { copied } = fileChanges([...artifacts, ...listed.slice(6)], {
+      protectedFolders,
+      within,
+      open: ["/logs/artifacts"],
+    });
     expect(copied.filter((path) => path.startsWith("/logs/"))).toEqual(["/logs/artifacts/a"]);
   }
 });

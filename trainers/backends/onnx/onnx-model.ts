@@ -9,7 +9,6 @@ import type {
 import type { Renderer } from "../../../src/core/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import { checkAdamParams } from "../../backend/check-spec.ts";
-import { writeModelChecksums } from "../../model-folders/weights/model-checksums.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type {
@@ -25,6 +24,7 @@ import type {
   PassProgress,
   StepMetrics,
 } from "../../backend/training-backend.ts";
+import { writeModelChecksums } from "../../model-folders/weights/model-checksums.ts";
 import { checkData, checkOutputs, checkRequests, checkScore, checkTerms } from "./check-input.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
