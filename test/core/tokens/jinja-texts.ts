@@ -139,7 +139,7 @@ export const jinjaTexts: readonly (readonly [source: string, text: string])[] = 
   ["{% for (a, b), c in [((1, 2), 3)] %}{{ a }}{{ b }}{{ c }}{% endfor %}", "123"],
   ["{% for a, (b, c) in {'x': (1, 2)}.items() %}{{ a }}{{ b }}{{ c }}{% endfor %}", "x12"],
   ["{{ 'a' < 'b' }} {{ 'b' <= 'a' }} {{ [1, 2] < [1, 3] }} {{ (1, 2) > (1, 1) }}", "True False True True"],
-  ["{{ 1 < 2 < 3 }} {{ 3 > 2 > 2 }} {{ 1 == 1 == 1 }}", "True False True"],
+  ["{{ 1 < 2 < 3 }} {{ 3 > 2 > 2 }} {{ 1 == 1 == 1 }} {{ 3 < 2 < 5 }}", "True False True False"],
   ["{{ 'abc'[-1] }}{{ 'abc'[1:] }}{{ 'abc'[::-1] }}{{ [1,2,3][:-1] }}{{ [1, 2, 3, 4][1::2] }}", "cbccba[1, 2][2, 4]"],
   ["{% for m in [1,2,3] | reverse %}{{ m }}{% endfor %}", "321"],
   ["{{ [{'a': 1}, {'b': 2}] | map(attribute='a') | list }}", "[1, Undefined]"],
