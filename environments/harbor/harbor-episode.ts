@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { CommandResult, Workspace, Workspaces } from "../../sandbox/index.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { HarborTask } from "./harbor-task.ts";
 import { untilHealthy } from "./healthcheck.ts";
 import { listSkills } from "./skills.ts";
-import { type Verification, verify } from "./verify.ts";
+import { artifactsFolder, type Verification, verify } from "./verify.ts";
 
 /** The settings of an episode that do not come from the task. */
 export interface HarborSettings {
@@ -14,6 +15,8 @@ export interface HarborSettings {
   readonly rewardRange: readonly [minimum: number, maximum: number];
   /** False turns the network off for all tasks, also for those that ask for it. */
   readonly network: boolean;
+  /** The folder for what tasks leave in `/logs/artifacts`. */
+  readonly artifacts: string | undefined;
 }
 
 interface Running {
@@ -67,6 +70,10 @@ export class HarborEpisode implements AsyncDisposable {
     const agent = await this.#workspaces.value.create({ image, limits, network, environment });
     this.#running = { task, image, agent, endsAt: Number.POSITIVE_INFINITY };
     await agent.start();
+    await agent.add("/", [
+      { path: "logs", mode: 0o755, kind: "folder" },
+      { path: artifactsFolder.slice(1), mode: 0o777, kind: "folder" },
+    ]);
     if (config.healthcheck !== undefined)
       await untilHealthy(agent, config.healthcheck, { folder: config.folder, signal });
     const skills = config.skills === undefined ? undefined : await listSkills(agent, config.skills, signal);
@@ -91,9 +98,12 @@ export class HarborEpisode implements AsyncDisposable {
   /** Runs the tests. The agent's processes are killed, and the containers are removed. A failed engine gets a retry. */
   async verify(signal: AbortSignal | undefined): Promise<Verification> {
     const { task, image, agent } = this.#current();
-    const { rewardRange, network, root } = this.#settings;
+    const { rewardRange, network, root, artifacts } = this.#settings;
+    const tar = `${task.name.replaceAll("/", "-")}-${randomUUID()}.tar`;
+    const artifactsFile = artifacts === undefined ? undefined : join(artifacts, tar);
+    const workspaces = this.#workspaces.value;
     const once = (): Promise<Verification> =>
-      verify({ task, root, image, agent, workspaces: this.#workspaces.value, rewardRange, network, signal });
+      verify({ task, root, image, agent, workspaces, rewardRange, network, artifactsFile, signal });
     try {
       return await once().catch((error: unknown) => {
         signal?.throwIfAborted();

@@ -7,6 +7,7 @@ import { type Message, textMessage } from "../../src/contract/message.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { sharedResource } from "../../src/core/environment/shared-resource.ts";
+import { warn } from "../../src/core/text/warn.ts";
 import { callMessage } from "../../src/core/tools/call-message.ts";
 import { type ToolProtocol, toolProtocols } from "../../src/core/tools/tool-message.ts";
 import { anySplit } from "../shared/rows/row-file.ts";
@@ -34,6 +35,11 @@ const schema = z.strictObject({
     .boolean()
     .default(true)
     .describe("Whether tasks have the network, unless they turn it off. false turns it off for all tasks."),
+  artifacts: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A folder on this machine. It gets a tar file for each episode that leaves files in /logs/artifacts."),
   minimumReward: z.number().default(0).describe("The lowest reward of the tasks. Lower ones count as this."),
   maximumReward: z.number().default(1).describe("The highest reward of the tasks. Higher ones count as this."),
   protocol: z
@@ -51,6 +57,7 @@ export interface HarborOptions {
   readonly commandSeconds: number;
   readonly outputCharacters: number;
   readonly network: boolean;
+  readonly artifacts?: string | undefined;
   readonly minimumReward: number;
   readonly maximumReward: number;
   readonly protocol: ToolProtocol;
@@ -67,7 +74,9 @@ export function harborEnvironment(options: Partial<HarborOptions> = {}): Environ
   const parsed = parseEnvironmentOptions("harbor", schema, options);
   const { path, maxTurns, commandSeconds, network, protocol } = parsed;
   const rewardRange = [parsed.minimumReward, parsed.maximumReward] as const;
-  const settings = { root: resolve(path ?? "."), commandSeconds, network, rewardRange };
+  const artifacts = parsed.artifacts === undefined ? undefined : resolve(parsed.artifacts);
+  const settings = { root: resolve(path ?? "."), commandSeconds, network, rewardRange, artifacts };
+  let hasWarned = false;
   const workspaces = sharedResource<Workspaces>(() => openWorkspaces());
   const environment = defineEnvironment<HarborTask, undefined, HarborEpisode>({
     id: "harbor",
@@ -88,8 +97,12 @@ export function harborEnvironment(options: Partial<HarborOptions> = {}): Environ
     toolLimits: { callMs: 1000 * commandSeconds + 60_000, resultCharacters: parsed.outputCharacters },
     afterCalls: ({ turnsLeft }) => (turnsLeft === 1 ? "One message is left." : undefined),
     step: async ({ opened, signal }) => {
-      const { reward, output } = await opened.verify(signal);
-      return { reward, info: { tests: output } };
+      const { reward, output, artifacts: kept } = await opened.verify(signal);
+      if (kept?.startsWith("not kept") && !hasWarned) {
+        hasWarned = true;
+        warn("HarborArtifacts", `What a task left in /logs/artifacts is ${kept}.`);
+      }
+      return { reward, info: { tests: output, ...(kept === undefined ? {} : { artifacts: kept }) } };
     },
     demonstrate: (task) => demonstration(task, maxTurns),
   });
@@ -129,6 +142,6 @@ export const harborEntry = defineEnvironmentEntry({
   id: "harbor",
   description,
   options: schema,
-  neverFromLog: ["path"],
+  neverFromLog: ["path", "artifacts"],
   create: (options) => harborEnvironment(options),
 });

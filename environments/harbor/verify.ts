@@ -30,11 +30,16 @@ const protectedFolders = [
   "/solution",
 ] as const;
 
+/** The folder whose files a task's agent and tests leave for people. As in Harbor, the tests see the agent's. */
+export const artifactsFolder = "/logs/artifacts";
+
 /** The result of a verification. */
 export interface Verification {
   readonly reward: Reward;
   /** The last part of what the tests printed. */
   readonly output: string;
+  /** The tar file with the files of {@link artifactsFolder}, or why there is none. Absent without such files. */
+  readonly artifacts?: string;
 }
 
 /** What a verification needs. */
@@ -47,6 +52,8 @@ interface VerifyOptions {
   readonly workspaces: Workspaces;
   readonly rewardRange: readonly [minimum: number, maximum: number];
   readonly network: boolean;
+  /** The file for the files of {@link artifactsFolder}. They are not kept without. */
+  readonly artifactsFile: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -69,7 +76,7 @@ export async function verify(options: VerifyOptions): Promise<Verification> {
   if (failure === undefined) return second;
   const off = options.network && options.task.config.verifier.network ? "" : " The network of the tests is off.";
   const reason = `The tests could not install what they need: ${failure.trim().slice(0, 300)}.${off}`;
-  return { reward: unscored(reason), output: second.output };
+  return { ...second, reward: unscored(reason) };
 }
 
 interface TestRun extends Verification {
@@ -83,7 +90,7 @@ function couldNotInstall({ reward, printed }: TestRun, { rewardRange }: VerifyOp
 
 /** Runs the tests once, on the changes of an agent, or on the image alone. */
 async function runTests(options: VerifyOptions, agent: Workspace | undefined): Promise<TestRun> {
-  const { task, root, image, workspaces, rewardRange, network, signal } = options;
+  const { task, root, image, workspaces, rewardRange, network, artifactsFile, signal } = options;
   const { verifier, environment, cpus, memoryMb, storageMb, folder, artifacts } = task.config;
   await using workspace = await workspaces.create({
     image,
@@ -93,16 +100,16 @@ async function runTests(options: VerifyOptions, agent: Workspace | undefined): P
   });
   await workspace.start();
   const folders = await programFolders(workspace, verifier.environment);
+  await workspace.add("/", verifierFolders(verifier.user));
   let changed: readonly string[] = [];
+  const maxBytes = storageMb * 2 ** 20;
   try {
-    const maxBytes = storageMb * 2 ** 20;
-    const copying = { to: workspace, protectedFolders, within: artifacts, maxBytes, signal };
+    const copying = { to: workspace, protectedFolders, within: artifacts, open: [artifactsFolder], maxBytes, signal };
     if (agent !== undefined) changed = await agent.copyChanges(copying);
   } catch (error) {
     if (!(error instanceof TooManyChanges)) throw error;
     return { reward: failedReward(error.message, rewardRange), output: "", printed: "" };
   }
-  await workspace.add("/", verifierFolders(verifier.user));
   await workspace.add("/tests", scriptEntries(join(root, task.path, "tests"), "test.sh"));
   // Full paths, because the image's PATH can begin with a folder that the agent has changed.
   await workspace.run({ command: ["/bin/chmod", "755", "/tests/test.sh"], limitMs: 30_000, user: "0", signal });
@@ -115,14 +122,32 @@ async function runTests(options: VerifyOptions, agent: Workspace | undefined): P
     signal,
   });
   const output = printed.slice(-2_000);
+  await workspace.kill();
+  signal?.throwIfAborted();
+  const kept = agent === undefined ? {} : await keptArtifacts(workspace, artifactsFile, maxBytes);
   if (timedOut) {
     const reward = failedReward(`The tests took longer than ${verifier.seconds} s.`, rewardRange);
-    return { reward, output, printed };
+    return { reward, output, printed, ...kept };
   }
-  await workspace.kill();
   const json = await workspace.read("/logs/verifier/reward.json", maxRewardBytes);
   const text = await workspace.read("/logs/verifier/reward.txt", maxRewardBytes);
-  return { reward: readReward({ json, text }, rewardRange), output, printed };
+  return { reward: readReward({ json, text }, rewardRange), output, printed, ...kept };
+}
+
+async function keptArtifacts(
+  workspace: Workspace,
+  file: string | undefined,
+  maxBytes: number,
+): Promise<{ readonly artifacts?: string }> {
+  const found = await workspace.keepFolder({ folder: artifactsFolder, file, maxBytes });
+  if (found === "none") return {};
+  const reason =
+    found === "too-large"
+      ? `${artifactsFolder} has more than ${maxBytes} bytes`
+      : found === "files"
+        ? `set the option artifacts to a folder for the files of ${artifactsFolder}`
+        : found.failure;
+  return { artifacts: found === "files" && file !== undefined ? file : `not kept: ${reason}` };
 }
 
 /** The folders of programs of a container that no agent has changed: as `PATH` names them, and without links. */
@@ -161,6 +186,7 @@ function verifierFolders(user: string | undefined) {
     { path: "tests", mode: 0o755, kind: "folder" },
     { path: "logs", mode: 0o755, kind: "folder" },
     { path: "logs/verifier", mode, kind: "folder" },
+    { path: artifactsFolder.slice(1), mode: 0o777, kind: "folder" },
   ] as const;
 }
 

@@ -12,8 +12,8 @@ function builtInSource(name: string): string {
 /** Node's modules that a pure program may use: those of `createNodeModules`, and `fs` to read the input. */
 const nodeModuleNames: ReadonlySet<string> = new Set(
   (
-    "assert assert/strict buffer console crypto events fs perf_hooks process readline readline/promises timers " +
-    "timers/promises url util util/types"
+    "assert assert/strict buffer console crypto events fs path path/posix perf_hooks process readline readline/promises " +
+    "string_decoder timers timers/promises url util util/types"
   ).split(" "),
 );
 

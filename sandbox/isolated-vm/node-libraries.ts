@@ -6,6 +6,8 @@ const packages = {
   buffer: ["buffer/"],
   events: ["events/"],
   inspect: ["node-inspect-extracted"],
+  path: ["path-browserify"],
+  stringDecoder: ["string_decoder/"],
   hashes: ["@noble/hashes/hmac", "@noble/hashes/legacy", "@noble/hashes/sha2", "@noble/hashes/sha3"],
   structuredClone: ["core-js-pure/web/structured-clone"],
   url: ["core-js-pure/web/url"],
@@ -27,7 +29,10 @@ export function readNodeLibraries(): NodeLibraries {
 
 const calls = /\brequire\((["'])([^"']+)\1\)/g;
 
-/** Puts CommonJS files and all that they require into one expression. Node's own modules are empty in it. */
+/**
+ * Puts CommonJS files and all that they require into one expression. Node's own modules are empty in it, except `buffer`,
+ * which is the package.
+ */
 function bundle(roots: readonly string[]): string {
   const files: string[] = [];
   const numbers = new Map<string, number>();
@@ -38,9 +43,10 @@ function bundle(roots: readonly string[]): string {
     numbers.set(path, number);
     const { resolve } = createRequire(path);
     const source = readFileSync(path, "utf8").replace(/^\/\/# sourceMappingURL=.*$/gm, "");
-    const linked = source.replace(calls, (_, _quote, specifier: string) =>
-      isBuiltin(specifier) ? "({})" : `require(${add(resolve(specifier))})`,
-    );
+    const linked = source.replace(calls, (_, _quote, specifier: string) => {
+      if (specifier === "buffer") return `require(${add(resolve("buffer/"))})`;
+      return isBuiltin(specifier) ? "({})" : `require(${add(resolve(specifier))})`;
+    });
     files[number] = `function (exports, require, module) {${linked}\n}`;
     return number;
   };

@@ -2,9 +2,10 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { messageLimits, parseLimitedJson } from "../../src/core/network/limited-json.ts";
+import { withRequestTexts } from "../../src/core/text/exact-json.ts";
 import type { StreamEvent } from "./dialects/dialect.ts";
 
-/** Reads a JSON body. Throws `server.invalid-request` if it is not JSON, is longer than `maxBytes` or has too many values. */
+/** Reads a JSON body, with the exact texts of what templates print again. Throws `server.invalid-request` if it is not JSON, is longer than `maxBytes` or has too many values. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (Number(request.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
   const pieces: Buffer[] = [];
@@ -16,8 +17,9 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
     pieces.push(piece);
   }
   const bytes = Buffer.concat(pieces);
-  const json = isUtf8(bytes) ? parseLimitedJson(new TextDecoder().decode(bytes), messageLimits) : undefined;
-  if (json !== undefined) return json;
+  const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : "";
+  const json = parseLimitedJson(text, messageLimits);
+  if (json !== undefined) return withRequestTexts(json, text);
   throw new LyceumError({ code: "server.invalid-request", message: "The body is not JSON in UTF-8." });
 }
 

@@ -1,8 +1,9 @@
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
+import { chatTool } from "../../src/core/tools/chat-tool.ts";
 import { type CallNode, callTree, discardedCalls, pathTo, treeCounts } from "./call-tree.ts";
 import type { RecordedSession } from "./capture-session.ts";
 import type { CapturedCall } from "./captured-call.ts";
-import { chatMessage, chatTool } from "./dialects/openai-message.ts";
+import { chatMessage } from "./dialects/openai-message.ts";
 
 /** What a policy reports of its answers: token ids with logprobs, logprobs alone, or only text. */
 export type CaptureLevel = "tokens" | "logprobs" | "text";

@@ -5,6 +5,7 @@ import { type SSEStreamingApi, streamSSE } from "hono/streaming";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { type JsonLimits, messageLimits, parseLimitedJson } from "../../src/core/network/limited-json.ts";
+import { withRequestTexts } from "../../src/core/text/exact-json.ts";
 import { clientError } from "../capture/capture-error.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
 import { openAIError } from "../capture/dialects/openai-error.ts";
@@ -114,9 +115,10 @@ function inOrder(choices: readonly Choice[]): Choices {
 
 async function jsonOf(context: Context, limits: JsonLimits): Promise<unknown> {
   const bytes = new Uint8Array(await context.req.arrayBuffer());
-  const json = isUtf8(bytes) ? parseLimitedJson(new TextDecoder().decode(bytes), limits) : undefined;
+  const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : "";
+  const json = parseLimitedJson(text, limits);
   if (json === undefined) throw invalidRequest("The body is not JSON in UTF-8.");
-  return json;
+  return withRequestTexts(json, text);
 }
 
 function draining(): LyceumError {

@@ -40,6 +40,7 @@ const schema = z.object({
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   logprobs: topCount,
   return_token_ids: z.boolean().nullish(),
+  add_special_tokens: z.boolean().nullish(),
   best_of: z.int().nullish(),
   echo: z.boolean().nullish(),
   suffix: z.string().nullish(),
@@ -53,8 +54,8 @@ const schema = z.object({
 const defaultMaxTokens = 16;
 
 /**
- * Reads the body of `/v1/completions`. The model continues texts or token ids. Control tokens in a text are ordinary
- * text. Throws `server.invalid-request`.
+ * Reads the body of `/v1/completions`. The model continues texts or token ids. As in vLLM, the tokenizer's own tokens are
+ * put in front of a text unless `add_special_tokens` is false. Control tokens in a text are ordinary text. Throws `server.invalid-request`.
  */
 export function textCall(body: unknown): CompletionCall {
   const given = parseBody(body, schema);
@@ -94,7 +95,7 @@ export function textCall(body: unknown): CompletionCall {
     model: given.model,
     stream: given.stream ?? false,
     request: ({ tokenizer }) => {
-      const renderer = createTextRenderer(tokenizer);
+      const renderer = createTextRenderer(tokenizer, { addSpecialTokens: given.add_special_tokens ?? true });
       const read = (one: string | readonly number[]): readonly number[] =>
         typeof one === "string" ? renderer.start({ messages: [textMessage("user", one)] }) : one;
       const isOne = typeof prompt === "string" || typeof prompt[0] === "number";

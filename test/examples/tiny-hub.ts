@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { modelChecksumsFile } from "../../trainers/model-folders/weights/model-checksums.ts";
 
 const commit = "0".repeat(40);
 
@@ -73,6 +74,7 @@ async function exportTinyModel(
 ): Promise<void> {
   const model = await backend.openModel({ source: { type: "scratch", config, seed: 1 }, trainable: { type: "full" } });
   await model.export(`${folder}.new`, "huggingface");
+  await rm(join(`${folder}.new`, modelChecksumsFile));
   await rename(`${folder}.new`, folder);
 }
 

@@ -14,7 +14,7 @@ export interface SkyrlServer extends AsyncDisposable {
 }
 
 /** The version of SkyRL under test. `LYCEUM_SKYRL_VERSION` names another one, such as 0.4.0. */
-const skyrlVersion = process.env.LYCEUM_SKYRL_VERSION ?? "0.3.0";
+export const skyrlVersion = process.env.LYCEUM_SKYRL_VERSION ?? "0.3.0";
 
 /**
  * The uv project of the server: SkyRL with JAX, without packages that only GPUs need. SkyRL 0.4.0 imports aiohttp, which

@@ -68,6 +68,30 @@ const programs: Record<string, string> = {
     own.emit("x", 1); own.emit("x", 2);
     try { own.emit("error", new RangeError("r")) } catch (error) { console.log(error.name) }
     console.log(own.listenerCount("x"), EventEmitter.EventEmitter === EventEmitter);`,
+  path: `const path = require("node:path"), { posix, sep, delimiter } = require("path");
+    const seeds = ["", "/", "a", "a/b", "/a/../b", "./x.js", "../..", "a//b///c", "/a/b/", ".", "..", "x.tar.gz", ".bashrc", "a.", "é/ü.txt", "/..", "a/./b", "C:\\\\x", "...", "/a/b/c.d/e"];
+    const show = (f) => { try { return JSON.stringify(f()); } catch (e) { return e.constructor.name + (e.code ?? ""); } };
+    for (const a of seeds) {
+      console.log(a, show(() => path.normalize(a)), show(() => path.basename(a)), show(() => path.dirname(a)), show(() => path.extname(a)), show(() => path.parse(a)), show(() => path.format(path.parse(a))), show(() => path.isAbsolute(a)), show(() => path.toNamespacedPath(a)));
+      for (const b of seeds) console.log(a, b, show(() => path.join(a, b)), show(() => path.resolve("/r", a, b)), show(() => path.relative("/q/" + a, "/q/" + b)), show(() => path.basename(a, b)), 0);
+    }
+    console.log(path.format({ name: "a", ext: "js" }), path.format({ dir: "/x", base: "y.z", ext: "q" }), path.format({ root: "/", name: "n" }), show(() => path.format({})), show(() => path.format(5)), show(() => path.format(null)));
+    for (const bad of [undefined, null, 5, {}, []]) console.log(show(() => path.join(bad)), show(() => path.basename(bad)), show(() => path.resolve(bad)), show(() => path.parse(bad)), show(() => path.isAbsolute(bad)));
+    console.log(sep, delimiter, posix === path, path.posix.posix === posix, require("path/posix") === path, path.join());`,
+  string_decoder: `const { StringDecoder } = require("node:string_decoder");
+    const show = (f) => { try { return JSON.stringify(f()); } catch (e) { return e.constructor.name + (e.code ?? ""); } };
+    const texts = ["héllo😀", "a", "", "€€", "\\ufeffx", "日本語テキスト"];
+    for (const enc of [undefined, "utf8", "UTF-8", "utf16le", "ucs2", "base64", "hex", "latin1", "binary", "ascii", "base64url"]) {
+      console.log(enc, show(() => new StringDecoder(enc).encoding));
+      for (const t of texts) for (const size of [1, 2, 3, 5]) {
+        const bytes = Buffer.from(t, enc === "utf16le" || enc === "ucs2" ? "utf16le" : "utf8");
+        console.log(show(() => { const d = new StringDecoder(enc); const out = []; for (let i = 0; i < bytes.length; i += size) out.push(d.write(bytes.subarray(i, i + size))); out.push(d.end()); return out; }));
+      }
+    }
+    const broken = [[0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98], [0xff, 0x41], [0xc3, 0x28], [0xe2, 0x28, 0xa1], [0xed, 0xa0, 0x80], [0x80, 0x80], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xc0, 0xaf]];
+    for (const b of broken) for (const cut of [1, 2, 9]) console.log(JSON.stringify(b), cut, show(() => { const d = new StringDecoder("utf8"); const x = Buffer.from(b); return [d.write(x.subarray(0, cut)), d.write(x.subarray(cut)), d.end(), d.write(Buffer.from("z"))]; }));
+    console.log(show(() => new StringDecoder("nope")), show(() => new StringDecoder().write("text")), show(() => new StringDecoder().write(new Uint8Array([65]))), show(() => new StringDecoder().end(Buffer.from([0xe2]))), show(() => new StringDecoder().write(5)), show(() => new StringDecoder().write(new DataView(new ArrayBuffer(2)))));
+    console.log(show(() => { const d = new StringDecoder("utf16le"); return [d.write(Buffer.from([0x3d])), d.write(Buffer.from([0xd8])), d.end()]; }));`,
   Buffer: `console.log(Buffer.from("héllo").toString("hex"), Buffer.from("aGk=", "base64").toString(), Buffer.byteLength("é"));
     console.log(Buffer.concat([Buffer.from("a"), Buffer.alloc(2)]).length, Buffer.from([1, 2, 3]).readUInt16BE(1), btoa("hi"), atob("aGk="));
     console.log(require("buffer").Buffer === Buffer, Buffer.isBuffer(new Uint8Array(1)), Buffer.from("abc").equals(Buffer.from("abc")));`,

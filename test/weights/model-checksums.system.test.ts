@@ -130,6 +130,16 @@ describe.each(formats)("an exported folder in the format %s", (format) => {
   });
 });
 
+it.each(formats)("a program's Model.export writes them too (%s)", async (format) => {
+  const target = path.join(temporaryFolder(), "model");
+  const [from] = await openModels(folders[format], { backend });
+  await from!.model.export(target, format);
+  await from!.model.close();
+  await opens(target);
+  await flipBit(path.join(target, format === "peft" ? "adapter_config.json" : "config.json"), 0.5);
+  await expect(opens(target)).rejects.toThrow(/has changed since its export/);
+});
+
 it("reads a file of weights once", async () => {
   const folder = folders.huggingface;
   const weights = path.join(folder, "model.safetensors");

@@ -259,7 +259,8 @@ export interface Model {
   /**
    * Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. A whole model is written in `dtype`,
    * rounded to the nearest value. By default, `dtype` is that of the base model's files. An adapter is written in
-   * float32.
+   * float32. The folder has the checksums of its files in `lyceum_checksums.json`, by which Lyceum checks them when it
+   * opens the folder. If you change a file, delete that one.
    */
   export(folder: string, format: ExportFormat, options?: { readonly dtype?: ExportDtype }): Promise<void>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { writeFailure } from "../../src/contract/errors/write-failed.ts";
@@ -8,7 +9,7 @@ import type { Capabilities, ExportDtype, ExportFormat, Model } from "../backend/
 import { replaceFolder } from "../checkpoint/replace-folder.ts";
 import { isTypedError } from "../checkpoint/write-checkpoint.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
-import { writeModelChecksums } from "../model-folders/weights/model-checksums.ts";
+import { modelChecksumsFile, writeModelChecksums } from "../model-folders/weights/model-checksums.ts";
 
 /** Returns the format in which a learner's model is exported, or undefined if it is not. */
 export function exportFormat(
@@ -39,7 +40,8 @@ export async function exportModel(options: {
     await rm(partial, { recursive: true, force: true });
     await makeFolder(dirname(partial));
     await model.export(partial, format, { dtype });
-    await writeModelChecksums(partial);
+    // A backend of a program may write none.
+    if (!existsSync(join(partial, modelChecksumsFile))) await writeModelChecksums(partial);
     await replaceFolder(partial, folder);
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);

@@ -12,18 +12,23 @@ export interface FileChanges {
 }
 
 /**
- * Returns the changes outside of the protected folders, and with `within` only those at or below these paths. A folder
- * whose entries changed is not copied itself. No path lies below another one, so that a copied link cannot lead a later
+ * Returns the changes outside of the protected folders, and with `within` only those at or below these paths. The changes
+ * below the folders `open` are returned in any case. A folder whose entries changed is not copied itself. No path lies below another one, so that a copied link cannot lead a later
  * copy elsewhere.
  */
 export function fileChanges(
   listed: readonly ListedChange[],
-  places: { readonly protectedFolders: readonly string[]; readonly within?: readonly string[] | undefined },
+  places: {
+    readonly protectedFolders: readonly string[];
+    readonly within?: readonly string[] | undefined;
+    readonly open?: readonly string[] | undefined;
+  },
 ): FileChanges {
-  const { protectedFolders, within = ["/"] } = places;
+  const { protectedFolders, within = ["/"], open = [] } = places;
   const paths = listed.filter(
     ({ Path }) =>
-      within.some((folder) => isWithin(Path, folder)) && !protectedFolders.some((folder) => isWithin(Path, folder)),
+      open.some((folder) => Path.startsWith(`${folder}/`)) ||
+      (within.some((folder) => isWithin(Path, folder)) && !protectedFolders.some((folder) => isWithin(Path, folder))),
   );
   const sorted = paths.toSorted((a, b) => (a.Path < b.Path ? -1 : 1));
   const parents = new Set(sorted.map(({ Path }) => Path.slice(0, Path.lastIndexOf("/"))));

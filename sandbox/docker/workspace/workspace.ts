@@ -7,7 +7,7 @@ import { ownerLabel, removeContainer } from "../container.ts";
 import { currentOwner } from "../owner.ts";
 import { fileChanges } from "./file-changes.ts";
 import { type Command, type CommandResult, runCommand } from "./run-command.ts";
-import { firstFile } from "./tar.ts";
+import { firstFile, hasFiles, type SavedFiles, saveFiles } from "./tar.ts";
 
 /** The limits of a workspace. They apply to all its processes together. */
 export interface WorkspaceLimits {
@@ -90,6 +90,32 @@ export class Workspace implements AsyncDisposable {
     });
   }
 
+  /**
+   * Writes the files of a folder to a tar file on this machine, and returns if it has any. Without `file`, only looks for
+   * them. `"too-large"` stands for more than `maxBytes`, of which nothing is kept.
+   */
+  async keepFolder(options: {
+    readonly folder: string;
+    readonly file?: string | undefined;
+    readonly maxBytes: number;
+  }): Promise<SavedFiles> {
+    const { folder, file, maxBytes } = options;
+    return answered(async () => {
+      let archive: Readable;
+      try {
+        archive = (await this.#container.getArchive({ path: folder })) as Readable;
+      } catch (error) {
+        if ((error as { statusCode?: number }).statusCode === 404) return "none";
+        throw error;
+      }
+      try {
+        return file === undefined ? await hasFiles(archive) : await saveFiles(archive, { file, maxBytes });
+      } finally {
+        archive.destroy();
+      }
+    });
+  }
+
   /** Kills all processes. The files can still be read and copied. */
   async kill(): Promise<void> {
     await answered(() => this.#container.stop({ t: 0 })).catch((error: unknown) => {
@@ -100,20 +126,21 @@ export class Workspace implements AsyncDisposable {
 
   /**
    * Copies the changes of this workspace's files to another, started one of the same image, except those within the
-   * protected folders. With `within`, only those at or below these paths are copied. Returns the changed paths. Throws
-   * {@link TooManyChanges} beyond `maxBytes` or 5,000 separate paths. Kill this one first.
+   * protected folders. With `within`, only those at or below these paths are copied. Those below the folders `open`, which
+   * must exist in both, are copied in any case. Returns the changed paths. Throws {@link TooManyChanges} beyond `maxBytes` or 5,000 separate paths. Kill this one first.
    */
   async copyChanges(options: {
     readonly to: Workspace;
     readonly protectedFolders: readonly string[];
     readonly within?: readonly string[] | undefined;
+    readonly open?: readonly string[] | undefined;
     readonly maxBytes: number;
     readonly signal?: AbortSignal | undefined;
   }): Promise<readonly string[]> {
-    const { to, protectedFolders, within, maxBytes, signal } = options;
+    const { to, protectedFolders, within, open, maxBytes, signal } = options;
     const listed = await answered(() => this.#container.changes());
     // Without changes, the answer is not a list.
-    const { copied, deleted } = fileChanges(Array.isArray(listed) ? listed : [], { protectedFolders, within });
+    const { copied, deleted } = fileChanges(Array.isArray(listed) ? listed : [], { protectedFolders, within, open });
     if (copied.length + deleted.length > maxChangedPaths) throw new TooManyChanges("Too many changed files.");
     for (let start = 0; start < deleted.length; start += 100) {
       const command = ["/bin/rm", "-rf", "--", ...deleted.slice(start, start + 100)];

@@ -179,6 +179,68 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
     TextDecoder,
   }));
 
+  /** Calls a function whose errors lack the codes of Node's. */
+  const withCode = <T>(code: string, work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw Object.assign(error instanceof TypeError ? error : new TypeError((error as Error).message), { code });
+    }
+  };
+  type PathFunction = (...args: unknown[]) => unknown;
+  const path = once(() => {
+    const library = options.library("path") as Record<string, unknown> & { format: PathFunction };
+    // Since Node 19, an extension may lack its point.
+    const format: PathFunction = (parts) => {
+      const { base, ext } = Object(parts) as { readonly base?: string; readonly ext?: string };
+      return library.format(base || !ext || ext[0] === "." ? parts : { ...(parts as object), ext: `.${ext}` });
+    };
+    const coded = (work: unknown): unknown =>
+      typeof work !== "function"
+        ? work
+        : (...args: unknown[]) => withCode("ERR_INVALID_ARG_TYPE", () => (work as PathFunction)(...args));
+    const named = Object.entries({ ...library, format }).map(([name, value]) => [name, coded(value)]);
+    const posix = Object.fromEntries(named) as object;
+    const toNamespacedPath = (name: unknown): unknown => name;
+    return Object.assign(posix, { posix, toNamespacedPath, _makeLong: toNamespacedPath });
+  });
+  type Decoder = new (
+    encoding?: unknown,
+  ) => {
+    readonly encoding: string;
+    write(data: unknown): string;
+    end(data?: unknown): string;
+  };
+  const stringDecoder = once(() => {
+    const { StringDecoder: Package } = options.library("stringDecoder") as { readonly StringDecoder: Decoder };
+    class StringDecoder {
+      readonly encoding: string;
+      #inner: InstanceType<Decoder>;
+      constructor(encoding?: unknown) {
+        const isUrl = String(encoding).toLowerCase() === "base64url";
+        this.#inner = withCode("ERR_UNKNOWN_ENCODING", () => new Package(isUrl ? "base64" : encoding));
+        this.encoding = isUrl ? "base64url" : this.#inner.encoding;
+      }
+      write(data: unknown): string {
+        // The package reads Buffers only.
+        if (typeof data === "string") return data;
+        return this.#written(this.#inner.write(withCode("ERR_INVALID_ARG_TYPE", () => bytesOf(data))));
+      }
+      end(data?: unknown): string {
+        const text = (data === undefined ? "" : this.write(data)) + this.#written(this.#inner.end());
+        // The package keeps the bytes of a character that has not ended.
+        this.#inner = new Package(this.#inner.encoding);
+        return text;
+      }
+      #written(text: string): string {
+        return this.encoding === "base64url"
+          ? text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+          : text;
+      }
+    }
+    return { StringDecoder };
+  });
+
   const { now } = Date;
   const origin = now();
   const performance = {
@@ -218,10 +280,13 @@ export function createNodeModules(options: NodeModulesOptions): NodeModules {
     console: () => scope.console,
     crypto: () => crypto,
     events: once(() => Object.assign(events(), { EventEmitter: events() })),
+    path,
+    "path/posix": path,
     perf_hooks: () => ({ performance }),
     process: () => scope.process,
     readline: () => readline,
     "readline/promises": () => readline.promises,
+    string_decoder: stringDecoder,
     timers: () =>
       timersOf(["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"]),
     "timers/promises": () => ({ setTimeout: delayed, setImmediate: (value: unknown) => delayed(0, value) }),

@@ -3,8 +3,17 @@ import type { Json } from "../../../src/contract/json.ts";
 import type { Message, Part, ToolCall } from "../../../src/contract/message.ts";
 import { withoutUndefined } from "../../../src/core/without-undefined.ts";
 import type { ModelRequest } from "./dialect.ts";
-import { chosenTools } from "./openai-tools.ts";
-import { imagePart, parseBody, refuse, samplingOf, samplingShape, unsupported, withToolNames } from "./read-request.ts";
+import { chosenTools, toolSpec } from "./openai-tools.ts";
+import {
+  exactField,
+  imagePart,
+  parseBody,
+  refuse,
+  samplingOf,
+  samplingShape,
+  unsupported,
+  withToolNames,
+} from "./read-request.ts";
 
 const block = z.looseObject({ type: z.string() });
 const blocks = z.union([z.string(), z.array(block)]);
@@ -14,6 +23,7 @@ const tool = z.object({
   name: z.string().min(1),
   description: z.string().nullish(),
   input_schema: z.record(z.string(), z.json()).optional(),
+  input_schemaJson: z.string().optional(),
 });
 
 const shape = {
@@ -43,7 +53,7 @@ const thinkingBlock = z.object({ thinking: z.string() });
 const imageBlock = z.object({
   source: z.object({ type: z.string(), media_type: z.string().optional(), data: z.string().optional() }),
 });
-const toolUse = z.object({ id: z.string(), name: z.string(), input: z.json() });
+const toolUse = z.object({ id: z.string(), name: z.string(), input: z.json(), inputJson: z.string().optional() });
 const toolResult = z.object({ tool_use_id: z.string(), content: blocks.nullish() });
 
 /** Reads the body of `/v1/messages`. */
@@ -78,9 +88,9 @@ function readConversation(given: Conversation): Pick<ModelRequest, "messages" | 
   };
 }
 
-function readTool({ type, name, description, input_schema }: z.infer<typeof tool>) {
+function readTool({ type, name, description, input_schema, input_schemaJson }: z.infer<typeof tool>) {
   refuse(`A tool of type ${type}`, type, ["custom"]);
-  return { name, description: description ?? "", parameters: input_schema ?? { type: "object", properties: {} } };
+  return toolSpec({ name, description, parameters: input_schema, parametersJson: input_schemaJson });
 }
 
 function readMessage({ role, content }: Conversation["messages"][number]): readonly Message[] {
@@ -108,8 +118,8 @@ function readAssistant(content: z.infer<typeof blocks>): Message {
   const parts: Part[] = [];
   for (const given of content) {
     if (given.type === "tool_use") {
-      const { id, name, input } = parseBody(given, toolUse);
-      toolCalls.push({ id, name, arguments: input as Json });
+      const { id, name, input, inputJson } = parseBody(given, toolUse);
+      toolCalls.push({ id, name, arguments: input as Json, ...exactField("argumentsJson", inputJson, input) });
     } else if (given.type === "thinking") {
       parts.push({ type: "reasoning", text: parseBody(given, thinkingBlock).thinking });
     } else if (given.type !== "redacted_thinking") parts.push(...readPart(given));

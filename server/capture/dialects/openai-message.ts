@@ -1,4 +1,4 @@
-import { argumentsText, type Message, type ToolCall, type ToolSpec, textOf } from "../../../src/contract/message.ts";
+import { argumentsText, type Message, type ToolCall, textOf } from "../../../src/contract/message.ts";
 import { reasoningOf } from "../../../src/core/tokens/assistant-text.ts";
 
 /** The fields of an assistant's message in OpenAI's chat protocol. */
@@ -35,12 +35,6 @@ export function chatMessage(message: Message): object {
     ...(name === undefined ? {} : { name }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
   };
-}
-
-/** Returns a tool in OpenAI's chat protocol. */
-export function chatTool(tool: ToolSpec): object {
-  const { parametersJson: _, ...written } = tool;
-  return { type: "function", function: written };
 }
 
 function chatPart(part: Message["content"][number]): object {

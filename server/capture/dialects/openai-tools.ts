@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Json } from "../../../src/contract/json.ts";
 import type { ToolSpec } from "../../../src/contract/message.ts";
-import { refuse } from "./read-request.ts";
+import { exactField, refuse } from "./read-request.ts";
 
 /** A tool of the chat protocol. */
 export const functionTool: z.ZodType<FunctionTool> = z.object({
@@ -10,6 +10,7 @@ export const functionTool: z.ZodType<FunctionTool> = z.object({
     name: z.string().min(1),
     description: z.string().nullish(),
     parameters: z.record(z.string(), z.json()).nullish(),
+    parametersJson: z.string().optional(),
   }),
 });
 
@@ -23,6 +24,7 @@ export interface FunctionSpec {
   readonly name: string;
   readonly description?: string | null | undefined;
   readonly parameters?: Readonly<Record<string, Json>> | null | undefined;
+  readonly parametersJson?: string | undefined;
 }
 
 /** Returns the tools of a request, without any if the client forbids calls. A forced call is refused. */
@@ -43,6 +45,9 @@ export function chosenTools(tools: readonly ToolSpec[], choice: unknown): readon
 }
 
 /** Converts the description of a function. */
-export function toolSpec({ name, description, parameters }: FunctionSpec): ToolSpec {
-  return { name, description: description ?? "", parameters: parameters ?? { type: "object", properties: {} } };
+export function toolSpec({ name, description, parameters, parametersJson }: FunctionSpec): ToolSpec {
+  return {
+    ...{ name, description: description ?? "", parameters: parameters ?? { type: "object", properties: {} } },
+    ...exactField("parametersJson", parametersJson, parameters),
+  };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Message, Part, ToolCall } from "../../../src/contract/message.ts";
@@ -60,6 +61,19 @@ export function callArguments(text: string): Pick<ToolCall, "arguments" | "argum
   if (value === undefined) return { arguments: text };
   const exact = exactText(text);
   return { arguments: value, ...(exact === undefined ? {} : { argumentsJson: exact }) };
+}
+
+/**
+ * Returns the field with the exact text of a value, which the server writes next to it. No field if the text is not that
+ * of the value: a client could state another one.
+ */
+export function exactField<Name extends string>(
+  name: Name,
+  text: string | undefined,
+  value: unknown,
+): Partial<Record<Name, string>> {
+  const isOwn = text !== undefined && isDeepStrictEqual(tryParseExactJson(text, "text"), value);
+  return (isOwn ? { [name]: text } : {}) as Partial<Record<Name, string>>;
 }
 
 /** Adds the names of the tools to the messages that answer their calls. */

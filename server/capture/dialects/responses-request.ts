@@ -43,6 +43,7 @@ const functionTool = z.object({
   name: z.string().min(1),
   description: z.string().nullish(),
   parameters: z.record(z.string(), z.json()).nullish(),
+  parametersJson: z.string().optional(),
 });
 const messageItem = z.object({ role: z.enum(["user", "assistant", "system", "developer"]), content });
 const callItem = z.object({ call_id: z.string(), name: z.string(), arguments: z.string() });

@@ -3,6 +3,7 @@ import type { AsyncBuffer, Compressors, FileMetaData } from "hyparquet";
 import type { Taskset } from "../../contract/taskset.ts";
 import { parseMessagesJson } from "../text/exact-json.ts";
 import { dataFileError } from "./data-file-error.ts";
+import { exactDecimals, withStoredDecimals } from "./parquet-decimals.ts";
 import { type RowSchema, validateRow } from "./row-schema.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
 
@@ -20,7 +21,8 @@ export interface ParquetTasksetOptions<Row> {
 /**
  * Returns the rows of one or several Parquet files in order (the shards of a data set). Reads only the row group of a
  * requested row, and only the selected columns. Keeps the last few row groups in memory. Values become plain JSON:
- * 64-bit integers are numbers (decimal strings beyond 2^53), dates are ISO strings, bytes are base64, NaN and
+ * 64-bit integers are numbers (decimal strings beyond 2^53), and so are decimals (strings if a number does not have all
+ * their digits), dates are ISO strings, bytes are base64, NaN and
  * infinities are null. Throws `data.not-found`, or `data.malformed` with the file, or with `file:row` (from 1) for a
  * row that does not match the schema.
  */
@@ -90,18 +92,19 @@ async function openParquet(path: string, columns: readonly string[] | undefined)
 
 async function readRowGroup(group: RowGroup): Promise<readonly unknown[]> {
   const { path, buffer, metadata, compressors, columns } = group.file;
-  const { parquetReadObjects } = await import("hyparquet");
+  const { parquetReadObjects, parquetSchema } = await import("hyparquet");
   try {
     const rows = await parquetReadObjects({
       file: buffer,
-      metadata,
+      metadata: withStoredDecimals(metadata),
       compressors,
       parsers: { jsonFromBytes },
       rowStart: group.fileRow,
       rowEnd: group.fileRow + group.count,
       ...(columns === undefined ? {} : { columns: [...columns] }),
     });
-    return rows.map(toPlainJson);
+    const schema = parquetSchema(metadata);
+    return rows.map((row) => toPlainJson(exactDecimals(row, schema)));
   } catch (error) {
     throw dataFileError(path, error);
   }

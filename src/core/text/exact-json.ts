@@ -107,6 +107,24 @@ export function writeExactJson(value: ExactJson): string {
     .join(",")}}`;
 }
 
+/** `JSON.rawJSON` is not in TypeScript's library yet. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+
+/**
+ * Returns a value that `JSON.stringify` writes as a JSON text: integers with all digits, and floats such as `5.0`. Use it
+ * for what is only written again, because a number that would change is an opaque object. The order of keys is that of
+ * a JavaScript object.
+ */
+export function writtenAs(text: string): unknown {
+  const value = (part: ExactJson): unknown => {
+    if (part instanceof JsonNumber) return keepsValue(part.text) ? Number(part.text) : rawJSON(part.text);
+    if (Array.isArray(part)) return part.map(value);
+    if (!(part instanceof Map)) return part;
+    return Object.fromEntries([...(part as ReadonlyMap<string, ExactJson>)].map(([key, item]) => [key, value(item)]));
+  };
+  return value(readExactJson(text));
+}
+
 /**
  * Returns true if `JSON.parse` keeps what Python's `json` shows of a text: the order of keys, all digits of integers,
  * and floats as floats. It loses the `.0` of `5.0`.
@@ -132,8 +150,16 @@ export function exactText(text: string): string | undefined {
   return keepsValue(text) ? undefined : writeExactJson(readExactJson(text));
 }
 
-/** The values in messages that templates render again, by the list that contains them. */
-const rendered: Readonly<Record<string, string>> = { tool_calls: "arguments", tools: "parameters" };
+/** The values that templates render again, by the list that contains them. */
+type RenderedValues = Readonly<Record<string, readonly string[]>>;
+
+/** Those of messages in OpenAI's protocol. */
+const messageValues: RenderedValues = { tool_calls: ["arguments"], tools: ["parameters"] };
+
+/** Those of requests in all protocols: Anthropic's calls are parts of a content. */
+const requestValues: RenderedValues = {
+  ...{ tool_calls: ["arguments"], tools: ["parameters", "input_schema"], content: ["input"] },
+};
 
 /**
  * Parses a JSON text that may contain messages, such as a row or the answer of a server. With `exact`, numbers that would
@@ -144,17 +170,33 @@ const rendered: Readonly<Record<string, string>> = { tool_calls: "arguments", to
 export function parseMessagesJson(text: string, numbers: "exact" | "rounded"): unknown {
   const isPlain = !/"(?:tool_calls|tools|chat_template_kwargs)"\s*:/.test(text) || keepsValue(text);
   const whole = numbers === "exact" ? parseExactJson(text, "text", "text") : JSON.parse(text);
-  return isPlain ? whole : withExactTexts(whole, readExactJson(text));
+  return isPlain ? whole : withExactTexts(whole, readExactJson(text), messageValues);
 }
 
-function withExactTexts(value: unknown, exact: ExactJson, within?: string): unknown {
-  if (Array.isArray(value)) return value.map((item, i) => withExactTexts(item, (exact as ExactJson[])[i]!, within));
+/**
+ * Adds exact texts to the parsed body of a request to a model, as {@link parseMessagesJson} does: `argumentsJson`,
+ * `parametersJson`, `input_schemaJson` of a tool and `inputJson` of a call in Anthropic's protocol.
+ */
+export function withRequestTexts(body: unknown, text: string): unknown {
+  if (!/"(?:tool_calls|tools|input)"\s*:/.test(text) || keepsValue(text)) return body;
+  return withExactTexts(body, readExactJson(text), requestValues);
+}
+
+function withExactTexts(
+  value: unknown,
+  exact: ExactJson,
+  rendered: RenderedValues,
+  within: readonly string[] = [],
+): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item, i) => withExactTexts(item, (exact as ExactJson[])[i]!, rendered, within));
+  }
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, item]) => {
       const part = (exact as ReadonlyMap<string, ExactJson>).get(key)!;
-      const isRendered = part instanceof Map && (key === "chat_template_kwargs" || key === within);
-      if (!isRendered) return [[key, withExactTexts(item, part, rendered[key] ?? within)]];
+      const isRendered = part instanceof Map && (key === "chat_template_kwargs" || within.includes(key));
+      if (!isRendered) return [[key, withExactTexts(item, part, rendered, rendered[key] ?? within)]];
       const written = writeExactJson(part);
       const inner = parseExactJson(written, "text");
       const own = exactText(written);

@@ -6,7 +6,7 @@ import { inlineText, parseAssistantText, reasoningOf, type ToolCallFormat } from
 import { markMessage, markTool, markVariables } from "./mark-message.ts";
 import type { Mark } from "./protected-rendering.ts";
 import { renderTemplate } from "./render-template.ts";
-import { parseTemplate, templateFunctions } from "./template-corrections.ts";
+import { parseTemplate } from "./template-corrections.ts";
 
 /** A compiled Jinja chat template with its properties, which are found by rendering probes. */
 export interface ChatTemplate {
@@ -102,7 +102,6 @@ function compile(source: string, options: Parameters<typeof compileChatTemplate>
   return (messages, tools, generationPrompt, mark) =>
     failing("fails", () =>
       renderTemplate(parsed, {
-        ...templateFunctions,
         // Like transformers, defines these for every template.
         documents: null,
         ...specialTokens,

@@ -53,13 +53,30 @@ function quoted(text: string): string {
   return quote + escaped + quote;
 }
 
+/** Returns the value of a number. A boolean is 0 or 1. Undefined for other values. */
+export function pythonNumber({ value }: Value): number | bigint | undefined {
+  if (typeof value === "boolean") return Number(value);
+  return typeof value === "number" || typeof value === "bigint" ? value : undefined;
+}
+
+/** Returns the value of an integer or a boolean. Undefined for floats and other values. */
+export function pythonInteger(value: Value): bigint | undefined {
+  const number = value.type === "FloatValue" ? undefined : pythonNumber(value);
+  return number === undefined ? undefined : BigInt(number);
+}
+
+/** True for a value that a condition takes for true. */
+export function pythonTruth({ type, value }: Value): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value instanceof Map ? value.size > 0 || type !== "ObjectValue" : Boolean(value);
+}
+
 /** True if the values are equal in Python: numbers and booleans by value, lists and objects by content. */
 export function pythonEquals(left: Value, right: Value): boolean {
   const [a, b] = [left.value, right.value];
   if (left.type === "UndefinedValue" || right.type === "UndefinedValue") return left.type === right.type;
-  const isNumber = (value: unknown): value is number | boolean =>
-    typeof value === "number" || typeof value === "boolean";
-  if (isNumber(a) && isNumber(b)) return Number(a) === Number(b);
+  const [number, other] = [pythonNumber(left), pythonNumber(right)];
+  if (number !== undefined && other !== undefined) return number <= other && number >= other;
   if (Array.isArray(a) && Array.isArray(b)) {
     const isSameType = (left.type === "TupleValue") === (right.type === "TupleValue");
     return isSameType && a.length === b.length && (a as Value[]).every((item, i) => pythonEquals(item, b[i] as Value));
@@ -68,6 +85,35 @@ export function pythonEquals(left: Value, right: Value): boolean {
     return a.size === b.size && [...a].every(([key, item]) => b.has(key) && pythonEquals(item, b.get(key)));
   }
   return left.type === "NullValue" || right.type === "NullValue" ? left.type === right.type : a === b;
+}
+
+/**
+ * Returns a negative number, 0 or a positive number for the order of two numbers, two texts, two lists or two tuples in
+ * Python, and `NaN` for numbers without an order. Throws for other pairs.
+ */
+export function pythonCompare(left: Value, right: Value): number {
+  const [number, other] = [pythonNumber(left), pythonNumber(right)];
+  if (number !== undefined && other !== undefined) {
+    if (number < other) return -1;
+    if (number > other) return 1;
+    return number <= other ? 0 : Number.NaN;
+  }
+  const [a, b] = [left.value, right.value];
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
+  if (!Array.isArray(a) || !Array.isArray(b) || left.type !== right.type) {
+    throw new Error(`no order between ${left.type} and ${right.type}`);
+  }
+  const at = (a as Value[]).findIndex((item, i) => i >= b.length || !pythonEquals(item, b[i] as Value));
+  return at < 0 || at >= b.length ? a.length - b.length : pythonCompare(a[at] as Value, b[at] as Value);
+}
+
+/** By code points. JavaScript compares halves of surrogate pairs. */
+function compareTexts(a: string, b: string): number {
+  const [left, right] = [[...a], [...b]];
+  const at = left.findIndex((character, i) => character !== right[i]);
+  return at < 0 || at >= right.length
+    ? left.length - right.length
+    : left[at]!.codePointAt(0)! - right[at]!.codePointAt(0)!;
 }
 
 /** The options of {@link pythonJson}. */

@@ -1,6 +1,7 @@
 /**
  * Corrections of tokens that the parser of `@huggingface/jinja` refuses: floats with an exponent (`1e-7`), a comma at
- * the end of a tuple (`(1,)`), the empty tuple, and tests with an argument (`is divisibleby(3)`, `is in names`).
+ * the end of a tuple (`(1,)`), the empty tuple, and tests with an argument (`is divisibleby(3)`, `is in names`). Large
+ * integers, which it rounds, and groups before a comparison, which it forgets, are marked.
  */
 
 /** A token of a template's source. */
@@ -11,6 +12,9 @@ export interface Token {
 
 /** The name of a variable that ends a tuple after a comma. `correctTemplate` removes it. */
 export const tupleEnd = "__tuple_end";
+
+/** The filter that marks `(a < b)` in `(a < b) < c`, which is not the chain `a < b < c`. */
+export const groupMark = "__group";
 
 /** The prefix of the filters that replace tests with an argument, such as `__is_divisibleby`. */
 export const testPrefix = "__is_";
@@ -42,13 +46,16 @@ const keywords: ReadonlySet<string> = new Set(["in", "is", "and", "or", "not", "
 
 /** Returns the tokens in a form that the parser of `@huggingface/jinja` reads. */
 export function correctTokens(tokens: readonly Token[]): Token[] {
-  return withTests(withTuples(withExponents(tokens)));
+  return withTests(withTuples(withGroups(withNumbers(tokens))));
 }
 
 const token = (type: string, value: string): Token => ({ type, value });
 
-/** Joins the parts of a number: `1`, `e`, `-`, `7`. Outside of a number, no name follows a digit. */
-function withExponents(tokens: readonly Token[]): Token[] {
+/**
+ * Joins the parts of a number: `1`, `e`, `-`, `7`. Outside of a number, no name follows a digit. A large integer becomes
+ * a text that is read as an integer.
+ */
+function withNumbers(tokens: readonly Token[]): Token[] {
   const result: Token[] = [];
   for (let i = 0; i < tokens.length; i++) {
     const { type, value } = tokens[i]!;
@@ -62,9 +69,39 @@ function withExponents(tokens: readonly Token[]): Token[] {
     } else if (isExponent && /^e$/i.test(exponent.value) && sign?.type === "AdditiveBinaryOperator") {
       result.push(token(type, `${mantissa}e${sign.value}${digits?.value}`));
       i += 3;
+    } else if (type === "NumericLiteral" && !value.includes(".") && !Number.isSafeInteger(Number(value))) {
+      const text = [token("StringLiteral", value), token("Pipe", "|"), token("Identifier", "int")];
+      result.push(token("OpenParen", "("), ...text, token("CloseParen", ")"));
     } else result.push(tokens[i]!);
   }
   return result;
+}
+
+/** Writes {@link groupMark} into a comparison in parentheses that another one follows. */
+function withGroups(tokens: readonly Token[]): Token[] {
+  const result: Token[] = [];
+  const starts: number[] = [];
+  for (const [i, given] of tokens.entries()) {
+    if (opening.has(given.type))
+      starts.push(given.type === "OpenParen" && !endsValue(tokens, i - 1) ? result.length : -1);
+    result.push(given);
+    const start = closing.has(given.type) ? (starts.pop() ?? -1) : -1;
+    if (
+      start < 0 ||
+      !isComparisonAt(tokens, i + 1) ||
+      !result.slice(start).some((_, at, all) => isComparisonAt(all, at))
+    )
+      continue;
+    result.splice(start, 0, token("OpenParen", "("));
+    result.push(token("Pipe", "|"), token("Identifier", groupMark), token("CloseParen", ")"));
+  }
+  return result;
+}
+
+function isComparisonAt(tokens: readonly Token[], at: number): boolean {
+  const { type, value } = tokens[at] ?? {};
+  if (type === "ComparisonBinaryOperator") return true;
+  return type === "Identifier" && (value === "in" || (value === "not" && tokens[at + 1]?.value === "in"));
 }
 
 /** Writes {@link tupleEnd} after a comma at the end of a tuple, and twice into an empty one. */

@@ -8,11 +8,16 @@ const accepts = ["text"] as const;
 
 /**
  * Creates a renderer without a template. A conversation is the concatenated texts of its messages, which the model
- * continues. Base models and completion prompts of benchmarks need this form. No special token precedes the text, and
- * special tokens in the text are encoded as ordinary text. A completion ends at the tokenizer's end-of-text token or at
- * a stop sequence.
+ * continues. Base models and completion prompts of benchmarks need this form. As in `transformers` and vLLM, a prompt
+ * begins with the tokens that the tokenizer's post-processor puts in front of a text, such as `<s>`, unless
+ * `addSpecialTokens` is false. Special tokens in the text are encoded as ordinary text. A completion ends at the
+ * tokenizer's end-of-text token or at a stop sequence.
  */
-export function createTextRenderer(tokenizer: Tokenizer): Renderer {
+export function createTextRenderer(
+  tokenizer: Tokenizer,
+  options: { readonly addSpecialTokens?: boolean } = {},
+): Renderer {
+  const startIds = options.addSpecialTokens === false ? [] : (tokenizer.startIds ?? []);
   const end = tokenizer.eosToken === undefined ? undefined : tokenizer.tokenId(tokenizer.eosToken);
   const controlTokens = new ControlTokens(tokenizer);
   const encode = (messages: readonly Message[]): number[] => {
@@ -26,7 +31,7 @@ export function createTextRenderer(tokenizer: Tokenizer): Renderer {
     name: "text",
     accepts,
     stopTokenIds: end === undefined ? [] : [end],
-    start: ({ messages }) => encode(messages),
+    start: ({ messages }) => [...startIds, ...encode(messages)],
     extend: ({ messages, messageCount }) => encode(messages.slice(messageCount)),
     complete: (message) => [...encode([message]), ...(end === undefined ? [] : [end])],
     parse: ({ ids, finish, stopString }) => {

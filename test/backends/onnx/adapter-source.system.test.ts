@@ -6,6 +6,7 @@ import type { Model, ModelSpec, TrainableSpec, TrainingBackend } from "../../../
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { findBase } from "../../../trainers/model-folders/find-base.ts";
 import { findModel } from "../../../trainers/model-folders/model-folder.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { readPeftAdapter, writePeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { startFakeHub } from "../../core/hub/fake-hub.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
@@ -30,11 +31,14 @@ describe("an adapter as a model", () => {
     folder = temporaryFolder();
     base = path.join(folder, "base model");
     await (await backend.openModel({ source: scratch, trainable: { type: "full" } })).export(base, "huggingface");
+    // The tests change files on purpose.
+    await rm(path.join(base, modelChecksumsFile));
     adapter = path.join(folder, "run", "model");
     await mkdir(path.dirname(adapter));
     const model = await open(base, lora);
     await learn(model, 3);
     await model.export(adapter, "peft");
+    await rm(path.join(adapter, modelChecksumsFile));
     expected = await logprobs(model);
   });
   afterAll(async () => {

@@ -1,9 +1,10 @@
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { BaseStore } from "../../../trainers/backends/onnx/engine/base-store.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 let folder: string;
@@ -15,6 +16,7 @@ beforeAll(async () => {
   const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
   const model = await backend.openModel({ source, trainable: { type: "full" } });
   await model.export(path.join(folder, "a"), "huggingface");
+  await rm(path.join(folder, "a", modelChecksumsFile));
   await cp(path.join(folder, "a"), path.join(folder, "b"), { recursive: true });
 });
 

@@ -7,6 +7,7 @@ import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}<assistant>";
@@ -25,6 +26,7 @@ describe("a model folder without a chat template", () => {
     base = path.join(folder, "base");
     const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
     await (await backend.openModel({ source, trainable: { type: "full" } })).export(base, "huggingface");
+    await rm(path.join(base, modelChecksumsFile));
     const config = path.join(base, "tokenizer_config.json");
     const { chat_template: own, ...rest } = JSON.parse(await readFile(config, "utf8")) as Record<string, unknown>;
     expect(own).toBeTypeOf("string");

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
@@ -6,6 +6,7 @@ import type { Model, TrainableSpec, TrainingBackend } from "../../../trainers/ba
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";
 import { encodeFloats } from "../../../trainers/model-folders/weights/float-conversion.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
@@ -26,6 +27,7 @@ beforeAll(async () => {
   );
   for (const dtype of ["float32", "float16", "bfloat16"] as const) {
     await model.export(at(dtype), "huggingface", { dtype });
+    await rm(path.join(at(dtype), modelChecksumsFile));
   }
 });
 afterAll(async () => {

@@ -1,9 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { readPeftAdapter } from "../../../trainers/model-folders/weights/peft-adapter.ts";
 import { openWeights } from "../../../trainers/model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../../trainers/model-folders/weights/safetensors-writer.ts";
@@ -66,6 +67,7 @@ async function exportWhole(config: Readonly<Record<string, unknown>>): Promise<s
   await learn(model);
   const at = newFolder();
   await model.export(at, "huggingface");
+  await rm(path.join(at, modelChecksumsFile));
   return at;
 }
 

@@ -1,9 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SchemaTree } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { exactDecimals } from "../../../src/core/taskset/parquet-decimals.ts";
 import { parquetTaskset } from "../../../src/core/taskset/parquet-taskset.ts";
 
 let folder = "";
@@ -111,4 +113,96 @@ test("damaged pages and missing columns are typed errors", async () => {
 
 test("a missing file is not found", async () => {
   await expect(parquetTaskset(join(folder, "no.parquet"))).rejects.toMatchObject({ code: "data.not-found" });
+});
+
+test.each([
+  ["INT32", {}],
+  ["INT64", {}],
+  ["FIXED_LEN_BYTE_ARRAY", { type_length: 16 }],
+  ["BYTE_ARRAY", {}],
+] as const)("decimals of type %s are exact", async (type, more) => {
+  const write = async (scale: number, integers: readonly bigint[]): Promise<unknown[]> => {
+    const bytesOf = (value: bigint): Uint8Array =>
+      Buffer.from(BigInt.asUintN(128, value).toString(16).padStart(32, "0"), "hex");
+    const stored = (value: bigint): unknown =>
+      type === "INT32" ? Number(value) : type === "INT64" ? value : bytesOf(value);
+    const buffer = parquetWriteBuffer({
+      // The writer would scale what it knows to be a decimal.
+      columnData: [{ name: "d", data: integers.map(stored) }],
+      schema: [
+        { name: "root", num_children: 1 },
+        {
+          name: "d",
+          type,
+          ...more,
+          repetition_type: "REQUIRED",
+          logical_type: { type: "DECIMAL", precision: 38, scale },
+        },
+      ],
+    });
+    const file = join(folder, `decimal-${type}-${scale}.parquet`);
+    await writeFile(file, new Uint8Array(buffer));
+    const taskset = await parquetTaskset<{ d: unknown }>(file);
+    return Promise.all(integers.map(async (_, i) => (await taskset.get(i)).task.d));
+  };
+  // A number times a power of ten would be 0.30000000000000004 and 1234567.8900000001.
+  expect(await write(1, [3n, -7n, 0n, 12n, -10n])).toEqual([0.3, -0.7, 0, 1.2, -1]);
+  expect(await write(2, [123_456_789n, 5n, -1n])).toEqual([1_234_567.89, 0.05, -0.01]);
+  if (type === "INT32") return;
+  const large = 2n ** 53n + 1n;
+  if (type === "BYTE_ARRAY") {
+    await expect(write(0, [large])).rejects.toMatchObject({
+      code: "data.malformed",
+      message: expect.stringContaining("column d"),
+    });
+    return;
+  }
+  expect(await write(0, [large, -large])).toEqual(["9007199254740993", "-9007199254740993"]);
+  expect(await write(4, [999_999_999_999_999_999n])).toEqual(["99999999999999.9999"]);
+  expect(await write(18, [1_500_000_000_000_000_000n])).toEqual([1.5]);
+});
+
+test("decimals in lists, structures and maps are exact", async () => {
+  const decimal = { type: "INT64", converted_type: "DECIMAL", scale: 1, precision: 18 } as const;
+  const schema = {
+    element: { name: "root" },
+    children: [
+      {
+        element: { name: "list", converted_type: "LIST" },
+        children: [
+          {
+            element: { name: "list", repetition_type: "REPEATED" },
+            children: [{ element: { name: "element", ...decimal }, children: [] }],
+          },
+        ],
+      },
+      { element: { name: "repeated", repetition_type: "REPEATED", ...decimal }, children: [] },
+      {
+        element: { name: "struct" },
+        children: [
+          { element: { name: "a", ...decimal }, children: [] },
+          { element: { name: "b", type: "INT64" }, children: [] },
+        ],
+      },
+      {
+        element: { name: "map", converted_type: "MAP" },
+        children: [
+          {
+            element: { name: "key_value" },
+            children: [
+              { element: { name: "key" }, children: [] },
+              { element: { name: "value", ...decimal }, children: [] },
+            ],
+          },
+        ],
+      },
+    ],
+  } as unknown as SchemaTree;
+  const row = { list: [3n, null], repeated: [3n], struct: { a: 3n, b: 3n }, map: { a: 3n, b: null } };
+  expect(exactDecimals(row, schema)).toEqual({
+    list: [0.3, null],
+    repeated: [0.3],
+    struct: { a: 0.3, b: 3n },
+    map: { a: 0.3, b: null },
+  });
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { textMessage } from "../../../src/contract/message.ts";
 import { loadTokenizer } from "../../../src/core/tokens/huggingface-tokenizer.ts";
+import { createTextRenderer } from "../../../src/core/tokens/text-renderer.ts";
 import { byteLevelBpe, sentencePieceBpe, temporaryFolder } from "./model-folder.ts";
 
 const chatSpecials = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
@@ -42,6 +44,13 @@ describe("the ids in front of a text", () => {
     const loaded = await loadTokenizer(folder.path);
     expect((loaded.startIds ?? []).map((id) => loaded.decode([id]))).toEqual(expected);
     expect(loaded.decode(loaded.encode("a"))).toBe("a");
+
+    const messages = [textMessage("user", "lower"), textMessage("user", "<s>")];
+    const prompt = createTextRenderer(loaded).start({ messages });
+    expect(prompt).toEqual([
+      ...loaded.startIds!,
+      ...createTextRenderer(loaded, { addSpecialTokens: false }).start({ messages }),
+    ]);
   });
 });
 

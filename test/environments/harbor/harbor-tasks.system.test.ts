@@ -282,6 +282,20 @@ test("changed files are the fewest paths outside of the protected folders", () =
   });
   expect(fileChanges(listed, { protectedFolders, within: ["/app/new/deep"] }).copied).toEqual(["/app/new/deep"]);
   expect(fileChanges(listed, { protectedFolders, within: [] })).toEqual({ copied: [], deleted: [] });
+  const artifacts = [
+    ["/logs/artifacts", 1],
+    ["/logs/artifacts/a", 1],
+    ["/logs/artifacts/a/b", 1],
+    ["/logs/artifacts-2", 1],
+  ].map(([Path, Kind]) => ({ Path: Path as string, Kind: Kind as number }));
+  for (const within of [undefined, []]) {
+    const { copied } = fileChanges([...artifacts, ...listed.slice(6)], {
+      protectedFolders,
+      within,
+      open: ["/logs/artifacts"],
+    });
+    expect(copied.filter((path) => path.startsWith("/logs/"))).toEqual(["/logs/artifacts/a"]);
+  }
 });
 
 describe("scripts with the line ends of Windows", () => {

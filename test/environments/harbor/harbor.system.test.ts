@@ -1,8 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { mkdtempDisposable, readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import Docker from "dockerode";
-import { describe, expect, test } from "vitest";
+import { extract } from "tar-stream";
+import { describe, expect, test, vi } from "vitest";
 import { harborEnvironment } from "../../../environments/index.ts";
 import { ownerLabel } from "../../../sandbox/docker/container.ts";
 import { removeOrphans } from "../../../sandbox/docker/orphans.ts";
@@ -180,6 +185,52 @@ interval_sec = 0.05`,
     const episode = await play([`${solved}; touch /app/other`], files);
     expect(episode.agents.agent!.reward).toMatchObject({ value: 1 });
     expect(JSON.stringify(episode)).toContain("- /app/a/SKILL.md (pdf: Reads PDFs.)");
+  });
+
+  describe("files in /logs/artifacts", () => {
+    const tests = `#!/bin/bash
+mkdir -p /logs/artifacts/of; echo tests > /logs/artifacts/of/tests.txt
+[ "$(cat /logs/artifacts/agent.txt)" = agent ] && [ ! -e /logs/other ] && echo 1 > /logs/verifier/reward.txt`;
+    const commands = ["echo agent > /logs/artifacts/agent.txt; echo 1 > /logs/other"];
+
+    test.each(["shared", "separate"])("reach a %s verifier, and are kept", async (mode) => {
+      await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-artifacts-"));
+      const files = { "tests/test.sh": tests, "task.toml": `[verifier]\nenvironment_mode = "${mode}"` };
+      const { agents, info } = await play(commands, files, { artifacts: join(folder.path, "new") });
+      expect(agents.agent!.reward).toMatchObject({ value: 1 });
+      const [file] = await readdir(join(folder.path, "new"));
+      expect(JSON.stringify(info)).toContain(JSON.stringify(join(folder.path, "new", file!)));
+      const entries = new Map<string, string>();
+      const archive = createReadStream(join(folder.path, "new", file!)).pipe(extract());
+      for await (const entry of archive) entries.set(entry.header.name, await text(entry));
+      expect(entries.get("artifacts/agent.txt")).toBe("agent\n");
+      expect(entries.get("artifacts/of/tests.txt")).toBe("tests\n");
+    });
+
+    test("are named in a warning if they are not kept", async () => {
+      const warning = vi.spyOn(process, "emitWarning").mockReturnValue();
+      const unkept = await play(commands, { "tests/test.sh": tests });
+      expect(JSON.stringify(unkept)).toContain("not kept: set the option artifacts");
+      expect(warning).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("/logs/artifacts"), expect.anything());
+      warning.mockClear();
+      await play([solved]);
+      expect(warning).not.toHaveBeenCalled();
+      warning.mockRestore();
+    });
+
+    test("lead nowhere by links, and cannot fill the disk", async () => {
+      await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-artifacts-"));
+      const linked = "rm -r /logs/artifacts; ln -s /logs/verifier /logs/artifacts";
+      const forges = "#!/bin/bash\necho 1 > /logs/artifacts/reward.txt";
+      const reward = await rewardOf([linked], { "tests/test.sh": forges });
+      expect(reward).toMatchObject({ value: 0, failure: expect.anything() });
+      const large = "#!/bin/bash\nhead -c 3000000 /dev/zero > /logs/artifacts/x; echo 1 > /logs/verifier/reward.txt";
+      const files = { "tests/test.sh": large, "task.toml": "[environment]\nstorage_mb = 1" };
+      const episode = await play([], files, { artifacts: folder.path });
+      expect(episode.agents.agent!.reward).toMatchObject({ value: 1 });
+      expect(JSON.stringify(episode)).toContain("has more than 1048576 bytes");
+      expect(await readdir(folder.path)).toEqual([]);
+    });
   });
 
   test("a build that fails leaves the episode unscored", async () => {

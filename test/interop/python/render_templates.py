@@ -47,7 +47,10 @@ def environment():
 
 
 def render(source: str, conversations: list[dict]) -> list[dict]:
-    template = environment().from_string(source)
+    try:
+        template = environment().from_string(source)
+    except jinja2.TemplateError as error:
+        return [{"error": f"{type(error).__name__}: {error}"} for _ in conversations]
 
     def one(variables: dict) -> dict:
         try:

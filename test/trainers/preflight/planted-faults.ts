@@ -1,7 +1,8 @@
-import { copyFile, mkdtemp, open } from "node:fs/promises";
+import { copyFile, mkdtemp, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Sample, Sampler } from "../../../src/contract/sampler.ts";
 import type { Model, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 
 /** A fault between sampler and trainer, and the check that must find it. */
 export interface PlantedFault {
@@ -89,6 +90,7 @@ export function missingLayer(
       snapshot: async () => {
         const path = join(await mkdtemp(join(options.folder, "layer-")), "adapter");
         await model.export(path, "peft");
+        await rm(join(path, modelChecksumsFile));
         await zeroTensor(join(path, "adapter_model.safetensors"), options.layer);
         const source = { type: "pretrained", path, base: options.base } as const;
         const damaged = await backend.openModel({ source, trainable: { type: "frozen" } });

@@ -24,6 +24,7 @@ import type {
   PassProgress,
   StepMetrics,
 } from "../../backend/training-backend.ts";
+import { writeModelChecksums } from "../../model-folders/weights/model-checksums.ts";
 import { checkData, checkOutputs, checkRequests, checkScore, checkTerms } from "../shared/check-input.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
@@ -115,8 +116,9 @@ export class OnnxModel implements Model {
     this.#version = version;
   }
 
-  export(folder: string, format: ExportFormat, options: { readonly dtype?: ExportDtype } = {}): Promise<void> {
-    return this.client.call("export", { model: this.id, folder, format, ...options });
+  async export(folder: string, format: ExportFormat, options: { readonly dtype?: ExportDtype } = {}): Promise<void> {
+    await this.client.call("export", { model: this.id, folder, format, ...options });
+    await writeModelChecksums(folder);
   }
 
   async close(): Promise<void> {

@@ -16,6 +16,7 @@ import type {
   PassOptions,
   StepMetrics,
 } from "../../backend/training-backend.ts";
+import { writeModelChecksums } from "../../model-folders/weights/model-checksums.ts";
 import type { TinkerDatum } from "../../tinker/protocol/pass-request.ts";
 import { checkData, checkTerms } from "../shared/check-input.ts";
 import { exportArchive } from "./export-archive.ts";
@@ -198,6 +199,7 @@ export class TinkerModel implements Model {
     }
     const path = await this.#trained().saveForSampler(stateName("export", this.#version));
     await exportArchive(session.connection, { path, folder, source: spec.source });
+    await writeModelChecksums(folder);
     await deleteSaved(session, path, "sampler_weights");
   }
 

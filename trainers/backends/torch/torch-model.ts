@@ -21,6 +21,7 @@ import type {
   StepMetrics,
 } from "../../backend/training-backend.ts";
 import { writeTokenizerFiles } from "../../model-folders/model-folder.ts";
+import { writeModelChecksums } from "../../model-folders/weights/model-checksums.ts";
 import { writeNewFolder } from "../../model-folders/weights/new-folder.ts";
 import { checkData, checkOutputs, checkTerms } from "../shared/check-input.ts";
 import type { OpenedSource } from "../shared/open-source.ts";
@@ -220,6 +221,7 @@ export class TorchModel implements Model {
         const baseModel = source.type === "folder" ? (source.hub?.id ?? source.folder) : undefined;
         await this.#call("export", { folder: partial, format, dtype, baseModel });
         await writeTokenizerFiles(partial, await tokenizerFilesOf(this.#source.tokenizerSource));
+        await writeModelChecksums(partial);
       }),
     );
   }

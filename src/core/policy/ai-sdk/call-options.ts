@@ -2,6 +2,7 @@ import { match } from "ts-pattern";
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { type Message, type Part, servedRole } from "../../../contract/message.ts";
 import type { ActRequest } from "../../../contract/policy.ts";
+import { writtenAs } from "../../text/exact-json.ts";
 import type { AiSdkModel, CallOptions } from "./language-model.ts";
 
 type Prompt = CallOptions["prompt"];
@@ -52,8 +53,9 @@ export function callOptions(
 }
 
 function functionTool(tool: NonNullable<ActRequest["tools"]>[number]): FunctionTool {
-  const { name, description, parameters } = tool;
-  return { type: "function", name, description, inputSchema: parameters as FunctionTool["inputSchema"] };
+  const { name, description, parameters, parametersJson } = tool;
+  const inputSchema = parametersJson === undefined ? parameters : writtenAs(parametersJson);
+  return { type: "function", name, description, inputSchema: inputSchema as FunctionTool["inputSchema"] };
 }
 
 function promptOf(messages: readonly Message[], version: Version): Prompt {
@@ -76,7 +78,9 @@ function promptMessage(
     case "assistant": {
       const text = textOnly(message);
       const parts: AssistantPart[] = text === "" && toolCalls.length > 0 ? [] : [{ type: "text", text }];
-      for (const { id, name, arguments: input } of toolCalls) {
+      for (const { id, name, arguments: given, argumentsJson } of toolCalls) {
+        // Providers write the input as JSON.
+        const input = argumentsJson === undefined ? given : writtenAs(argumentsJson);
         parts.push({ type: "tool-call", toolCallId: id, toolName: name, input });
       }
       return { role, content: parts };

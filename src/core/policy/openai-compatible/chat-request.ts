@@ -2,6 +2,7 @@ import { LyceumError } from "../../../contract/errors/index.ts";
 import { argumentsText, type Message, type Part, servedRole, type ToolCall } from "../../../contract/message.ts";
 import type { ActRequest } from "../../../contract/policy.ts";
 import { reasoningOf } from "../../tokens/assistant-text.ts";
+import { chatTool } from "../../tools/chat-tool.ts";
 import { type BodyOptions, type ReasoningField, type RequestBody, requestBody } from "./request-body.ts";
 
 /**
@@ -12,9 +13,7 @@ export function chatBody(request: ActRequest, options: BodyOptions): RequestBody
   const { messages, tools = [], templateVariables } = request;
   const fields = {
     messages: messages.map((message) => chatMessage(message, options.reasoningField)),
-    ...(tools.length === 0
-      ? {}
-      : { tools: tools.map(({ parametersJson: _, ...tool }) => ({ type: "function", function: tool })) }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(chatTool) }),
     ...(templateVariables === undefined ? {} : { chat_template_kwargs: templateVariables }),
     ...(options.logprobs ? { logprobs: true } : {}),
   };
