@@ -18,7 +18,8 @@ import type { TrainingRun } from "../run/training-run.ts";
 import { probeAdvice } from "./probe-advice.ts";
 
 /** The part of a run that a probe plays with. */
-type ProbedRun = PlayingRun & Pick<TrainingRun, "activity" | "learners" | "programs" | "rewardProcessors" | "tasks">;
+type ProbedRun = PlayingRun &
+  Pick<TrainingRun, "activity" | "learners" | "namedGroups" | "programs" | "rewardProcessors" | "tasks">;
 
 /** The result of a probe. */
 export interface Probed {
