@@ -130,11 +130,11 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
 }
 
 /** Returns main's feedback on its use of aux. */
-function auxCheck({ called, used, wrapper }: PairStructure, entryPoint: string) {
+function auxCheck({ called, used, wrapper, ignored }: PairStructure, entryPoint: string) {
   const detail = !called
     ? `\`${entryPoint}\` does not call \`aux\`.`
     : !used
-      ? `\`${entryPoint}\` calls \`aux\`, but ignores what it returns.`
+      ? `\`${entryPoint}\` calls \`aux\`, but ignores what it returns: the result ${ignored}.`
       : wrapper
         ? `\`${entryPoint}\` only wraps \`aux\`: it returns the result of \`aux\` and does nothing else.`
         : `\`${entryPoint}\` calls \`aux\` and uses what it returns.`;
