@@ -36,7 +36,7 @@ export function isClass({ type }: CodeNode): boolean {
 }
 
 /** True for an attribute or an item of an object. */
-export function isMember({ type }: CodeNode): boolean {
+function isMember({ type }: CodeNode): boolean {
   return /^(Attribute|Subscript|MemberExpression)$/.test(type);
 }
 
