@@ -20,7 +20,7 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
     const lead = isDefined && of.metrics.accuracy !== undefined ? "accuracy" : "reward";
     const score = of.metrics[lead];
     if (score === undefined || Object.keys(levels).length < 2) return [];
-    return [[`  level ${level}`, metricText(lead, score)] as const];
+    return [[`  group ${level}`, metricText(lead, score)] as const];
   });
   const width = Math.max(0, ...[...rows, ...levelRows].map(([label]) => label.length));
   const { p50, p90 } = time.episodeMs ?? {};

@@ -1,6 +1,7 @@
 import type { EnvironmentDefinition, Observation } from "../src/contract/environment.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { textOf } from "../src/contract/message.ts";
+import { sum } from "../src/core/statistics.ts";
 import { createByteRenderer } from "../src/core/tokens/byte-renderer.ts";
 import { loadTokenizer } from "../src/core/tokens/huggingface-tokenizer.ts";
 import { loadRenderer } from "../src/core/tokens/load-renderer.ts";
@@ -103,6 +104,6 @@ function withoutTokenizer(error: unknown): unknown {
 function spread(lengths: readonly number[]): Interval {
   const sorted = lengths.toSorted((a, b) => a - b);
   if (sorted.length === 0) return interval(1, 1, 1);
-  const mean = sorted.reduce((sum, length) => sum + length, 0) / sorted.length;
+  const mean = sum(sorted) / sorted.length;
   return interval(sorted[0]!, mean, sorted.at(-1)!);
 }

@@ -9,12 +9,12 @@ import type { SharedResource } from "../../src/core/environment/shared-resource.
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.ts";
-import { expertEdits, expertMetrics, namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
+import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
+import { type CodeTurn, nextTurn, revisions } from "../shared/code-turns/next-turn.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
 import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
-import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
-import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
+import { turnInfo } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
 import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
@@ -93,44 +93,26 @@ export function bugFixEnvironment(
         names: [task.problem.entryPoint],
         usedBy: testCode(bug.suite),
       });
-      const revision = (feedback: string) => ({
-        replies: {
-          [fixer]: revisionPrompt(parsed, {
-            language: "python",
-            original: state.original,
-            code,
-            feedback,
-            ask: fixerAsk,
-          }),
-        },
-        context: revisionContext(parsed),
-      });
-      if (parsed.mode === "plain" && !isLast) return revision("");
+      const { problem } = task;
+      const own = { agent: fixer, original: state.original, code, names: [problem.entryPoint], ask: fixerAsk };
+      const written: CodeTurn = { options: parsed, language: "python", agents: [own] };
+      if (parsed.mode === "plain" && !isLast) return revisions(written);
       const { program, linesBefore } = withPreamble(code, task);
       const seed = random.integer(0, 2 ** 31);
       const run = { sandbox, code: program, suite: bug.suite, seed, signal };
       const grade = await gradeCode(run);
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const info = { ...turnInfo({ turn, grade, sandbox: sandbox.info.backend }), bug: [...bug.kinds] };
-      if (!grade.passed && !isLast && expert !== undefined) {
-        const { problem } = task;
-        const tests = visibleTests(bug.suite).map(({ text }) => text);
-        const edit = await expertEdits(expert, {
-          language: "python",
-          problem: problem.prompt,
-          tests,
-          code,
-          names: [problem.entryPoint],
-          seed,
-          signal,
-        });
-        return { ...revision(edit.text), correct: false, info: withMetrics(info, expertMetrics([edit])) };
-      }
       if (!grade.passed && !isLast) {
-        const name = task.problem.entryPoint;
-        const visible = await visibleRun({ ...run, name, grade });
-        const own = singleReport(visible, { name, linesBefore });
-        return { ...revision(codeFeedback(parsed, { passed: false, visible, ...own })), correct: false, info };
+        const name = problem.entryPoint;
+        const feedback = async () => {
+          const visible = await visibleRun({ ...run, name, grade });
+          const report = singleReport(visible, { name, linesBefore });
+          return [codeFeedback(parsed, { passed: false, visible, ...report })];
+        };
+        const tests = visibleTests(bug.suite).map(({ text }) => text);
+        const request = { problem: problem.prompt, tests, seed, signal };
+        return nextTurn(written, { expert, request, graded: { correct: false, info }, info, feedback });
       }
       const components = bugFixReward({
         before: bug.grade,

@@ -7,21 +7,16 @@ import { defineParallelEnvironment } from "../../src/core/environment/define-par
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
+import { sum } from "../../src/core/statistics.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
-import {
-  type ExpertEdit,
-  expertEdits,
-  expertMetrics,
-  namedExpert,
-  requiredExpert,
-} from "../shared/code-turns/expert-edits.ts";
+import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
+import { type CodeTurn, nextTurn, revisions } from "../shared/code-turns/next-turn.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
 import { replyCode } from "../shared/code-turns/reply-code.ts";
-import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
 import { episodeRange } from "../shared/code-turns/reward-every-turn.ts";
-import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
+import { turnInfo } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
 import { showAll } from "../shared/code-turns/visible-tests.ts";
 import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
@@ -92,42 +87,22 @@ export function classCompletionEnvironment(
       const replies = acting.map(({ agent, own }) =>
         replyCode(texts[agent]!, { language: "python", names: own, methods: true }),
       );
-      const revisions = (feedback: (place: number) => string) => ({
-        replies: Object.fromEntries(
-          acting.map(({ agent, own }, place) => [
-            agent,
-            revisionPrompt(parsed, {
-              language: "python",
-              original: classPrompt({ task, own, agents: agents.length }),
-              code: replies[place]!,
-              feedback: feedback(place),
-              ask: classRevisionAsk(own),
-            }),
-          ]),
-        ),
-        context: revisionContext(parsed),
-      });
+      const written: CodeTurn = {
+        options: parsed,
+        language: "python",
+        agents: acting.map(({ agent, own }, place) => ({
+          agent,
+          original: classPrompt({ task, own, agents: agents.length }),
+          code: replies[place]!,
+          names: own,
+          ask: classRevisionAsk(own),
+        })),
+      };
       const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
-      if (parsed.mode === "plain" && !isLast && !rewardEveryTurn) return revisions(() => "");
+      if (parsed.mode === "plain" && !isLast && !rewardEveryTurn) return revisions(written);
       const { problem, skeleton } = task;
       const seed = random.integer(0, 2 ** 31);
-      const edits = async (): Promise<readonly ExpertEdit[]> =>
-        Promise.all(
-          acting.map(({ own }, place) =>
-            expertEdits(expert!, {
-              language: "python",
-              problem: skeleton,
-              tests: visibleTestTexts(task),
-              code: replies[place]!,
-              names: own,
-              others: acting.flatMap((one, other) =>
-                other === place ? [] : [{ names: one.own, code: replies[other]! }],
-              ),
-              seed,
-              signal,
-            }),
-          ),
-        );
+      const next = { expert, request: { problem: skeleton, tests: visibleTestTexts(task), seed, signal } };
       const parts = { sandbox, skeleton, className: problem.entryPoint, owners, replies, signal };
       const merged = await mergeClass(parts);
       if (merged === undefined) {
@@ -137,13 +112,8 @@ export function classCompletionEnvironment(
         };
         if (isLast) return earned;
         const graded = rewardEveryTurn ? earned : { correct: false };
-        if (expert !== undefined) {
-          const edited = await edits();
-          const info = { turn, metrics: expertMetrics(edited) };
-          return { ...revisions((place) => edited[place]!.text), ...graded, info };
-        }
-        const feedback = parsed.mode === "plain" ? replies.map(() => "") : await unreadableFeedback(parts);
-        return { ...revisions((place) => feedback[place]!), ...graded };
+        const info = { turn, metrics: {} };
+        return nextTurn(written, { ...next, graded, info, feedback: () => unreadableFeedback(parts) });
       }
       const grading = { sandbox, code: merged.source, suite: problem.suite, seed, signal };
       const grade = await gradeCode(grading);
@@ -154,17 +124,14 @@ export function classCompletionEnvironment(
       const correct = grade.passed;
       if (isLast || (correct && !rewardEveryTurn)) return { ...earned, correct, info };
       const graded = { correct, info, ...(rewardEveryTurn ? earned : {}) };
-      if (parsed.mode === "plain") return { ...revisions(() => ""), ...graded };
-      if (expert !== undefined) {
-        const edited = await edits();
-        const revised = revisions((place) => edited[place]!.text);
-        return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edited)) };
-      }
-      const visible = await visibleRun({ ...grading, name: problem.entryPoint, grade });
-      const loads = await loadEachAgent({ ...parts, loadError: visible?.loadError, limits, seed: grading.seed });
-      const feedback = (place: number): string =>
-        classFeedback(parsed, { task, place, own: acting[place]!.own, merged, passed: correct, visible, loads });
-      return { ...revisions(feedback), ...graded };
+      const feedback = async () => {
+        const visible = await visibleRun({ ...grading, name: problem.entryPoint, grade });
+        const loads = await loadEachAgent({ ...parts, loadError: visible?.loadError, limits, seed });
+        return acting.map(({ own }, place) =>
+          classFeedback(parsed, { task, place, own, merged, passed: correct, visible, loads }),
+        );
+      };
+      return nextTurn(written, { ...next, graded, info, feedback });
     },
     demonstrate: (task) => {
       const { acting, owners } = sharesOf(task);
@@ -189,9 +156,7 @@ function agentNames(count: number): readonly string[] {
 }
 
 function total(components: Readonly<Record<string, number>>): Reward {
-  let sum = 0;
-  for (const value of Object.values(components)) sum += value;
-  return scored(sum, components);
+  return scored(sum(Object.values(components)), components);
 }
 
 /** Returns the source code of the visible test methods. */

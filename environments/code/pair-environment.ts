@@ -1,4 +1,4 @@
-import { gradeCode } from "../../sandbox/grading/grade-code.ts";
+import { type CodeGrade, gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
@@ -8,14 +8,14 @@ import type { SharedResource } from "../../src/core/environment/shared-resource.
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { codeFeedback } from "../shared/code-turns/code-feedback.ts";
 import { codeLevels } from "../shared/code-turns/code-levels.ts";
-import { expertEdits, expertMetrics } from "../shared/code-turns/expert-edits.ts";
 import { joinSource } from "../shared/code-turns/join-source.ts";
+import { type CodeTurn, nextTurn, revisions } from "../shared/code-turns/next-turn.ts";
 import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
-import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
-import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
+import { turnInfo } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
 import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
+import type { CodeOptions } from "./code-options.ts";
 import { auxPrompt, mainPrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
 import { rewardComponents } from "./code-reward.ts";
 import { pairDefinitions } from "./pair-definitions.ts";
@@ -48,26 +48,27 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         aux: replyCode(texts.aux, { language, names: [auxName] }),
         main: replyCode(texts.main, { language, names: [entryPoint], usedBy: testCode(suite) }),
       };
-      const revision = (feedback: Readonly<Record<Agent, string>>) => {
-        const reply = (agent: Agent, original: string, name: string): string =>
-          revisionPrompt(options, {
-            language,
-            original,
-            code: code[agent],
-            feedback: feedback[agent],
-            ask: revisionAsk(name),
-          });
-        return {
-          replies: { aux: reply("aux", auxPrompt(task), auxName), main: reply("main", mainPrompt(task), entryPoint) },
-          context: revisionContext(options),
-        };
+      const written: CodeTurn<Agent> = {
+        options,
+        language,
+        agents: [
+          { agent: "aux", original: auxPrompt(task), code: code.aux, names: [auxName], ask: revisionAsk(auxName) },
+          {
+            agent: "main",
+            original: mainPrompt(task),
+            code: code.main,
+            names: [entryPoint],
+            ask: revisionAsk(entryPoint),
+          },
+        ],
       };
-      if (mode === "plain" && !isLast && !rewardEveryTurn) return revision({ aux: "", main: "" });
+      if (mode === "plain" && !isLast && !rewardEveryTurn) return revisions(written);
       const helpers = promptHelpers(task);
       const { source } = joinSource(language, [helpers, code.aux, code.main]);
       const seed = random.integer(0, 2 ** 31);
+      const run = { sandbox, suite, seed, signal };
       const [grade, pair] = await Promise.all([
-        gradeCode({ sandbox, code: source, suite, seed, signal }),
+        gradeCode({ ...run, code: source }),
         pairStructure({ sandbox, language, ...code, entryPoint, signal }),
       ]);
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
@@ -84,57 +85,42 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       const correct = grade.passed;
       if (isLast || (isTop && !rewardEveryTurn)) return { components, correct, info };
       const graded = { correct, info, ...(rewardEveryTurn ? { components } : {}) };
-      if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...graded };
-      if (mode === "expert_edits") {
-        const tests = visibleTests(suite).map((test) => test.text);
-        const request = { language, problem: task.prompt, tests, seed, signal };
-        const aux = { code: code.aux, names: [auxName] };
-        const main = { code: code.main, names: [entryPoint] };
-        const edits = await Promise.all([
-          expertEdits(expert!, { ...request, ...aux, others: [main] }),
-          expertEdits(expert!, { ...request, ...main, others: [aux] }),
-        ]);
-        const [auxEdit, mainEdit] = edits;
-        const revised = revision({ aux: auxEdit.text, main: mainEdit.text });
-        return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edits)) };
-      }
-      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, signal });
-      const { aux, main } = await pairDefinitions({
-        sandbox,
-        language,
-        helpers,
-        code,
-        entryPoint,
-        pair,
-        seed,
-        signal,
-        loadError: visible?.loadError,
-        limits: suite.limits,
-      });
-      const report = { passed: grade.passed, visible };
-      return {
-        ...revision({
-          aux: codeFeedback(options, { ...report, ...aux, syntaxProblem: pair.aux.problem ?? null }),
-          main: codeFeedback(options, {
-            ...report,
-            ...main,
-            syntaxProblem: pair.main.problem ?? null,
-            // Without main's function, there is no use of aux to report.
-            checks: pair.main.defined ? [auxCheck(pair, entryPoint)] : [],
-          }),
-        }),
-        ...graded,
-      };
+      const feedback = () =>
+        pairFeedback(options, { ...run, language, source, helpers, code, entryPoint, grade, pair });
+      const tests = visibleTests(suite).map((test) => test.text);
+      const request = { problem: task.prompt, tests, seed, signal };
+      return nextTurn(written, { expert, request, graded, info, feedback });
     },
   });
 }
 
+/** Returns the feedback for aux and for main: each on its own code, and on the visible tests. */
+async function pairFeedback(
+  options: CodeOptions,
+  turn: Omit<Parameters<typeof pairDefinitions>[0], "loadError" | "limits"> & {
+    readonly source: string;
+    readonly suite: CodeProblem["suite"];
+    readonly grade: CodeGrade;
+  },
+): Promise<readonly string[]> {
+  const { sandbox, suite, seed, signal, source, entryPoint, grade, pair } = turn;
+  const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, signal });
+  const { aux, main } = await pairDefinitions({ ...turn, loadError: visible?.loadError, limits: suite.limits });
+  const report = { passed: grade.passed, visible };
+  // Without main's function, there is no use of aux to report.
+  const checks = pair.main.defined ? [auxCheck(pair, entryPoint)] : [];
+  return [
+    codeFeedback(options, { ...report, ...aux, syntaxProblem: pair.aux.problem ?? null }),
+    codeFeedback(options, { ...report, ...main, syntaxProblem: pair.main.problem ?? null, checks }),
+  ];
+}
+
 /** Returns main's feedback on its use of aux. */
-function auxCheck({ called, used, wrapper }: PairStructure, entryPoint: string) {
+function auxCheck({ called, used, wrapper, ignored }: PairStructure, entryPoint: string) {
   const detail = !called
     ? `\`${entryPoint}\` does not call \`aux\`.`
     : !used
-      ? `\`${entryPoint}\` calls \`aux\`, but ignores what it returns.`
+      ? `\`${entryPoint}\` calls \`aux\`, but ignores what it returns: the result ${ignored}.`
       : wrapper
         ? `\`${entryPoint}\` only wraps \`aux\`: it returns the result of \`aux\` and does nothing else.`
         : `\`${entryPoint}\` calls \`aux\` and uses what it returns.`;

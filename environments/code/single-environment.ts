@@ -8,11 +8,10 @@ import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.ts";
 import { codeLevels } from "../shared/code-turns/code-levels.ts";
-import { expertEdits, expertMetrics } from "../shared/code-turns/expert-edits.ts";
 import { joinSource } from "../shared/code-turns/join-source.ts";
+import { type CodeTurn, nextTurn, revisions } from "../shared/code-turns/next-turn.ts";
 import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
-import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
-import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
+import { turnInfo } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
 import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
@@ -32,17 +31,9 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
       const code = replyCode(text, { language, names: [entryPoint], usedBy: testCode(suite) });
-      const revision = (feedback: string) => ({
-        reply: revisionPrompt(options, {
-          language,
-          original: codePrompt(task),
-          code,
-          feedback,
-          ask: revisionAsk(entryPoint),
-        }),
-        context: revisionContext(options),
-      });
-      if (mode === "plain" && !isLast && !rewardEveryTurn) return revision("");
+      const own = { original: codePrompt(task), code, names: [entryPoint], ask: revisionAsk(entryPoint) };
+      const written: CodeTurn<"agent"> = { options, language, agents: [{ agent: "agent", ...own }] };
+      if (mode === "plain" && !isLast && !rewardEveryTurn) return single(revisions(written));
       const { source, linesBefore } = joinSource(language, [promptHelpers(task), code]);
       const seed = random.integer(0, 2 ** 31);
       const grade = await gradeCode({ sandbox, code: source, suite, seed, signal });
@@ -52,20 +43,23 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       const correct = grade.passed;
       if (isLast || (correct && !rewardEveryTurn)) return { components, correct, info };
       const graded = { correct, info, ...(rewardEveryTurn ? { components } : {}) };
-      if (mode === "plain") return { ...revision(""), ...graded };
-      if (mode === "expert_edits") {
-        const tests = visibleTests(suite).map((test) => test.text);
-        const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, signal };
-        const edit = await expertEdits(expert!, request);
-        return { ...revision(edit.text), ...graded, info: withMetrics(info, expertMetrics([edit])) };
-      }
-      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, signal });
-      const own = singleReport(visible, { name: entryPoint, linesBefore: linesBefore[1]! });
-      return { ...revision(codeFeedback(options, { passed: grade.passed, visible, ...own })), ...graded };
+      const feedback = async () => {
+        const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, signal });
+        const report = singleReport(visible, { name: entryPoint, linesBefore: linesBefore[1]! });
+        return [codeFeedback(options, { passed: grade.passed, visible, ...report })];
+      };
+      const tests = visibleTests(suite).map((test) => test.text);
+      const request = { problem: task.prompt, tests, seed, signal };
+      return single(await nextTurn(written, { expert, request, graded, info, feedback }));
     },
     demonstrate: ({ solution }) =>
       solution === undefined
         ? undefined
         : Array.from({ length: rewardEveryTurn ? maxTurns : 1 }, () => fenced(language, solution)),
   });
+}
+
+/** Returns the result of a turn with the reply to the only agent. */
+function single<Result extends { readonly replies: { readonly agent: string } }>({ replies, ...result }: Result) {
+  return { ...result, reply: replies.agent };
 }

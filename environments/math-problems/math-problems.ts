@@ -64,6 +64,7 @@ export function mathProblemsEnvironment(
       const chosen = await chosenRows(rows, { level, types }, { signal });
       return mapTaskset(chosen, mathProblemTask, `math-problems/${split}`);
     },
+    groupOf: ({ difficulty }) => (difficulty === 0 ? undefined : String(difficulty)),
     ...definition,
     open: sharedChecker(resources.checker),
     step: async ({ task, text, turn, opened, signal }) => {

@@ -31,6 +31,7 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
     description,
     splits: ["train", "test"],
     tasks: (split) => mathTaskset({ split: split === "test" ? "test" : "train", seed, generate, answerOnly, limit }),
+    groupOf: ({ difficulty }) => String(difficulty),
     ...definition,
   });
 }

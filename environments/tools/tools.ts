@@ -88,6 +88,7 @@ export function toolsEnvironment(
       });
       return { components, correct, info: { answer: answer ?? null, correct, used: [...used] } };
     },
+    groupOf: ({ kind }) => kind,
     demonstrate: ({ solution }) => (solution === undefined || solution.length > maxTurns ? undefined : solution),
   });
   return anySplitOfOneFile(environment, path);

@@ -1,3 +1,5 @@
+import { sum } from "../../src/core/statistics.ts";
+
 const bars = "▁▂▃▄▅▆▇█";
 
 /**
@@ -8,7 +10,7 @@ export function sparkline(values: readonly number[], width: number): string {
   const count = Math.min(values.length, width);
   const buckets = Array.from({ length: count }, (_, i) => {
     const bucket = values.slice(Math.floor((i * values.length) / count), Math.floor(((i + 1) * values.length) / count));
-    return bucket.reduce((sum, value) => sum + value, 0) / bucket.length;
+    return sum(bucket) / bucket.length;
   });
   const finite = buckets.filter(Number.isFinite);
   // Halved, so that the range of any two numbers is finite.

@@ -1,3 +1,4 @@
+import { withOuterGroups } from "../../src/core/task-groups.ts";
 import { withoutUndefined } from "../../src/core/without-undefined.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 
@@ -110,7 +111,7 @@ function passes(row: EpisodeRow, filter: EpisodeFilter & { readonly steps: StepR
   const reward = min === undefined && max === undefined ? null : rewardOf(row, agent);
   if (min !== undefined && (reward === null || reward < min)) return false;
   if (max !== undefined && (reward === null || reward > max)) return false;
-  if (level !== undefined && row.level !== level) return false;
+  if (level !== undefined && !withOuterGroups(row.level).includes(level)) return false;
   if (task === undefined) return true;
   return task.startsWith("=") ? row.task.id === task.slice(1) : row.task.id.toLowerCase().includes(task.toLowerCase());
 }

@@ -1,3 +1,4 @@
+import { byGroup, otherGroups } from "../../src/core/task-groups.ts";
 import { fileSize } from "../../src/core/trace/file-size.ts";
 import { readEpisodeAt } from "../../src/core/trace/read-episode.ts";
 import { evaluationStatus } from "../../src/evaluation/evaluation-status.ts";
@@ -23,7 +24,7 @@ export async function evaluationView(options: {
   const summary = await currentSummary(folder);
   const status = summary === undefined ? await statusSoFar(folder) : evaluationStatus(summary.counts);
   const counts = countRows(index.rows);
-  const levels = [...index.tasks.values()].flatMap(({ level }) => level ?? []);
+  const groups = byGroup([...index.tasks.values()], ({ level }) => level);
   return {
     kind: "evaluation",
     path,
@@ -33,7 +34,7 @@ export async function evaluationView(options: {
     ...(status === "failed" ? await firstError(index) : {}),
     counts,
     metrics: summary?.metrics ?? metricsSoFar(index.rows, counts),
-    levels: [...new Set(levels)].sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
+    levels: [...groups.keys()].filter((name) => name !== otherGroups),
     agents: [...index.agents],
     ...readingOf(index),
   };

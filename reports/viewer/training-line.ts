@@ -6,6 +6,7 @@ import type {
   StepEvent,
   TrainingEvaluationEvent,
 } from "../../src/contract/training-event.ts";
+import { sum } from "../../src/core/statistics.ts";
 import { metricsFileName, parseHeader } from "../training/metrics-file.ts";
 import { withStatedAccuracy } from "../training/run-record.ts";
 import { trainingEventSchema } from "../training/training-event-schema.ts";
@@ -150,7 +151,7 @@ function trendOf(lines: readonly string[]): NonNullable<RunSummary["trend"]> {
       Math.floor((place * values.length) / count),
       Math.floor(((place + 1) * values.length) / count),
     );
-    return part.reduce((sum, value) => sum + value, 0) / part.length;
+    return sum(part) / part.length;
   });
   return { of, values: means };
 }

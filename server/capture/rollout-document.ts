@@ -1,4 +1,5 @@
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
+import { sum } from "../../src/core/statistics.ts";
 import { chatTool } from "../../src/core/tools/chat-tool.ts";
 import { type CallNode, callTree, discardedCalls, pathTo, treeCounts } from "./call-tree.ts";
 import type { RecordedSession } from "./capture-session.ts";
@@ -131,7 +132,7 @@ function sequenceRow({ leaf, role, training }: { leaf: CallNode; role: Role; tra
     }
     if (sampled.length > 0) turnLengths.push(sampled.length);
   }
-  const count = mask.reduce((sum, value) => sum + value, 0);
+  const count = sum(mask);
   return {
     role,
     root_id: path[0]!.call.id,

@@ -5,6 +5,7 @@ import { type SSEStreamingApi, streamSSE } from "hono/streaming";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { type JsonLimits, messageLimits, parseLimitedJson } from "../../src/core/network/limited-json.ts";
+import type { SampledModel } from "../../src/core/policy/sampled-model.ts";
 import { withRequestTexts } from "../../src/core/text/exact-json.ts";
 import { clientError } from "../capture/capture-error.ts";
 import type { StreamEvent } from "../capture/dialects/dialect.ts";
@@ -14,9 +15,18 @@ import { chatCall } from "./chat-call.ts";
 import type { ChoicePart } from "./choice-part.ts";
 import type { Choices, CompletionCall } from "./completion-call.ts";
 import { type Choice, sampleChoices } from "./sample-choices.ts";
-import type { ServedModels } from "./served-models.ts";
 import { streamChoices } from "./stream-choices.ts";
 import { textCall } from "./text-call.ts";
+
+/** The models of a completion server. */
+interface ServedModels {
+  /** The names that `/v1/models` lists. */
+  modelNames(): readonly string[];
+  /** True if the server is shutting down and refuses new requests. */
+  readonly isDraining?: boolean;
+  /** Returns the model with a name. Undefined for an unknown name. */
+  sampledModel(name: string): Promise<SampledModel | undefined>;
+}
 
 /** The limits of prompts of token ids: 4,096 of 2,048 ids. */
 const promptLimits: JsonLimits = { maxElements: 2 ** 23 };

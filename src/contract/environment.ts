@@ -214,6 +214,12 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
    * `config.invalid` for a task or options that cannot be exported.
    */
   taskFolder?(task: Task, options: { readonly image?: string }): Promise<TaskFolder>;
+  /**
+   * Returns the group of a task, such as its topic or difficulty: a short text, or undefined. Evaluations, the metrics
+   * of a training and a curriculum compare groups. `math/algebra` is also part of the group `math`. Called once for each
+   * task that is played. Must be synchronous.
+   */
+  groupOf?(task: Task): string | undefined;
   /** Present if models judge the answers: which model, and whether it is opened. `withJudge` opens one. */
   readonly judge?: JudgeDeclaration | undefined;
   /** Present if the environment combines several: returns the one that a task id belongs to, and its name there. */

@@ -1,4 +1,5 @@
 import { addJudgeUsage } from "../contract/judge.ts";
+import { byGroup } from "../core/task-groups.ts";
 import { evaluationStatus } from "./evaluation-status.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
 import type { EvaluationManifest, TokenPrice } from "./log/manifest.ts";
@@ -38,13 +39,10 @@ export function summarize(options: {
   };
 }
 
-/** The results by level, in the numeric or else alphabetical order of levels. */
+/** The results by the group of tasks, in natural order. */
 function levels(results: readonly TaskResult[], manifest: EvaluationManifest): Record<string, LevelSummary> {
-  const levelled = results.filter(({ task }) => task.level !== undefined);
-  const byLevel = [...Map.groupBy(levelled, ({ task }) => task.level!)];
-  byLevel.sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }));
   return Object.fromEntries(
-    byLevel.map(([level, of]) => [
+    [...byGroup(results, ({ task }) => task.level)].map(([level, of]) => [
       level,
       { counts: countEpisodes(of, manifest.samples), metrics: evaluationMetrics(of, manifest) },
     ]),

@@ -6,6 +6,7 @@ import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { isSystemError, writeFailed } from "../contract/errors/write-failed.ts";
 import type { Json } from "../contract/json.ts";
 import type { Taskset } from "../contract/taskset.ts";
+import { taskGroup } from "../core/environment/task-group.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
 import { taskSeed } from "../core/rollout/episode-id.ts";
 import { contentHash } from "../core/taskset/content-hash.ts";
@@ -25,7 +26,7 @@ export interface TaskPlan {
 /** Reads the first `count` tasks and writes them to `tasks.jsonl` of the run folder. The write is atomic. */
 export async function planTasks<Task>(options: {
   readonly folder: string;
-  readonly environment: Pick<EnvironmentDefinition, "environmentOf">;
+  readonly environment: Pick<EnvironmentDefinition, "spec" | "groupOf">;
   readonly taskset: Taskset<Task>;
   readonly count: number;
   readonly seed: number;
@@ -48,7 +49,7 @@ async function* taskLines<Task>(
     const { id, hash, task } = await taskset.get(index, { signal });
     const times = seen.get(hash) ?? 0;
     seen.set(hash, times + 1);
-    const level = environment.environmentOf?.(id)?.name ?? levelOf(task);
+    const level = taskGroup(environment, task);
     const line = { index, id, hash, seed: taskSeed(seed, times), level };
     tasks.push(line);
     yield `${JSON.stringify({ ...line, task: task as Json } satisfies TaskLine)}\n`;
@@ -65,12 +66,4 @@ async function writeLines(files: RunFolder, lines: AsyncIterable<string>): Promi
     await rm(temporary, { force: true }).catch(() => undefined);
     throw isSystemError(cause) ? writeFailed({ path: files.tasks, cause }) : cause;
   }
-}
-
-/** Returns the `level`, `difficulty` or `kind` of a task, if it has one. */
-function levelOf(task: unknown): string | undefined {
-  if (typeof task !== "object" || task === null) return undefined;
-  const { level, difficulty, kind } = task as Readonly<Record<string, unknown>>;
-  const found = [level, difficulty, kind].find((value) => typeof value === "string" || typeof value === "number");
-  return found === undefined ? undefined : String(found);
 }

@@ -19,7 +19,7 @@ import { episodeRules } from "./rules/episode-rules.ts";
 import { groupRules } from "./rules/group-rules.ts";
 import { instanceRules } from "./rules/instance-rules.ts";
 import { lifecycleRules } from "./rules/lifecycle-rules.ts";
-import { demonstrationRules, tasksAreData } from "./rules/task-rules.ts";
+import { taskRules, tasksAreData } from "./rules/task-rules.ts";
 
 /** The options of {@link checkEnvironment}. */
 export interface CheckOptions {
@@ -115,7 +115,7 @@ export async function checkEnvironment<Task>(
   });
   // The reason for the missing tasks is already reported.
   if (taskset === undefined || taskset.length === 0) return report();
-  nowTried([tasksAreData, ...demonstrationRules, ...groupRules, ...playingRules]);
+  nowTried([tasksAreData, ...taskRules, ...groupRules, ...playingRules]);
   const count = Math.min(options.tasks ?? 3, taskset.length === "unbounded" ? Infinity : taskset.length);
   await using _kept = await keepInstance(given);
   let [played, earned] = [false, false];
@@ -127,7 +127,7 @@ export async function checkEnvironment<Task>(
     note(notData, place);
     // Copies of such a task would be different tasks.
     if (notData !== undefined) continue;
-    for (const rule of wanted([...demonstrationRules, ...groupRules])) {
+    for (const rule of wanted([...taskRules, ...groupRules])) {
       if (!problems.has(rule.name)) note(await tryRule(rule, of), { ...place, seed: of.seed });
     }
     const trials = new EpisodeTrials(of, { episodes: options.episodes ?? 10 });
@@ -158,7 +158,7 @@ const ruleNames: readonly string[] = [
   specIsPlayable,
   ...definitionRules,
   tasksAreData,
-  ...demonstrationRules,
+  ...taskRules,
   ...groupRules,
   ...playingRules,
   ...playedRules,

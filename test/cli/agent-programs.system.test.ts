@@ -1,4 +1,3 @@
-import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -8,6 +7,7 @@ import { trainCommand } from "../../cli/train-command.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { ProgramSpecification } from "../../src/core/policy/program-specification.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
@@ -63,7 +63,10 @@ async function train(
   await trainCommand(
     { config, set: [], resume: steps > 1, output: join(folder, output) },
     {
-      catalog: { ...(await openCatalog()), createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions) },
+      catalog: {
+        ...(await openCatalog()),
+        createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions),
+      },
       view: { stream: { write: () => true }, color: false },
       signal: new AbortController().signal,
       resumeCommand: () => "",

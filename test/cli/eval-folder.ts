@@ -17,6 +17,7 @@ const number = (n) => n === 5 ? 4 : n;
 export const environment = defineEnvironment({
   id: "uneven", maxTurns: 2,
   tasks: Array.from({ length: 60 }, (_, n) => ({ n: number(n), level: n % 2 ? "hard" : "easy" })).map((task, n) => n === 5 ? { n: 4, level: "easy" } : task),
+  groupOf: ({ level }) => level,
   reset: ({ task }) => "question " + task.n,
   step: async ({ task, text, turn }) => {
     await new Promise((resolve) => setTimeout(resolve, 4 * ((task.n * 7) % 5)));

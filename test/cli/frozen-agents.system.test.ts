@@ -1,4 +1,3 @@
-import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -9,6 +8,7 @@ import { readMetrics } from "../../reports/training/index.ts";
 import type { Episode } from "../../src/contract/episode.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
@@ -52,7 +52,10 @@ async function train(
     await trainCommand(
       { config: join(folder, "config.yaml"), set, resume, output },
       {
-        catalog: { ...(await openCatalog()), createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions) },
+        catalog: {
+          ...(await openCatalog()),
+          createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions),
+        },
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",

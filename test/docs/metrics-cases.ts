@@ -38,6 +38,9 @@ const components = defineEnvironment<string>({
   }),
 }) as EnvironmentDefinition;
 
+/** Tasks of two groups. */
+const grouped: EnvironmentDefinition = { ...components, groupOf: (task) => String(task).slice(-1) };
+
 /** Two agents that do not share a reward. */
 const rivals = defineParallelEnvironment<"left" | "right", string>({
   id: "rivals",
@@ -69,11 +72,12 @@ export const metricsCases: readonly MetricsCase[] = [
   withKl("grpo", { klIn: "reward" }),
   { name: "masked truncation", config: { algorithm: { id: "grpo", maskTruncated: true } } },
   { name: "reward components", environment: components },
+  { name: "groups of tasks", environment: grouped },
   { name: "play while learning", config: { rollout: { maxStaleness: 1 } } },
   { name: "a curriculum", config: { tasks: { split: "train", curriculum: { by: "prompt", steps: 4 } } } },
   {
     name: "several environments",
-    environment: mixedEnvironment([{ environment: letters }, { environment: components }]),
+    environment: mixedEnvironment([{ environment: letters }, { environment: grouped }]),
   },
   { name: "rivals", environment: rivals },
   { name: "a frozen agent", environment: teamEnvironment() as EnvironmentDefinition, frozen: true },

@@ -9,6 +9,7 @@ const placeholders: Readonly<Record<string, string>> = {
   NAME: "(correct|form|level)",
   AGENT: "(left|right)",
   ENVIRONMENT: "(letters|components)",
+  GROUP: "[a-d]",
   N: "\\d+",
 };
 

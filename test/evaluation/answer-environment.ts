@@ -28,6 +28,7 @@ export function answers(tasks: readonly AnswerTask[]): EnvironmentDefinition<Ans
   return defineEnvironment<AnswerTask>({
     id: "answers",
     tasks,
+    groupOf: ({ level }) => level,
     reset: ({ task }) => `question ${task.n}`,
     step: ({ text }) => {
       if (text === "throw") throw Object.assign(new Error("thrown"), { code: "ECONNRESET" });

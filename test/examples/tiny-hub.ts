@@ -2,8 +2,8 @@ import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
 import { modelChecksumsFile } from "../../trainers/model-folders/weights/model-checksums.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const commit = "0".repeat(40);
 

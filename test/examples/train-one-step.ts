@@ -1,10 +1,10 @@
-import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { stringify } from "yaml";
 import { openCatalog } from "../../cli/catalog.ts";
 import { trainCommand } from "../../cli/train-command.ts";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import type { TinyHub } from "./tiny-hub.ts";
@@ -45,7 +45,10 @@ export async function trainOneStep(options: {
     await trainCommand(
       { config: path, set, resume: false, output: folder, probe },
       {
-        catalog: { ...(await openCatalog()), createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions) },
+        catalog: {
+          ...(await openCatalog()),
+          createBackend: ({ type: _, ...options }) => sharedEngine(options as OnnxBackendOptions),
+        },
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",

@@ -163,7 +163,10 @@ describe("the PyTorch backend", () => {
     expect(other).not.toBe(dropped);
     expect((await resumed.forwardBackward(data, [{ type: "crossEntropy" }])).loss).toBe(dropped);
     const graded = data.map((datum) => ({ ...datum, advantages: datum.lossMask }));
-    const policy = [(await model.forwardBackward(graded, [{ type: "policyGradient" }])).loss, (await model.forwardBackward(graded, [{ type: "policyGradient" }])).loss];
+    const policy = [
+      (await model.forwardBackward(graded, [{ type: "policyGradient" }])).loss,
+      (await model.forwardBackward(graded, [{ type: "policyGradient" }])).loss,
+    ];
     expect(policy[0]).toBe(policy[1]);
     for (const each of [model, resumed]) await each.close();
   });

@@ -127,6 +127,14 @@ export const plantedFaults: readonly PlantedFault[] = [
   ],
   ["splits-are-disjoint", changed({ tasks: () => [{ n: 1 }] })],
   ["tasks-are-data", changed({ tasks: [{ n: 1, when: new Date(0) } as Task], splits: ["train"] })],
+  [
+    "groups-without-error",
+    changed({
+      groupOf: () => {
+        throw new TypeError("no topic");
+      },
+    }),
+  ],
   ["demonstrations-reach-the-end", changed({ demonstrate: () => ["a", "b"] })],
   [
     "demonstrations-reach-the-top",

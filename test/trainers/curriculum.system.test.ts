@@ -88,6 +88,21 @@ describe("createCurriculum", () => {
     });
   });
 
+  it("sorts by the group of a task without a field, in natural order", async () => {
+    const tasks = tasksOf(["Level 10", "Level 2", "Level 1"]);
+    const environment = { spec: letterEnvironment().spec, groupOf: ({ level }: Task) => String(level) };
+    const { by: _, ...rest } = { ...settings, start: 0.1, batchSize: 1 };
+    const [first] = await (await createCurriculum(tasks, { ...rest, environment })).take(1);
+    expect(first!.task.level).toBe("Level 1");
+    for (const groupless of [environment, { spec: environment.spec }, undefined]) {
+      const given = { ...rest, environment: groupless && { ...groupless, groupOf: () => undefined } };
+      await expect(createCurriculum(tasks, given)).rejects.toMatchObject({
+        code: "data.malformed",
+        message: expect.stringContaining("cannot be sorted by its group: groupOf is missing"),
+      });
+    }
+  });
+
   it("refuses an unbounded taskset", async () => {
     const endless = { ...tasksOf([1]), length: "unbounded" as const };
     await expect(createCurriculum(endless, settings)).rejects.toMatchObject({ code: "config.invalid" });

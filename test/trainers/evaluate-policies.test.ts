@@ -178,6 +178,34 @@ it("judges each environment of a mixture by its own rule, in the metrics and in 
   expect(levels.small?.metrics.accuracy?.value).toBe(0.5);
 });
 
+it("has the reward and the accuracy of each group of tasks, also within a mixture", async () => {
+  const environment = defineEnvironment<string>({
+    id: "topics",
+    tasks: ["sum", "product", "word"],
+    groupOf: (task) => (task === "word" ? "words" : `numbers/${task}`),
+    reset: ({ task }) => task,
+    step: ({ task }) => ({ reward: task === "sum" ? 1 : 0 }),
+  }) as EnvironmentDefinition;
+  const policies = { agent: scriptedPolicy(() => "x") };
+  const play = async (played: EnvironmentDefinition) => {
+    const folder = await temporaryFolder();
+    const { metrics } = await evaluatePolicies({ environment: played, limit: 3, policies, folder });
+    const groups = Object.entries(metrics).filter(([name]) => /^(reward|accuracy)\/(group|topics)/.test(name));
+    return { groups: Object.fromEntries(groups), levels: Object.keys((await readSummary(folder)).levels) };
+  };
+  const shares = { numbers: 0.5, "numbers/product": 0, "numbers/sum": 1, words: 0 };
+  const named = (prefix: string, of: Readonly<Record<string, number>>) =>
+    Object.fromEntries(
+      ["reward", "accuracy"].flatMap((metric) =>
+        Object.entries(of).map(([name, value]) => [`${metric}/${prefix}${name}`, value]),
+      ),
+    );
+  expect(await play(environment)).toEqual({ groups: named("group/", shares), levels: Object.keys(shares) });
+  const mixed = await play(mixedEnvironment([{ environment }]));
+  expect(mixed.levels).toEqual(["topics", ...Object.keys(shares).map((name) => `topics/${name}`)]);
+  expect(mixed.groups).toMatchObject({ ...named("topics/", shares), "reward/topics": expect.closeTo(1 / 3, 12) });
+});
+
 it("leaves frozen agents out of the correctness of an episode", async () => {
   const team = defineParallelEnvironment<"writer" | "critic", string>({
     id: "team",

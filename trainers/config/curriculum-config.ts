@@ -8,12 +8,16 @@ export const curriculumSchema = z.strictObject({
   by: z
     .string()
     .min(1)
-    .describe("The field of a task that has its difficulty, such as level, or a path such as prompt.length."),
+    .optional()
+    .describe(
+      "The field of a task that has its difficulty, such as level, or a path such as prompt.length. By default, the " +
+        "task's group (groupOf).",
+    ),
   order: z
     .array(z.string())
     .min(1)
     .optional()
-    .describe("The field's values from easy to hard. Give it if sorting them gives the wrong order."),
+    .describe("The values from easy to hard. Give it if sorting them gives the wrong order."),
   start: share().default(0.2).describe("The share of the easiest tasks from which the first batch is drawn."),
   end: share().default(1).describe("The share at the end. Below 1, the hardest tasks are never played."),
   steps: z.int().positive().describe("The number of batches over which the share grows from start to end."),

@@ -25,6 +25,8 @@ export interface PlayedGroup {
   readonly group: TrainingGroup;
   readonly tree?: JointTree;
   readonly greedy?: Group;
+  /** The group of the task by the environment's `groupOf`. */
+  readonly taskGroup?: string | undefined;
 }
 
 /** Gives credit assignment access to the models. */

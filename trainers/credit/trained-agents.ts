@@ -11,6 +11,7 @@ export function ofTrainedAgents(played: PlayedGroup, frozen: ReadonlySet<AgentId
   if (frozen.size === 0) return played;
   const { group, tree, greedy } = played;
   return {
+    ...played,
     group: trainedGroup(group, frozen),
     tree: tree && trainedTree(tree, frozen),
     greedy: greedy && trainedGroup(greedy, frozen),

@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
-import { mean } from "../../src/core/statistics.ts";
+import { mean, sum } from "../../src/core/statistics.ts";
 import type { AdvantageEstimator } from "../advantages/advantage-estimators.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { differ } from "./trajectory.ts";
@@ -65,7 +65,7 @@ function scoredReturns(
       .filter(({ choice }) => choice[agent] === index)
       .flatMap((joint) => jointReturn(joint, agent, options.discount ?? 1) ?? []);
     if (own.length === 0) continue;
-    returns.set(index, options.crossReturn === "sum" ? own.reduce((sum, value) => sum + value, 0) : mean(own));
+    returns.set(index, options.crossReturn === "sum" ? sum(own) : mean(own));
   }
   return returns;
 }

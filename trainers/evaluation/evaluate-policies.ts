@@ -9,8 +9,8 @@ import type { EvaluationManifest } from "../../src/evaluation/log/manifest.ts";
 import type { EvaluationSummary } from "../../src/evaluation/log/summary.ts";
 import { rotatePlayers } from "../../src/evaluation/rotate-players.ts";
 import { trainedGroup } from "../credit/trained-agents.ts";
-import { partRewards } from "../metrics/part-metrics.ts";
 import { rolloutMetrics } from "../metrics/rollout-metrics.ts";
+import { taskGroupMetric, taskGroupMetrics } from "../metrics/task-group-metrics.ts";
 import { agentMetrics } from "../rewards/agent-rewards.ts";
 import { throwIfAllFailed } from "../rollouts/failed-batch.ts";
 
@@ -19,7 +19,7 @@ import { throwIfAllFailed } from "../rollouts/failed-batch.ts";
  * episodes and its metrics: those of {@link rolloutMetrics} except `groups/without-signal`, `accuracy` (that of the
  * evaluation's summary, over scored episodes) and `accuracy/over-all` (the same if unscored episodes count as wrong).
  *
- * - In a mixture, also returns `reward/<environment>` and `accuracy/<environment>`.
+ * - If tasks have groups (`groupOf`), also returns the reward and the accuracy of each: see {@link taskGroupMetric}.
  * - If there are several agents, also returns each agent's reward. All other metrics are those of the agents that are
  *   not `frozen`.
  * - If there is an `opponent`, every task is played from both sides of a game of two agents. The metrics leave the
@@ -99,15 +99,18 @@ function metricsOf<Task>(
   );
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
   const { accuracy } = summary.metrics;
-  const accuracies = Object.entries(environment.environmentOf === undefined ? {} : summary.levels).flatMap(
-    ([name, { metrics: ofEnvironment }]) =>
-      ofEnvironment.accuracy === undefined ? [] : [[`accuracy/${name}`, ofEnvironment.accuracy.value]],
+  const accuracies = Object.entries(summary.levels).flatMap(([name, { metrics: ofGroup }]) =>
+    ofGroup.accuracy === undefined ? [] : [[taskGroupMetric("accuracy", name, environment), ofGroup.accuracy.value]],
   );
+  const groupOf = new Map(summary.tasks.map(({ index, level }) => [index, level]));
   return {
     ...metrics,
     // An opponent plays each agent in half of the episodes.
     ...agentMetrics(manifest.identity.rotated === true ? groups : played),
-    ...partRewards(groups, environment),
+    ...taskGroupMetrics(
+      groups.map((group) => ({ group, taskGroup: groupOf.get(group.task.index) })),
+      { environment, named: new Set(Object.keys(summary.levels)) },
+    ),
     ...Object.fromEntries(accuracies),
     ...(accuracy === undefined ? {} : { accuracy: accuracy.value, "accuracy/over-all": accuracy.overAll! }),
   };

@@ -1,3 +1,4 @@
+import { sum } from "../../src/core/statistics.ts";
 /**
  * How the losses of single tokens become one number. A backend only sums, so an aggregation is a factor per token.
  *
@@ -17,7 +18,7 @@ export type LossAggregation = "token-mean" | "sequence-mean" | { readonly fixedL
 export function lossScales(aggregation: LossAggregation, tokenCounts: readonly number[]): number[] {
   const sequences = tokenCounts.filter((count) => count > 0).length;
   if (aggregation === "token-mean") {
-    const total = tokenCounts.reduce((sum, count) => sum + count, 0);
+    const total = sum(tokenCounts);
     return tokenCounts.map((count) => (count > 0 ? 1 / total : 0));
   }
   if (aggregation === "sequence-mean") {

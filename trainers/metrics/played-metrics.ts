@@ -4,8 +4,8 @@ import type { Algorithm } from "../algorithms/index.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { agentMetrics } from "../rewards/agent-rewards.ts";
-import { partRewards } from "./part-metrics.ts";
 import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
+import { taskGroupMetrics } from "./task-group-metrics.ts";
 
 /**
  * Returns the metrics of the episodes of one step: those of the trained agents, and, with several agents, the reward of
@@ -16,11 +16,14 @@ export function playedMetrics(
     algorithm,
     environment,
     frozen,
+    namedGroups,
   }: {
     readonly algorithm: Pick<Algorithm, "credit" | "rollout">;
     readonly environment: EnvironmentDefinition;
     /** The agents that are not trained are the keys. */
     readonly frozen: Readonly<Record<AgentId, unknown>>;
+    /** The groups of tasks that have metrics of their own. New ones are added. */
+    readonly namedGroups: Set<string>;
   },
   all: readonly PlayedGroup[],
 ): Record<string, number> {
@@ -40,5 +43,9 @@ export function playedMetrics(
   });
   // The rewards of demonstrations are the expert's.
   if (rollout.actor === "demonstration") return withoutPolicyMetrics(metrics);
-  return { ...metrics, ...partRewards(groups, environment), ...agentMetrics(all.map(({ group }) => group)) };
+  return {
+    ...metrics,
+    ...taskGroupMetrics(played, { environment, named: namedGroups }),
+    ...agentMetrics(all.map(({ group }) => group)),
+  };
 }

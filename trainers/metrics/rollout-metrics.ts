@@ -69,7 +69,7 @@ export function rolloutMetrics(
     "length/completion-mean": mean(lengths),
     "length/completion-max": lengths.length === 0 ? Number.NaN : Math.max(...lengths),
     "length/cut-off": share(completions, ({ finish }) => finish === "length"),
-    "tokens/sampled": lengths.reduce((sum, length) => sum + length, 0),
+    "tokens/sampled": sum(lengths),
   };
   return Object.fromEntries(Object.entries(entries).filter(([, value]) => Number.isFinite(value)));
 }

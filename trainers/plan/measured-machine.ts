@@ -1,4 +1,5 @@
 import { machineMemory } from "../../src/core/machine-memory.ts";
+import { sum } from "../../src/core/statistics.ts";
 import { defaultThreads } from "../backends/onnx/engine/default-threads.ts";
 import { GraphSession } from "../backends/onnx/engine/session.ts";
 import { add } from "../backends/onnx/graph/elementwise.ts";
@@ -105,7 +106,7 @@ async function timed(seconds: number, run: () => Promise<unknown>): Promise<numb
 
 /** Returns the rate of runs with equal work from their seconds, in ascending order. See {@link MachineRates}. */
 export function rateOf(work: number, seconds: readonly number[]): Interval {
-  const mean = seconds.reduce((sum, one) => sum + one, 0) / seconds.length;
+  const mean = sum(seconds) / seconds.length;
   const quartile = (share: number): number => seconds[Math.floor(share * (seconds.length - 1))]!;
   const factor = Math.min(2, Math.max(mean / quartile(0.25), quartile(0.75) / mean));
   return interval(work / mean / factor, work / mean, (work / mean) * factor);

@@ -4,6 +4,7 @@ import type { TaskEntry } from "../../src/contract/taskset.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
 import { replayPolicy } from "../../src/core/policy/replay-policy.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
+import { sum } from "../../src/core/statistics.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
@@ -18,7 +19,8 @@ import type { TrainingRun } from "../run/training-run.ts";
 import { probeAdvice } from "./probe-advice.ts";
 
 /** The part of a run that a probe plays with. */
-type ProbedRun = PlayingRun & Pick<TrainingRun, "activity" | "learners" | "programs" | "rewardProcessors" | "tasks">;
+type ProbedRun = PlayingRun &
+  Pick<TrainingRun, "activity" | "learners" | "namedGroups" | "programs" | "rewardProcessors" | "tasks">;
 
 /** The result of a probe. */
 export interface Probed {
@@ -146,5 +148,5 @@ function rewardOf({ agents }: Episode, frozen: ReadonlySet<AgentId>): number {
   const rewards = learners.map(([, { reward }]) =>
     reward.status === "scored" ? reward.value : Number.NEGATIVE_INFINITY,
   );
-  return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
+  return sum(rewards) / rewards.length;
 }

@@ -1,9 +1,10 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import type { AgentEpisode } from "../../src/contract/episode.ts";
+import type { AgentEpisode, Group } from "../../src/contract/episode.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { TaskEntry } from "../../src/contract/taskset.ts";
+import { taskGroup } from "../../src/core/environment/task-group.ts";
 import { requestRenderer } from "../../src/core/policy/render-prompt.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
@@ -230,7 +231,9 @@ export function playedUnit(run: BranchingRun): "episodes" | "tasks" {
 
 /** Plays tasks as the run's algorithm requires: in independent episodes, or in trees of joint actions. */
 export async function playTasks(run: PlayingRun, options: PlayTasksOptions): Promise<PlayedGroup[]> {
-  const { config, algorithm, pool, signal } = run;
+  const { config, algorithm, environment, pool, signal } = run;
+  const taskGroups = new Map(options.tasks.map(({ index, task }) => [index, taskGroup(environment, task)]));
+  const ofTask = ({ task: { index } }: Group): Pick<PlayedGroup, "taskGroup"> => ({ taskGroup: taskGroups.get(index) });
   const { actor, terminationThreshold } = algorithm.rollout;
   const { groupSize = algorithm.rollout.groupSize, trace, meter } = options;
   const { sampling } = config;
@@ -252,7 +255,8 @@ export async function playTasks(run: PlayingRun, options: PlayTasksOptions): Pro
     const played: PlayedGroup[] = [];
     for await (const tree of jointRollout({ ...traced, shape })) {
       meter?.add(1);
-      played.push({ group: trainingGroup({ task: tree.task, episodes: tree.episodes }), tree });
+      const group = trainingGroup({ task: tree.task, episodes: tree.episodes });
+      played.push({ group, tree, ...ofTask(group) });
     }
     return played;
   }
@@ -262,12 +266,12 @@ export async function playTasks(run: PlayingRun, options: PlayTasksOptions): Pro
   const ending = terminationThreshold === undefined ? {} : { terminationThreshold, partners: Object.keys(run.frozen) };
   const rolledOut = await collectGroups(rollout({ ...traced, ...ending, groupSize }), { onEpisode });
   const groups = rolledOut.map(trainingGroup);
-  if (!needsGreedy) return groups.map((group) => ({ group }));
+  if (!needsGreedy) return groups.map((group) => ({ group, ...ofTask(group) }));
   const greedySampling = { ...common.sampling, temperature: 0 };
   const greedy = await collectGroups(rollout({ ...common, ...ending, groupSize: 1, sampling: greedySampling }), {
     onEpisode,
   });
-  return groups.map((group, i) => ({ group, greedy: greedy[i]! }));
+  return groups.map((group, i) => ({ group, greedy: greedy[i]!, ...ofTask(group) }));
 }
 
 function jointShape({ algorithm, environment, frozen }: BranchingRun): JointShape | undefined {

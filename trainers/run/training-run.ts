@@ -107,6 +107,8 @@ export interface TrainingRun extends AsyncDisposable, Resolution {
   readonly notes: readonly string[];
   /** The current activity of the run. */
   readonly activity: TrainingProgress;
+  /** The groups of tasks that have metrics of their own. */
+  readonly namedGroups: Set<string>;
 }
 
 /** The state after a finished step. A checkpoint consists of this and the models. */

@@ -1,7 +1,10 @@
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
+import { taskGroup } from "../../src/core/environment/task-group.ts";
 import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import { TimeSlice } from "../../src/core/rollout/time-slice.ts";
+import { compareGroups } from "../../src/core/task-groups.ts";
 import type { CurriculumConfig } from "../config/curriculum-config.ts";
 import { orderedTasks, shuffledPasses, type TaskOrder } from "./task-order.ts";
 
@@ -18,6 +21,8 @@ import { orderedTasks, shuffledPasses, type TaskOrder } from "./task-order.ts";
 export async function createCurriculum<Task>(
   taskset: Taskset<Task>,
   options: CurriculumConfig & {
+    /** Gives the groups of tasks. Needed without `by`. */
+    readonly environment?: Pick<EnvironmentDefinition<Task>, "spec" | "groupOf">;
     readonly batchSize: number;
     readonly seed: number;
     readonly cursor?: number;
@@ -57,9 +62,9 @@ export async function createCurriculum<Task>(
 /** Returns a rank for each task by its difficulty. Tasks of equal difficulty have equal ranks. */
 async function difficultyRanks<Task>(
   taskset: Taskset<Task>,
-  options: Pick<CurriculumConfig, "by" | "order"> & { readonly signal?: AbortSignal },
+  options: Pick<Parameters<typeof createCurriculum<Task>>[1], "by" | "order" | "environment" | "signal">,
 ): Promise<number[]> {
-  const { by, order, signal } = options;
+  const { by, order, environment, signal } = options;
   const { length, name } = taskset;
   if (length === "unbounded") {
     throw invalidConfig(
@@ -73,7 +78,7 @@ async function difficultyRanks<Task>(
   for (let index = 0; index < length; index++) {
     await slice.pause();
     const { id, task } = await taskset.get(index, { signal });
-    const value = fieldOf(task, by);
+    const value = by === undefined ? environment && taskGroup(environment, task) : fieldOf(task, by);
     kind ??= typeof value;
     const known = order === undefined || order.includes(String(value));
     if ((typeof value !== "number" && typeof value !== "string") || typeof value !== kind || !known) {
@@ -95,17 +100,15 @@ function fieldOf(task: unknown, path: string): unknown {
   return value;
 }
 
-const naturalOrder = new Intl.Collator("en", { numeric: true });
-
 /** Compares numbers by size and texts in natural order: `Level 2` before `Level 10`. */
 function compare(a: number | string, b: number | string): number {
-  return typeof a === "number" && typeof b === "number" ? a - b : naturalOrder.compare(String(a), String(b));
+  return typeof a === "number" && typeof b === "number" ? a - b : compareGroups(String(a), String(b));
 }
 
 function noDifficulty(options: {
   readonly name: string;
   readonly id: string;
-  readonly by: string;
+  readonly by: string | undefined;
   readonly value: unknown;
   readonly task: unknown;
   readonly order: readonly string[] | undefined;
@@ -116,8 +119,10 @@ function noDifficulty(options: {
     order === undefined ? "a number or a text, of the same kind in all tasks" : `one of ${order.join(", ")}`;
   return new LyceumError({
     code: "data.malformed",
-    message: `Task ${id} of ${name} cannot be sorted by ${by}: the field is ${JSON.stringify(value) ?? "missing"}.`,
-    hint: `tasks.curriculum.by must name a field with ${wanted}. The task's fields: ${fields}.`,
-    data: { id, by },
+    message: `Task ${id} of ${name} cannot be sorted by ${by ?? "its group"}: ${by === undefined ? "groupOf" : "the field"} is ${JSON.stringify(value) ?? "missing"}.`,
+    hint:
+      `tasks.curriculum.by must name a field with ${wanted}. Without it, groupOf of the environment must return one. ` +
+      `The task's fields: ${fields}.`,
+    data: { id, by: by ?? null },
   });
 }

@@ -99,7 +99,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   if (duplicates !== undefined) notes.push(duplicates);
   checkBatchSize(tasks, { algorithm, environment, config, frozen: frozenNames });
   const steps = trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds });
-  const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
+  const order = await openTaskOrder(tasks, { config, environment, cursor: checkpoint?.manifest.taskCursor, signal });
 
   const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
     const model = await backend.openModel(spec, { signal });
@@ -154,6 +154,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     checkpoints,
     signal,
     activity: options.progress ?? new TrainingProgress(),
+    namedGroups: new Set(),
     notes,
     progress: {
       step: manifest?.step ?? 0,
@@ -177,16 +178,17 @@ async function openTaskOrder(
   tasks: Taskset,
   options: {
     readonly config: TrainingConfig;
+    readonly environment: EnvironmentDefinition;
     readonly cursor: number | undefined;
     readonly signal: AbortSignal | undefined;
   },
 ): Promise<TaskOrder> {
-  const { config, cursor, signal } = options;
+  const { config, environment, cursor, signal } = options;
   const { curriculum } = config.tasks;
   const order = { seed: deriveSeed(config.seed, "tasks"), cursor };
   if (curriculum === undefined || tasks.length === 0) return createTaskOrder(tasks, order);
   const { batchSize } = config.training;
-  return createCurriculum(tasks, { ...curriculum, ...order, batchSize, signal });
+  return createCurriculum(tasks, { ...curriculum, ...order, environment, batchSize, signal });
 }
 
 function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig): void {

@@ -1,4 +1,5 @@
 import { deriveSeed } from "../../src/core/random/random.ts";
+import { sum } from "../../src/core/statistics.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
 import type { CriticSample, StepExperience } from "../credit/index.ts";
@@ -135,8 +136,7 @@ function combined(records: ReadonlyMap<string, Readonly<Record<string, number>>>
   const together: Record<string, number> = {};
   for (const name of names) {
     const values = all.flatMap((record) => record[name] ?? []);
-    const sum = values.reduce((total, value) => total + value, 0);
-    together[name] = summed.includes(name) ? sum : sum / values.length;
+    together[name] = sum(values) / (summed.includes(name) ? 1 : values.length);
   }
   for (const [learner, record] of records) {
     for (const [name, value] of Object.entries(record)) together[`agents/${learner}/${name}`] = value;

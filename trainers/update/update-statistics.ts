@@ -1,4 +1,4 @@
-import { mean } from "../../src/core/statistics.ts";
+import { mean, sum } from "../../src/core/statistics.ts";
 import type { Datum } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
 import { isClipped } from "../backend/loss-values/clip-range.ts";
@@ -107,7 +107,7 @@ export class UpdateStatistics {
       sums.push(this.#stateValues);
       names.push("value");
     }
-    const losses: Record<string, number> = { "loss/total": sums.reduce((sum, value) => sum + value, 0) / this.#passes };
+    const losses: Record<string, number> = { "loss/total": sum(sums) / this.#passes };
     if (names.length === 1) return losses;
     for (const [i, name] of names.entries()) {
       losses[`loss/${name}`] = (losses[`loss/${name}`] ?? 0) + sums[i]! / this.#passes;

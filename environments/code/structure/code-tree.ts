@@ -3,6 +3,7 @@ import { parse } from "acorn";
 import type { Language } from "../../../sandbox/execution.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { ErrorData } from "../../../src/contract/errors/index.ts";
+import { nodesOf } from "./node-parts.ts";
 
 /** A node of acorn's tree of JavaScript, or of Python's own tree, with the fields of its type. */
 export interface CodeNode {
@@ -63,8 +64,7 @@ async function readInSandbox({ sandbox, language, source, signal }: SourceOption
 
 function javascriptTree(source: string): CodeTree {
   try {
-    const { body } = parse(source, { ecmaVersion: "latest", sourceType: "script", allowHashBang: true });
-    return { body: body as unknown as readonly CodeNode[] };
+    return { body: nodesOf(parse(source, { ecmaVersion: "latest", sourceType: "script", allowHashBang: true }).body) };
   } catch (error) {
     const { message = "cannot be read", loc } = error as Partial<SyntaxError> & {
       loc?: { line: number; column: number };

@@ -1,87 +1,85 @@
 import type { CodeNode } from "./code-tree.ts";
-import { isFunction, nameOf, nodesOf, partsOf } from "./node-parts.ts";
+import { definitionOf, isClass, isFunction, nameOf, nodesOf, partsOf, targetsOf, walk } from "./node-parts.ts";
+
+/** The nodes of a module that may run, and the reads of its names. */
+export class LiveCode {
+  /** The nodes that may run, with their parents. Names that are assigned are not among them. */
+  readonly parents = new Map<CodeNode, CodeNode | undefined>();
+  readonly #reads = new Map<string, CodeNode[]>();
+  readonly #targets = new Set<CodeNode>();
+  /** The functions and classes by name, with their parents, of names that no code has read so far. */
+  readonly #unread = new Map<string, (readonly [CodeNode, CodeNode])[]>();
+
+  /** `entry` is the function that others call. */
+  constructor(module: CodeNode, entry: string) {
+    this.#reads.set(entry, []);
+    this.#visit(module, undefined);
+  }
+
+  reads(name: string): readonly CodeNode[] {
+    return this.#reads.get(name) ?? [];
+  }
+
+  /** Returns the nodes around a node, from the inside to the outside. */
+  *around(node: CodeNode): Generator<CodeNode> {
+    for (let at = this.parents.get(node); at !== undefined; at = this.parents.get(at)) yield at;
+  }
+
+  #visit(node: CodeNode, parent: CodeNode | undefined): void {
+    if (this.#targets.has(node) || this.parents.has(node)) return;
+    const defined = parent !== undefined && !isClass(parent) ? definitionOf(node) : undefined;
+    if (defined !== undefined && !this.#reads.has(defined.name)) {
+      this.#unread.set(defined.name, [...(this.#unread.get(defined.name) ?? []), [node, parent!]]);
+      return;
+    }
+    this.parents.set(node, parent);
+    for (const target of targetsOf(node)) if (nameOf(target) !== undefined) this.#targets.add(target);
+    const name = nameOf(node);
+    if (name !== undefined) {
+      this.#reads.set(name, [...this.reads(name), node]);
+      for (const [unread, above] of this.#unread.get(name) ?? []) this.#visit(unread, above);
+    }
+    for (const part of liveParts(node)) this.#visit(part, node);
+  }
+}
 
 /** Returns the parts of a node that may run: none after a statement that leaves, and none that a constant rules out. */
-export function liveParts(node: CodeNode): readonly CodeNode[] {
+function liveParts(node: CodeNode): readonly CodeNode[] {
+  const dead = new Set<CodeNode>();
   const truth = truthOf(nodesOf(node.test)[0]);
-  const dead = new Set<unknown>();
-  if (truth === true) dead.add(node.orelse).add(node.alternate);
-  if (truth === false && node.type !== "DoWhileStatement") dead.add(node.body).add(node.consequent);
-  const operands = node.type === "BoolOp" ? nodesOf(node.values) : nodesOf([node.left, node.right]);
+  if (truth === true) for (const part of nodesOf([node.orelse, node.alternate].flat())) dead.add(part);
+  if (truth === false) for (const part of nodesOf([node.body, node.consequent].flat())) dead.add(part);
+  const [first, ...others] = nodesOf(node.values ?? [node.left, node.right]);
   const stops = { "||": true, Or: true, "&&": false, And: false }[operatorOf(node)];
-  const last = operands.findIndex((operand) => stops !== undefined && truthOf(operand) === stops);
-  if (last !== -1) for (const operand of operands.slice(last + 1)) dead.add(operand);
+  if (stops !== undefined && truthOf(first) === stops) for (const other of others) dead.add(other);
   for (const list of Object.values(node).filter(Array.isArray)) {
-    const after = list.slice(1 + (list.findIndex((part) => part && leaves(part)) + 1 || list.length) - 1);
-    for (const part of after) if (part && !isFunction(part)) dead.add(part);
+    const last = nodesOf(list).findIndex(leaves);
+    if (last !== -1) for (const part of nodesOf(list).slice(last + 1)) if (!isFunction(part)) dead.add(part);
   }
-  const fields = Object.values(node)
-    .filter((field) => dead.has(field))
-    .flatMap(nodesOf);
-  return partsOf(node).filter((part) => !dead.has(part) && !fields.includes(part));
+  return partsOf(node).filter((part) => !dead.has(part));
 }
 
-function operatorOf({ operator, op, ops }: CodeNode): string {
-  return String(operator ?? nodesOf([op, ops].flat())[0]?.type);
+function operatorOf({ operator, op }: CodeNode): string {
+  return String(operator ?? nodesOf(op)[0]?.type);
 }
-
-const isJump = /^(Return|Raise|Throw|Break|Continue)(Statement)?$/;
 
 /** True if no statement after this one in its block runs. */
 function leaves(node: CodeNode): boolean {
-  if (isJump.test(node.type)) return true;
-  const leaving = (field: unknown): boolean => nodesOf(field).some(leaves);
-  const truth = truthOf(nodesOf(node.test)[0]);
-  switch (node.type) {
-    case "If":
-    case "IfStatement": {
-      const [yes, no] = [leaving(node.body ?? node.consequent), leaving(node.orelse ?? node.alternate)];
-      return truth === undefined ? yes && no : truth ? yes : no;
-    }
-    case "While":
-    case "WhileStatement":
-    case "ForStatement":
-      return (truth ?? node.test === null) && !breaks(node);
-    case "Try":
-    case "TryStatement": {
-      const handlers = nodesOf(node.handlers ?? node.handler);
-      return (
-        leaving(node.finalbody ?? node.finalizer) ||
-        (leaving(node.body ?? node.block) && handlers.every(({ body }) => leaving(body)))
-      );
-    }
-    case "With":
-    case "BlockStatement":
-      return leaving(node.body);
-    default:
-      return false;
-  }
-}
-
-/** True if `break` can leave the loop. */
-function breaks(node: CodeNode): boolean {
-  return partsOf(node).some(
-    (part) => part.type.startsWith("Break") || (!/^(While|For|AsyncFor|Function)/.test(part.type) && breaks(part)),
+  if (/^(Return|Raise|Throw|Break|Continue)(Statement)?$/.test(node.type)) return true;
+  const [yes, no] = [node.body ?? node.consequent, node.orelse ?? node.alternate].map((part) =>
+    nodesOf(part).some(leaves),
   );
+  if (/^If/.test(node.type)) return yes! && no!;
+  if (node.type === "With" || node.type === "BlockStatement") return yes!;
+  const isEndless =
+    /^(While|For)(Statement)?$/.test(node.type) && (truthOf(nodesOf(node.test)[0]) ?? node.test === null);
+  return isEndless && !walk(node, { nested: false }).some(({ type }) => type.startsWith("Break"));
 }
 
-/** Returns the truth of a constant expression. */
+/** Returns the truth of a constant. */
 function truthOf(node: CodeNode | undefined): boolean | undefined {
   if (node?.type === "Constant" || node?.type === "Literal") return Boolean(node.value ?? node.regex ?? node.bigint);
-  if (node === undefined || nameOf(node) === "undefined") return node && false;
-  const operator = operatorOf(node);
-  if (operator === "Not" || operator === "!") {
-    const truth = truthOf(nodesOf(node.operand ?? node.argument)[0]);
-    return truth === undefined ? undefined : !truth;
-  }
-  const [left, right, ...others] = nodesOf([node.left, node.right, node.comparators].flat()).map(({ value }) => value);
-  const isComparable = typeof left === typeof right && (typeof left === "number" || typeof left === "string");
-  return others.length === 0 && isComparable ? comparisons(left as number, right as number)[operator] : undefined;
-}
-
-function comparisons(a: number, b: number): Readonly<Record<string, boolean>> {
-  const [equal, unequal, less, atMost, more, atLeast] = [a === b, a !== b, a < b, a <= b, a > b, a >= b];
-  const python = { Eq: equal, NotEq: unequal, Lt: less, LtE: atMost, Gt: more, GtE: atLeast };
-  const javascript = { "===": equal, "==": equal, "!==": unequal, "!=": unequal };
-  return { ...python, ...javascript, "<": less, "<=": atMost, ">": more, ">=": atLeast };
+  if (node === undefined || !/^(Not|!)$/.test(operatorOf(node))) return undefined;
+  const truth = truthOf(nodesOf(node.operand ?? node.argument)[0]);
+  return truth === undefined ? undefined : !truth;
 }

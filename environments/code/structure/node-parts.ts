@@ -36,7 +36,7 @@ export function isClass({ type }: CodeNode): boolean {
 }
 
 /** True for an attribute or an item of an object. */
-export function isMember({ type }: CodeNode): boolean {
+function isMember({ type }: CodeNode): boolean {
   return /^(Attribute|Subscript|MemberExpression)$/.test(type);
 }
 
@@ -49,6 +49,12 @@ export function nameOf(node: CodeNode | undefined): string | undefined {
 /** Returns the name at the start of a callee or target, such as `xs` of `xs.append`. */
 export function rootOf(node: CodeNode | undefined): CodeNode | undefined {
   return node !== undefined && isMember(node) ? rootOf(nodesOf(node.value ?? node.object)[0]) : node;
+}
+
+/** Returns the function of a call. Undefined for other nodes. */
+export function calleeOf(node: CodeNode): CodeNode | undefined {
+  const isCall = /^(Call|CallExpression|NewExpression|TaggedTemplateExpression)$/.test(node.type);
+  return isCall ? nodesOf(node.func ?? node.callee ?? node.tag)[0] : undefined;
 }
 
 /** Returns the expression that is the body of a function. */
@@ -80,9 +86,9 @@ function targetsIn(pattern: CodeNode): readonly CodeNode[] {
   return (pattern.type === "AssignmentPattern" ? nodesOf(pattern.left) : partsOf(pattern)).flatMap(targetsIn);
 }
 
-/** Returns all names that a node itself binds. */
+/** Returns all names that a node itself binds, without the parameters of a function. */
 export function boundBy(node: CodeNode): readonly string[] {
-  const names = [...targetsOf(node).map(nameOf), definitionOf(node)?.name];
+  const names = [...(isFunction(node) ? [] : targetsOf(node).map(nameOf)), definitionOf(node)?.name];
   if (node.type === "arg") names.push(node.arg as string);
   if (node.type === "alias") names.push(String(node.asname ?? node.name).split(".")[0]);
   if (/^(ExceptHandler|Match\w+)$/.test(node.type)) names.push(...([node.name, node.rest] as string[]));
@@ -96,7 +102,8 @@ export interface Binding {
 }
 
 /** Returns the binding that a statement or expression is. Undefined for patterns, updates and other nodes. */
-export function bindingOf(node: CodeNode): Binding | undefined {
+export function bindingOf(node: CodeNode | undefined): Binding | undefined {
+  if (node === undefined) return undefined;
   const inner = nodesOf(node.type === "VariableDeclaration" ? node.declarations : node.expression);
   if (inner.length > 0) return inner.length === 1 ? bindingOf(inner[0]!) : undefined;
   const isPlain = /^(Assign|AnnAssign|NamedExpr|VariableDeclarator)$/.test(node.type) || node.operator === "=";

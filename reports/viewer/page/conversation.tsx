@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../../src/contract/episode.ts";
 import { isReasoningOnly } from "../../../src/core/rollout/reasoning-only.ts";
+import { sum } from "../../../src/core/statistics.ts";
 import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format.ts";
 import { timeline } from "../../../src/core/trace/timeline.ts";
 import { MessageView } from "./message-view.tsx";
@@ -112,7 +113,7 @@ function TurnLine({ agent, turn, only }: { agent: AgentEpisode; turn: AgentTurn;
 function meanLogprob({ logprobs }: AgentTurn, { tokens }: MessageNode): string | undefined {
   const values = logprobs?.map(({ logprob }) => logprob) ?? tokens?.logprobs;
   if (values === undefined || values.length === 0) return undefined;
-  return `mean log-probability ${formatNumber(values.reduce((sum, value) => sum + value, 0) / values.length)}`;
+  return `mean log-probability ${formatNumber(sum(values) / values.length)}`;
 }
 
 /** Returns the sampled tokens of a message as texts, if they are known. */

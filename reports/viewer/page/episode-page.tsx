@@ -211,7 +211,7 @@ function EpisodeFacts({ view: { row, episode, task } }: { readonly view: Episode
       facts={[
         ["status", statusText(episode)],
         ["step", row.step === undefined ? "" : formatCount(row.step)],
-        ["level", row.level],
+        ["group", row.level],
         ["sample", String(row.sampleIndex)],
         ["turns", String(row.turns)],
         [

@@ -144,7 +144,7 @@ function Rows(props: {
           title: ({ prompt }) => prompt,
         },
         has.sampleIndex && { name: "sample", number: ({ sampleIndex }) => sampleIndex },
-        has.level && { name: "level", cell: ({ level = "" }) => <Text>{level}</Text> },
+        has.level && { name: "group", cell: ({ level = "" }) => <Text>{level}</Text> },
         has.outcome && { name: "outcome", cell: outcomeCell },
         {
           name: "reward",

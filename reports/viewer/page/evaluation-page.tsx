@@ -148,7 +148,7 @@ function LevelTable(
 ): JSX.Element {
   const { levels, label } = props;
   const all = new Set(Object.values(levels).flatMap(({ metrics }) => Object.keys(metrics)));
-  // Agents and components make the table wide, and are less useful by level.
+  // Agents and components make the table wide, and are less useful by group.
   const names = [...all].filter((name) => !name.includes("/"));
   return (
     <Table
@@ -156,7 +156,7 @@ function LevelTable(
       rows={Object.entries(levels)}
       keyOf={([level]) => level}
       columns={[
-        { name: "level", cell: ([level]) => <Text>{level}</Text> },
+        { name: "group", cell: ([level]) => <Text>{level}</Text> },
         { name: "episodes", number: ([, { counts }]) => formatCount(counts.played) },
         ...names.map((name): Column<[string, LevelSummary]> => {
           const text = (value: number | undefined): string => (value === undefined ? "–" : metricText(name, value));

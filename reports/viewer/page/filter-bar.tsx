@@ -87,7 +87,7 @@ export function FilterBar(props: {
       {bound("min", "reward from")}
       {bound("max", "to")}
       {field("task", "task")}
-      {levels.length > 1 && choice("level", "all levels", levels)}
+      {levels.length > 1 && choice("level", "all groups", levels)}
       {choice("order", "as played", orders)}
       {written !== "" && (
         <button type="button" onClick={clear}>

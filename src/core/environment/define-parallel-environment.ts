@@ -113,6 +113,11 @@ export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined
   readonly statesCorrect?: boolean;
   /** The judges that `step` asks, so that `judge` in a config and `--judge` name their model. */
   readonly judges?: readonly JudgeListing[];
+  /**
+   * Returns the group of a task, such as its topic or difficulty: a short text, or undefined. Evaluations, the metrics
+   * of a training and a curriculum compare groups. `math/algebra` is also part of the group `math`.
+   */
+  readonly groupOf?: (task: Task) => string | undefined;
   /** Returns the variables of the model's chat template for the conversations of a task, such as `enable_thinking`. */
   readonly templateVariables?: (task: Task) => JsonObject | undefined;
   /**
@@ -200,6 +205,7 @@ export function defineParallelEnvironment<
     spec,
     ...loadTasks({ id, source: definition.tasks, splits: definition.splits }),
     ...(judge === undefined ? {} : { judge }),
+    ...(definition.groupOf === undefined ? {} : { groupOf: definition.groupOf }),
     create: async (options = {}) => {
       if (judge?.required === true && options.judge?.model === undefined) throw missingJudge(id);
       const seat = judge === undefined ? undefined : (options.judge ?? {});

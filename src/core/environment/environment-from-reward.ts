@@ -51,7 +51,7 @@ export interface TeamContext<Agent extends string, Task> {
 export interface RewardDefinitionBase<Task>
   extends Pick<
     DefinitionBase<Task, undefined>,
-    "description" | "tasks" | "splits" | "rewardRange" | "deterministic" | "judges"
+    "description" | "tasks" | "splits" | "rewardRange" | "deterministic" | "judges" | "groupOf"
   > {
   readonly id?: string;
 }

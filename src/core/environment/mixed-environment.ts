@@ -13,6 +13,7 @@ import { mixedTaskset } from "../taskset/mixed-taskset.ts";
 import { createInstance, splitTasks } from "./checked-environment.ts";
 import { contractError } from "./environment-error.ts";
 import { environmentName } from "./environment-name.ts";
+import { taskGroup } from "./task-group.ts";
 
 /** One environment of a mixture. */
 export interface MixedPart {
@@ -38,7 +39,8 @@ export interface MixedTask {
  * environment. The mixture is infinite: a finite taskset starts again after its end, and `seed` shuffles each pass.
  *
  * All environments must have the same agents. A task id begins with the name of its environment and a slash.
- * `environmentOf` returns the environment of a task id. Throws `config.invalid` for an empty list, for agents or names
+ * `environmentOf` returns the environment of a task id. The group of a task (`groupOf`) is the name of its environment,
+ * with the environment's own group after a slash. Throws `config.invalid` for an empty list, for agents or names
  * that do not fit, and for weights that are not positive.
  *
  * @example
@@ -78,6 +80,10 @@ export function mixedEnvironment(
     },
     judge: mixedJudge(list),
     create: async (given) => new MixedEnvironment(spec, environments, given?.judge),
+    groupOf: ({ environment: name, task }) => {
+      const group = taskGroup(environments.get(name)!, task);
+      return group === undefined ? name : `${name}/${group}`;
+    },
     environmentOf: (taskId) => {
       const name = nameOf(taskId);
       return name === undefined ? undefined : { name, spec: environments.get(name)!.spec };

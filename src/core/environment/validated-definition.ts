@@ -17,6 +17,7 @@ const sharedKeys = {
   deterministic: true,
   statesCorrect: true,
   judges: true,
+  groupOf: true,
   tools: true,
   templateVariables: true,
   open: true,
@@ -79,9 +80,10 @@ export function validatedParallelDefinition<
 }
 
 function checkDefinition(definition: { readonly id: string }, keys: readonly string[]): void {
-  const { id, reset, step } = definition as { readonly id: string; readonly reset?: unknown; readonly step?: unknown };
+  const { id, reset, step, demonstrate, groupOf } = definition as { readonly id: string } & Record<string, unknown>;
   const environment = String(id);
-  for (const [name, value] of Object.entries({ reset, step })) {
+  const optional = Object.entries({ demonstrate, groupOf }).filter(([, value]) => value !== undefined);
+  for (const [name, value] of [...Object.entries({ reset, step }), ...optional]) {
     if (typeof value === "function") continue;
     const rule = `Give it a function ${name}. Its keys: ${keys.join(", ")}.`;
     throw contractError({ environment, problem: `has ${describeValue(value)} as ${name}`, rule });

@@ -145,7 +145,7 @@ function mix32(word: number): number {
 
 /** One step of xoshiro128**. */
 function xoshiro128(state: Uint32Array): number {
-  const [a, b, c, d] = state as unknown as [number, number, number, number];
+  const [a, b, c, d] = [state[0]!, state[1]!, state[2]!, state[3]!];
   const product = Math.imul(b, 5);
   const result = Math.imul((product << 7) | (product >>> 25), 9) >>> 0;
   const third = c ^ a;

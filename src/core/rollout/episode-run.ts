@@ -3,6 +3,7 @@ import type { StepResult } from "../../contract/environment.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { type ErrorData, fromErrorData, LyceumError } from "../../contract/errors/index.ts";
 import type { ActResult } from "../../contract/policy.ts";
+import { sum } from "../statistics.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
 import { blameStep } from "./blame-step.ts";
@@ -175,7 +176,7 @@ function meanReward({ agents }: StepResult, partners: readonly AgentId[]): numbe
   );
   const values = rewards.flatMap((reward) => (reward.status === "scored" ? [reward.value] : []));
   if (values.length === 0 || values.length < rewards.length) return undefined;
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return sum(values) / values.length;
 }
 
 /**

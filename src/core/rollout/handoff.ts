@@ -1,6 +1,7 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { Random } from "../random/random.ts";
+import { sum } from "../statistics.ts";
 
 /** The choice and the rewards of a joint action. */
 export interface JointChoice {
@@ -32,7 +33,7 @@ export function meanJointValue(
 ): number | undefined {
   const values = jointActions.map((one) => jointValue(one, partners)).filter((value) => value !== undefined);
   if (values.length === 0) return undefined;
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return sum(values) / values.length;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AgentEpisode, AgentTurn, NodeTokens } from "../../contract/episode.ts";
+import { sum } from "../statistics.ts";
 
 /** One completion of a model: an action, or one of the model calls that led to it. */
 export interface TurnCompletion {
@@ -19,7 +20,7 @@ export function completionsOf(
 /** Returns the number of sampled tokens of a turn. Undefined if none of its completions has tokens. */
 export function sampledTokens(record: Pick<AgentEpisode, "nodes">, turn: AgentTurn): number | undefined {
   const lengths = completionsOf(record, turn).flatMap(({ tokens }) => tokens?.ids.length ?? []);
-  return lengths.length === 0 ? undefined : lengths.reduce((sum, length) => sum + length, 0);
+  return lengths.length === 0 ? undefined : sum(lengths);
 }
 
 function completion(finish: AgentTurn["finish"], tokens: NodeTokens | undefined): TurnCompletion {

@@ -1,6 +1,7 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 import { createRandom, deriveSeed } from "../random/random.ts";
+import { sum } from "../statistics.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
 
 /** One part of a mixture. */
@@ -60,7 +61,7 @@ export function mixedTaskset<Task>(
 
 /** Returns a function from a position to its place. It keeps the places that were computed. */
 function interleave(weights: readonly number[]): (position: number) => Place {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const total = sum(weights);
   const credits = weights.map(() => 0);
   const counts = weights.map(() => 0);
   const parts: number[] = [];

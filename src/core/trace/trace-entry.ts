@@ -4,6 +4,7 @@ import type { ErrorCode } from "../../contract/errors/index.ts";
 import type { JudgeUsage } from "../../contract/judge.ts";
 import { isReasoningOnly } from "../rollout/reasoning-only.ts";
 import { sampledTokens } from "../rollout/turn-completions.ts";
+import { sum } from "../statistics.ts";
 import type { TracePosition } from "./trace-writer.ts";
 
 /** A line of a trace's index: a summary of an episode, and its place. It is computed from the episode alone. */
@@ -97,5 +98,5 @@ function tokenCounts({ turns, nodes }: Pick<AgentEpisode, "turns" | "nodes">): P
 
 function sumOf(key: "latencyMs" | "retries", turns: AgentEpisode["turns"]): Partial<AgentEntry> {
   const values = turns.flatMap((turn) => turn[key] ?? []);
-  return values.length === 0 ? {} : { [key]: values.reduce((total, value) => total + value, 0) };
+  return values.length === 0 ? {} : { [key]: sum(values) };
 }

@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { Episode } from "../../contract/episode.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
 import { isDiskFull, writeFailed } from "../../contract/errors/write-failed.ts";
+import { sum } from "../statistics.ts";
 import { endsLine, findTraceEnd } from "./find-trace-end.ts";
 import { headerLine } from "./trace-format.ts";
 
@@ -226,7 +227,7 @@ class FileTraceWriter implements TraceWriter {
   /** Reports the last lines of the file to `onWritten`. */
   #reportWritten(episodes: WaitingLines["episodes"]): void {
     const lengths = episodes.map(({ line }) => Buffer.byteLength(line));
-    let offset = this.#position - lengths.reduce((sum, length) => sum + length, 0);
+    let offset = this.#position - sum(lengths);
     for (const [index, { episode }] of episodes.entries()) {
       const length = lengths[index]!;
       this.#onWritten!(episode, { offset, length });

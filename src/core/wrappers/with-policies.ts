@@ -47,6 +47,7 @@ export function withPolicies<Task>(
     splits,
     tasks: (split, loading) => splitTasks(environment, split, loading),
     judge: environment.judge,
+    groupOf: environment.groupOf?.bind(environment),
     create: async (given) =>
       new EnvironmentWithPolicies({
         inner: await createInstance(environment, given),

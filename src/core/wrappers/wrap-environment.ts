@@ -51,6 +51,7 @@ export function wrapEnvironment<Task>(
     demonstrate,
     scoreGroup,
     ...(environment.demonstratesPairs === true ? { demonstratesPairs: true } : {}),
+    groupOf: environment.groupOf?.bind(environment),
     environmentOf: environment.environmentOf?.bind(environment),
   };
 }

@@ -84,7 +84,7 @@ export interface TaskLine {
   readonly hash: string;
   /** The seed of its episodes: the run's seed, or one derived from it if the same task occurs again. */
   readonly seed: number;
-  /** The task's environment in a mixture, or else its own level, difficulty or kind, if it has one. */
+  /** The group of the task (`groupOf`), if it has one. */
   readonly level?: string;
   /** The task, including its reference answer. */
   readonly task: Json;

@@ -26,7 +26,9 @@ export interface EvaluationSummary {
    * components have the environment's unit.
    */
   readonly metrics: Readonly<Record<string, Metric>>;
-  /** The counts and metrics by level. Empty if tasks have no levels. */
+  /**
+   * The counts and metrics by group of tasks (`groupOf`): the 32 largest groups, then `(other)`. Empty without groups.
+   */
   readonly levels: Readonly<Record<string, LevelSummary>>;
   readonly tasks: readonly TaskSummary[];
   readonly tokens?: { readonly prompt: number; readonly completion: number };
@@ -86,7 +88,7 @@ export interface Interval {
   readonly method: "wilson" | "bootstrap";
 }
 
-/** The counts and metrics of one level. */
+/** The counts and metrics of one group of tasks. */
 export interface LevelSummary {
   readonly counts: EpisodeCounts;
   readonly metrics: Readonly<Record<string, Metric>>;

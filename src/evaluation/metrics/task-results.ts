@@ -1,4 +1,5 @@
 import { episodeId } from "../../core/rollout/episode-id.ts";
+import { sum } from "../../core/statistics.ts";
 import type { EpisodeEntry } from "../log/episode-entry.ts";
 import type { EpisodeCounts, TaskSummary } from "../log/summary.ts";
 import type { PlannedLine } from "../task-plan.ts";
@@ -69,5 +70,5 @@ export function countEpisodes(results: readonly TaskResult[], samples: number): 
 
 /** Returns the mean. Returns undefined for an empty array. */
 export function mean(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.length === 0 ? undefined : sum(values) / values.length;
 }

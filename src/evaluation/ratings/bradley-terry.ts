@@ -1,4 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
+import { sum } from "../../core/statistics.ts";
 
 /** The number of drawn games that are added to each pair's own games. */
 export const drawnGamesPrior = 1;
@@ -40,7 +41,7 @@ export function bradleyTerry(
       );
       return Math.log(won[i]! / expected);
     });
-    const mean = next.reduce((total, value) => total + value, 0) / players.length;
+    const mean = sum(next) / players.length;
     const centred = next.map((value) => value - mean);
     const change = Math.max(...players.map((i) => Math.abs(centred[i]! - strengths[i]!)));
     strengths = centred;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Episode } from "../../contract/episode.ts";
 import { fromErrorData } from "../../contract/errors/index.ts";
 import { textOf } from "../../contract/message.ts";
+import { taskGroup } from "../../core/environment/task-group.ts";
 import { demonstrationPolicy } from "../../core/policy/demonstration-policy.ts";
 import { toolErrorsIn } from "../../core/rollout/episode-warnings.ts";
 import { rolloutEpisode } from "../../core/rollout/rollout-episode.ts";
@@ -24,8 +25,16 @@ export const tasksAreData: Rule<TaskCase> = {
 
 const slack = 1e-9;
 
-/** The rules for the demonstration of a task, if there is one. */
-export const demonstrationRules: readonly Rule<TaskCase>[] = [
+/** The rules for the group and the demonstration of a task, if it has them. */
+export const taskRules: readonly Rule<TaskCase>[] = [
+  {
+    name: "groups-without-error",
+    hint: "Return a short text from groupOf, or undefined. It gets the task as tasks returned it.",
+    check: ({ environment, task: { task } }) => {
+      taskGroup(environment, task);
+      return undefined;
+    },
+  },
   {
     name: "demonstrations-reach-the-end",
     hint: "Demonstrate one answer for each agent that acts, in each turn until the end, and no more.",

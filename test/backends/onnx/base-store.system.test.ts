@@ -3,8 +3,8 @@ import path from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { BaseStore } from "../../../trainers/backends/onnx/engine/base-store.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
-import { temporaryFolder } from "../../temporary-folder.ts";
 import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 let folder: string;

@@ -6,8 +6,8 @@ import { textMessage } from "../../../src/contract/message.ts";
 import { TokenPrefix } from "../../../src/contract/token-prefix.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
-import { temporaryFolder } from "../../temporary-folder.ts";
 import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
+import { temporaryFolder } from "../../temporary-folder.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}<assistant>";

@@ -8,10 +8,10 @@ import { PositionTables } from "../../../trainers/backends/onnx/engine/position-
 import { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
 import type { ModelWeights } from "../../../trainers/backends/onnx/engine/weights.ts";
-import { loraParameters } from "../../../trainers/model-folders/architecture/lora-layers.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { loraParameters } from "../../../trainers/model-folders/architecture/lora-layers.ts";
 import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 
 /** The result of a pass over data, combined from its micro-batches. */

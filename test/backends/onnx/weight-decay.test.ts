@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { adamWStep, createAdamState, isDecayed } from "../../../trainers/backends/onnx/engine/adamw.ts";
-import { loraParameters } from "../../../trainers/model-folders/architecture/lora-layers.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
 import { architectures, type DecoderFamily } from "../../../trainers/model-folders/architecture/architectures.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { loraParameters } from "../../../trainers/model-folders/architecture/lora-layers.ts";
 import { decoderParameters, type ParameterSpec } from "../../../trainers/model-folders/architecture/parameters.ts";
 
 const shape = {

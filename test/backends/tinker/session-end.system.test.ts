@@ -44,7 +44,7 @@ const sampleBody = {
 test("the samples of a session are aborted at its end", async () => {
   const { service, session_id, result } = start();
   const session = { session_id, sampling_session_seq_id: 0, base_model: "tiny" };
-  const { sampling_session_id } = (await service.sampling.create({ body: session, digest })) as Record<string, string>;
+  const { sampling_session_id } = await service.sampling.create({ body: session, digest });
   const body = { ...sampleBody, sampling_session_id, num_samples: 4096 };
   const promise = await service.sampling.sample({ body, digest });
   await service.endSession(session_id);

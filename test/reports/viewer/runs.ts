@@ -30,6 +30,7 @@ export function pairEnvironment(count: number): EnvironmentDefinition<SumTask> {
     id: "pair",
     agents: ["coder", "reviewer"],
     tasks: Array.from({ length: count }, (_, n): SumTask => ({ n, level: n % 2 === 0 ? "easy" : "hard" })),
+    groupOf: ({ level }) => level,
     maxTurns: 2,
     tools: [{ name: "run", description: "Runs code.", parameters: { type: "object", properties: {} } }],
     reset: ({ task: { n } }) => ({

@@ -1,3 +1,4 @@
+import { sum } from "../../../src/core/statistics.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type { LossResult } from "../../backend/training-backend.ts";
@@ -20,7 +21,7 @@ export function lossResult(options: {
   }
   const values = termValues(terms, data, logprobs);
   return {
-    loss: values.reduce((sum, value) => sum + value, 0),
+    loss: sum(values),
     terms: values,
     logprobs,
     tokens: data.reduce((sum, datum) => sum + trainedTargets(datum), 0),

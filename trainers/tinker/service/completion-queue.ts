@@ -6,6 +6,12 @@ export interface Completion {
   readonly request_id: string;
 }
 
+/** The requests that have ended after a cursor, and the next cursor. */
+export interface Completions {
+  readonly completions: readonly Completion[];
+  readonly cursor: number;
+}
+
 /** The maximum number of completions in a queue. If a client does not read them, the oldest is dropped. */
 const mostKept = 65_536;
 
@@ -30,10 +36,7 @@ export class CompletionQueue {
    * Returns the completions after a cursor, and the cursor after them. Waits for at most `waitMs` milliseconds if there
    * is none. Drops those before the cursor.
    */
-  async after(
-    cursor: number,
-    waitMs: number,
-  ): Promise<{ readonly completions: readonly Completion[]; readonly cursor: number }> {
+  async after(cursor: number, waitMs: number): Promise<Completions> {
     this.#drop(cursor - this.#dropped);
     if (this.#entries.length === 0 && waitMs > 0) {
       const end = new AbortController();

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type Completion, CompletionQueue } from "./completion-queue.ts";
+import { type Completion, CompletionQueue, type Completions } from "./completion-queue.ts";
 import { memorySize } from "./memory-size.ts";
 import { RequestError } from "./request-error.ts";
 
 /** The state of a request whose result is computed later. */
-interface Future {
+interface Future<Result> {
   readonly owner: string | undefined;
-  readonly result: Promise<unknown>;
+  readonly result: Promise<Result>;
   readonly stop: AbortController;
   /** True after a client has received the result. */
   delivered: boolean;
@@ -17,7 +17,7 @@ interface Future {
 }
 
 /** The result or the error of a request. */
-export type Outcome = { readonly value: unknown } | { readonly error: unknown };
+export type Outcome<Result> = { readonly value: Result } | { readonly error: unknown };
 
 /** The identity of a request that runs once. */
 export interface Once {
@@ -42,12 +42,12 @@ interface Accepted {
  * the same request id, also after its result has expired. Results expire after a time, and the oldest ones earlier if all
  * of them exceed a size.
  */
-export class FutureTable {
+export class FutureTable<Result = unknown> {
   readonly #resultMs: number;
   readonly #maxResultBytes: number;
   /** Begins the ids of this server's requests, so that ids of an earlier one are unknown. */
   readonly #server = randomUUID().slice(0, 8);
-  readonly #futures = new Map<string, Future>();
+  readonly #futures = new Map<string, Future<Result>>();
   readonly #accepted = new Map<string, Map<string, Accepted>>();
   readonly #queues = new Map<string, Map<number, CompletionQueue>>();
   #count = 0;
@@ -67,7 +67,7 @@ export class FutureTable {
    * Starts work and returns its request id. With a key, the work of an equal request is not started again. Throws
    * `RequestError` 409 for an equal key with another body. The signal of the work aborts if the request is cancelled.
    */
-  start(work: (signal: AbortSignal) => Promise<unknown>, once?: Once): string {
+  start(work: (signal: AbortSignal) => Promise<Result>, once?: Once): string {
     const keys = once && this.#keysOf(once.owner);
     const earlier = once && keys?.get(String(once.key));
     if (earlier !== undefined) {
@@ -78,9 +78,9 @@ export class FutureTable {
     const requestId = `${this.#server}:${this.#count}:${randomUUID()}`;
     const stop = new AbortController();
     const result = work(stop.signal);
-    const future: Future = { owner: once?.owner, result, stop, delivered: false, bytes: 0 };
+    const future: Future<Result> = { owner: once?.owner, result, stop, delivered: false, bytes: 0 };
     this.#futures.set(requestId, future);
-    const complete = (state: Completion["state"], value?: unknown): void => {
+    const complete = (state: Completion["state"], value?: Result): void => {
       future.completed = Date.now();
       future.bytes = memorySize(value);
       this.#bytes += future.bytes;
@@ -106,7 +106,7 @@ export class FutureTable {
    * Returns the result of a request, or its error. Rejects with a `RequestError`: 408 after `waitMs` milliseconds without
    * a result, 410 for a result that has expired, 404 for an unknown id.
    */
-  async result(requestId: string, waitMs: number): Promise<Outcome> {
+  async result(requestId: string, waitMs: number): Promise<Outcome<Result>> {
     const future = this.#futureOf(requestId);
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new RequestError(408, "The request is still running.")), waitMs);
@@ -135,7 +135,7 @@ export class FutureTable {
     readonly cursor: number;
     readonly received: readonly string[];
     readonly waitMs: number;
-  }): ReturnType<CompletionQueue["after"]> {
+  }): Promise<Completions> {
     const { owner, queue, cursor, received, waitMs } = options;
     for (const id of received) {
       const future = this.#futures.get(id);
@@ -179,7 +179,7 @@ export class FutureTable {
     await Promise.allSettled([...this.#futures.values()].map(({ result }) => result));
   }
 
-  #futureOf(requestId: string): Future {
+  #futureOf(requestId: string): Future<Result> {
     const future = this.#futures.get(requestId);
     if (future !== undefined && !this.#hasExpired(future)) return future;
     const [server, number] = requestId.split(":");
@@ -202,7 +202,7 @@ export class FutureTable {
     return queue;
   }
 
-  #hasExpired({ completed }: Future): boolean {
+  #hasExpired({ completed }: Future<Result>): boolean {
     return completed !== undefined && completed <= Date.now() - this.#resultMs;
   }
 

@@ -2,17 +2,25 @@ import type { z } from "zod";
 import type { SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
 import type * as bodies from "../protocol/requests.ts";
 import { type SampleResult, topTokensOf } from "../protocol/sample-result.ts";
+import type { Completions } from "./completion-queue.ts";
 import type { FrozenModel } from "./frozen-model.ts";
 import type { FutureTable } from "./future-table.ts";
 import { promptScoreRequest, scorePrompt } from "./prompt-scores.ts";
 import type { RecordedSequences } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
 import { sampleRequests } from "./sample-requests.ts";
-import type { Promised, Sent } from "./sent.ts";
+import type { Sent } from "./sent.ts";
+import type {
+  CreatedSamplingSession,
+  JoinedSamplingSession,
+  Promised,
+  SamplerInfo,
+  ServiceResult,
+} from "./service-answers.ts";
 
 /** The part of the service that sampling needs. */
 interface Weights {
-  readonly futures: FutureTable;
+  readonly futures: FutureTable<ServiceResult>;
   readonly recorded: RecordedSequences;
   /** The name of the base model in answers. */
   readonly baseName: string;
@@ -46,7 +54,7 @@ export class SamplingSessions {
   }
 
   /** Creates a session. The same number returns the same session. Throws `RequestError` 409 if it has other weights. */
-  async create({ body }: Sent<z.output<typeof bodies.samplingSessionBody>>): Promise<unknown> {
+  async create({ body }: Sent<z.output<typeof bodies.samplingSessionBody>>): Promise<CreatedSamplingSession> {
     this.#weights.touch(body.session_id);
     const path = body.model_path ?? undefined;
     if (path === undefined) this.#weights.checkBase(body.base_model ?? "");
@@ -68,7 +76,7 @@ export class SamplingSessions {
    * Returns a number for a copy of the session's client, such as one in another process. Copies need different request
    * ids.
    */
-  join({ body }: Sent<z.output<typeof bodies.joinSamplingSessionBody>>): unknown {
+  join({ body }: Sent<z.output<typeof bodies.joinSamplingSessionBody>>): JoinedSamplingSession {
     const session = this.#sessionOf(body.sampling_session_id);
     this.#weights.touch(session.sessionId);
     session.copies += 1;
@@ -80,7 +88,7 @@ export class SamplingSessions {
     this.#sessionOf(id);
   }
 
-  info(id: string): unknown {
+  info(id: string): SamplerInfo {
     const { path } = this.#sessionOf(id);
     return { sampler_id: id, base_model: this.#weights.baseName, model_path: path ?? null };
   }
@@ -152,7 +160,7 @@ export class SamplingSessions {
   }
 
   /** Returns the requests of a sampling session that have ended. Waits for one, at most for `waitMs` milliseconds. */
-  completions({ body }: Sent<z.output<typeof bodies.retrieveManyBody>>, waitMs: number): Promise<unknown> {
+  completions({ body }: Sent<z.output<typeof bodies.retrieveManyBody>>, waitMs: number): Promise<Completions> {
     const { sampling_session_id: owner, cloned_sampler_id: queue } = body.target;
     this.#weights.touch(this.#sessionOf(owner).sessionId);
     const { prev_cursor: cursor, retrieved_request_ids: received, timeout } = body;

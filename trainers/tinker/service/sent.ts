@@ -3,6 +3,3 @@ export interface Sent<T> {
   readonly body: T;
   readonly digest: string;
 }
-
-/** The answer to a request whose result is computed later. */
-export type Promised = Readonly<Record<string, unknown>> & { readonly request_id: string };

@@ -9,13 +9,14 @@ import { parseLimitedJson } from "../../../src/core/network/limited-json.ts";
 import { withoutPaths } from "../../../src/core/text/without-paths.ts";
 import { exchangeIdHeader, isExchangeId } from "../protocol/exchange-id.ts";
 import { type PassRequest, passRequestFromBytes, passRequestFromJson, protobufType } from "../protocol/pass-request.ts";
-import { type PassResult, passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
+import { passResultToBytes, passResultToJson } from "../protocol/pass-result.ts";
 import * as bodies from "../protocol/requests.ts";
-import { type SampleResult, sampleResultToBytes, sampleResultToJson } from "../protocol/sample-result.ts";
+import { sampleResultToBytes, sampleResultToJson } from "../protocol/sample-result.ts";
 import { addCheckpointRoutes } from "./checkpoint-routes.ts";
 import type { Outcome } from "./future-table.ts";
 import { RequestError } from "./request-error.ts";
 import type { Sent } from "./sent.ts";
+import type { ServiceResult } from "./service-answers.ts";
 import type { TinkerService } from "./tinker-service.ts";
 
 /** The routes that start no work. A server answers them until it ends. */
@@ -95,13 +96,13 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
     if (binary) return passRequestFromBytes(bytes, (model_id) => service.checkOwner({ model_id }));
     return passRequestFromJson(ownedJsonOf(bytes));
   };
-  const post = <T>(route: string, schema: z.ZodType<T>, answer: (request: Sent<T>) => unknown): void => {
-    app.post(route, async (context) => context.json((await answer(await sent(context, schema))) as object));
+  const post = <T>(route: string, schema: z.ZodType<T>, answer: (request: Sent<T>) => object): void => {
+    app.post(route, async (context) => context.json(await answer(await sent(context, schema))));
   };
   const anything = z.record(z.string(), z.unknown());
 
   app.get("/healthz", (context) => context.json({ status: "ok" }));
-  app.get("/get_server_capabilities", (context) => context.json(service.capabilities() as object));
+  app.get("/get_server_capabilities", (context) => context.json(service.capabilities()));
   const flags = { sample_use_retrieve_futures: true, sample_join_sampling_session: true };
   post("/client/config", anything, () => flags);
   post("/client/dynamic_config", anything, () => ({}));
@@ -129,9 +130,9 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   post("/create_sampling_session", bodies.samplingSessionBody, (request) => service.sampling.create(request));
   post("/join_sampling_session", bodies.joinSamplingSessionBody, (request) => service.sampling.join(request));
   post("/unload_model", bodies.modelBody, (request) => service.unload(request));
-  app.get("/samplers/:id", (context) => context.json(service.sampling.info(context.req.param("id")) as object));
+  app.get("/samplers/:id", (context) => context.json(service.sampling.info(context.req.param("id"))));
   app.get("/sessions", (context) => context.json({ sessions: service.sessionIds() }));
-  app.get("/sessions/:id", (context) => context.json(service.sessionInfo(context.req.param("id")) as object));
+  app.get("/sessions/:id", (context) => context.json(service.sessionInfo(context.req.param("id"))));
   addCheckpointRoutes(app, { service, jsonOf: async (context) => jsonOf(await bytesOf(context)) });
   app.post("/asample", async (context) => {
     const bytes = await bytesOf(context);
@@ -149,7 +150,7 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
   app.post("/retrieve_future", async (context) => {
     const { request_id: id } = (await sent(context, bodies.retrieveBody)).body;
     const accept = context.req.header("accept")?.includes(protobufType) === true;
-    let outcome: Outcome;
+    let outcome: Outcome<ServiceResult>;
     try {
       outcome = await service.futures.result(id, pollMs);
     } catch (error) {
@@ -158,8 +159,8 @@ export function tinkerApp({ service, maxBodyBytes = 64 * 2 ** 20, pollMs = 30_00
     }
     if ("error" in outcome) return context.json(failure(outcome.error));
     const encoded = encodedResult(outcome.value, accept);
-    if (!(encoded instanceof Uint8Array)) return context.json(encoded as object);
-    return context.body(encoded as Uint8Array<ArrayBuffer>, 200, { "content-type": protobufType });
+    if (!(encoded instanceof Uint8Array)) return context.json(encoded);
+    return context.body(encoded, 200, { "content-type": protobufType });
   });
   app.notFound((context) => context.json({ detail: `There is no route ${context.req.path}.` }, 404));
   app.onError((error, context) => {
@@ -189,10 +190,9 @@ function messageOf(error: unknown): string {
   return withoutPaths(error instanceof Error ? error.message : String(error));
 }
 
-function encodedResult(result: unknown, binary: boolean): unknown {
-  const { outputs, sequences } = result as Partial<PassResult & SampleResult>;
-  if (outputs !== undefined) return (binary ? passResultToBytes : passResultToJson)(result as PassResult);
-  if (sequences !== undefined) return (binary ? sampleResultToBytes : sampleResultToJson)(result as SampleResult);
+function encodedResult(result: ServiceResult, binary: boolean): Uint8Array<ArrayBuffer> | object {
+  if ("outputs" in result) return (binary ? passResultToBytes : passResultToJson)(result);
+  if ("sequences" in result) return (binary ? sampleResultToBytes : sampleResultToJson)(result);
   return result;
 }
 

@@ -14,8 +14,16 @@ import { checkPass, runPass, servedLosses } from "./pass-loss.ts";
 import { RecordedSequences } from "./recorded-sequences.ts";
 import { RequestError } from "./request-error.ts";
 import { SamplingSessions } from "./sampling-sessions.ts";
-import type { Promised, Sent } from "./sent.ts";
+import type { Sent } from "./sent.ts";
 import { ServedModel } from "./served-model.ts";
+import type {
+  CreatedSession,
+  ModelInfo,
+  Promised,
+  ServedCapabilities,
+  ServiceResult,
+  SessionInfo,
+} from "./service-answers.ts";
 import { serviceDefaults, type TinkerServiceOptions } from "./service-options.ts";
 import { StoredSamplers } from "./stored-samplers.ts";
 
@@ -24,7 +32,7 @@ import { StoredSamplers } from "./stored-samplers.ts";
  * the order of their sequence ids, each once.
  */
 export class TinkerService implements AsyncDisposable {
-  readonly futures: FutureTable;
+  readonly futures: FutureTable<ServiceResult>;
   readonly #options: Required<TinkerServiceOptions>;
   readonly checkpoints: CheckpointStore;
   /** The time in milliseconds of each session's last request. */
@@ -90,7 +98,7 @@ export class TinkerService implements AsyncDisposable {
     await this.#baseModel();
   }
 
-  capabilities(): unknown {
+  capabilities(): ServedCapabilities {
     const models = this.#options.names.map((model_name) => ({ model_name, trainable: true, sampleable: true }));
     return { supported_models: models, supported_loss_fns: servedLosses };
   }
@@ -108,7 +116,7 @@ export class TinkerService implements AsyncDisposable {
   }
 
   /** The models and sampling sessions of a session. Throws `RequestError` 404 for one that has ended. */
-  sessionInfo(sessionId: string): unknown {
+  sessionInfo(sessionId: string): SessionInfo {
     this.touch(sessionId);
     const models = [...this.#models.values()].filter((served) => served.sessionId === sessionId);
     return { training_run_ids: models.map(({ id }) => id), sampler_ids: this.sampling.idsOf(sessionId) };
@@ -136,7 +144,7 @@ export class TinkerService implements AsyncDisposable {
   }
 
   /** Throws `RequestError` 429 if there are too many sessions. */
-  createSession(): unknown {
+  createSession(): CreatedSession {
     const { maxSessions } = this.#options;
     if (this.#sessions.size >= maxSessions) {
       throw new RequestError(429, `The server already has ${maxSessions} sessions, its maximum. Try again later.`);
@@ -207,7 +215,7 @@ export class TinkerService implements AsyncDisposable {
     return served;
   }
 
-  info(modelId: string): unknown {
+  info(modelId: string): ModelInfo {
     const { rank } = this.#modelOf(modelId).shape;
     const model_name = this.baseName;
     return {
@@ -269,7 +277,7 @@ export class TinkerService implements AsyncDisposable {
   async loadWeights({ body, digest }: Sent<z.output<typeof bodies.loadBody>>): Promise<Promised> {
     const { path, optimizer } = body;
     this.checkpoints.checkPath(path, "weights");
-    const load = async (served: ServedModel): Promise<unknown> => {
+    const load = async (served: ServedModel): Promise<ServiceResult> => {
       const model = await served.model();
       await model.load((await this.checkpoints.find(path)).folder, { optimizer });
       served.forgetCurrent();
@@ -366,7 +374,7 @@ export class TinkerService implements AsyncDisposable {
   #operate(
     { model_id, seq_id }: { readonly model_id: string; readonly seq_id?: number | null | undefined },
     digest: string,
-    work: (served: ServedModel) => Promise<unknown>,
+    work: (served: ServedModel) => Promise<ServiceResult>,
   ): Promised {
     const served = this.#modelOf(model_id);
     const sequence = seq_id ?? undefined;
