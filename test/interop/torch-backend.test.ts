@@ -29,15 +29,22 @@ describeBackend("the PyTorch backend on cpu", {
     : { full: { source, trainable: { type: "full" } }, lora: { source, trainable: lora } },
 });
 
+let samplingBackend: Promise<TrainingBackend> | undefined;
+afterAll(async () => (await samplingBackend)?.close());
 describeCases(
   "the sampler of the PyTorch backend",
   samplerConformance(async () => {
-    const backend = await createTorchBackend({ python, device: "cpu", threads: 1, decodeBatchSize: 2 });
+    const backend = await (samplingBackend ??= createTorchBackend({
+      python,
+      device: "cpu",
+      threads: 1,
+      decodeBatchSize: 2,
+    }));
     const model = await backend.openModel({ source, trainable: { type: "frozen" } });
     const sampler = await model.snapshot();
     const close = async (): Promise<void> => {
       await sampler.close();
-      await backend.close();
+      await model.close();
     };
     return {
       sampler: {
