@@ -34,12 +34,8 @@ afterAll(async () => (await samplingBackend)?.close());
 describeCases(
   "the sampler of the PyTorch backend",
   samplerConformance(async () => {
-    const backend = await (samplingBackend ??= createTorchBackend({
-      python,
-      device: "cpu",
-      threads: 1,
-      decodeBatchSize: 2,
-    }));
+    samplingBackend ??= createTorchBackend({ python, device: "cpu", threads: 1, decodeBatchSize: 2 });
+    const backend = await samplingBackend;
     const model = await backend.openModel({ source, trainable: { type: "frozen" } });
     const sampler = await model.snapshot();
     const close = async (): Promise<void> => {
