@@ -136,6 +136,27 @@ describe("the PyTorch worker", () => {
     expect(await resumed.forward(data, outputs)).toEqual(await whole.forward(data, outputs));
   });
 
+  it("goes on after an interrupt of the terminal, and after an error of the caller's own function", async () => {
+    await using worker = await WorkerProcess.start(python, { device: "cpu", threads: 1 });
+    const model = await backendOn(worker).openModel(spec);
+    process.kill(worker.pid!, "SIGINT");
+    const sampler = await model.snapshot();
+    const requests = [{ promptIds: [65], settings: { temperature: 1, maxTokens: 8 }, seed: 1, stopTokenIds: [] }];
+    const onSampled = (): never => {
+      throw new Error("of the caller");
+    };
+    await expect(Array.fromAsync(sampler.sample(requests, { onSampled }))).rejects.toThrow("of the caller");
+    expect(await Array.fromAsync(sampler.sample(requests))).toHaveLength(1);
+    // The second call waits for the first one, and its abort does not.
+    const long = [{ ...requests[0]!, settings: { temperature: 1, maxTokens: 60 } }];
+    const first = Array.fromAsync(sampler.sample(long));
+    const stop = new AbortController();
+    const second = Array.fromAsync(sampler.sample(long, { signal: stop.signal }));
+    stop.abort();
+    await expect(second).rejects.toMatchObject({ name: "AbortError" });
+    expect(await first).toHaveLength(1);
+  });
+
   it("ends when its parent is killed", async () => {
     const program = `
       import { WorkerProcess } from ${JSON.stringify(path.resolve("trainers/backends/torch/worker-process.ts"))};

@@ -83,20 +83,30 @@ export class TorchSampler implements Sampler {
       sampled = [];
       wake();
     };
+    const abort = (): void => this.#worker.notify("abort", { of: callId });
+    let failure: { readonly error: unknown } | undefined;
+    const onItem = (arrays: FrameArrays): void => {
+      try {
+        if (failure === undefined) receive(arrays);
+      } catch (error) {
+        // The caller's own functions may throw. The worker goes on for other calls.
+        failure = { error };
+        abort();
+      }
+    };
     const described = requests.map((request) => describe(request, maxLength));
     const prompts = Int32Array.from(requests.flatMap(({ promptIds }) => promptIds));
     const call = this.#worker
       .call(
         "sample",
         { sampler: this.#id, requests: described, shared: options.shared === true },
-        { arrays: { prompts }, onItem: receive, onId: (id) => (callId = id) },
+        { arrays: { prompts }, onItem, onId: (id) => (callId = id) },
       )
       .finally(() => {
         ended = true;
         wake();
       });
     call.catch(() => undefined);
-    const abort = (): void => this.#worker.notify("abort", { of: callId });
     options.signal?.addEventListener("abort", abort, { once: true });
     const stopDropping = dropAborted(options.signals ?? [], (indices) => {
       for (const index of indices) done.add(index);
@@ -111,8 +121,9 @@ export class TorchSampler implements Sampler {
         });
       }
       await call.catch((error: unknown) => {
-        throw options.signal?.aborted === true ? options.signal.reason : error;
+        throw failure?.error ?? (options.signal?.aborted === true ? options.signal.reason : error);
       });
+      if (failure !== undefined) throw failure.error;
     } finally {
       stopDropping();
       options.signal?.removeEventListener("abort", abort);

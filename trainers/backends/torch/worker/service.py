@@ -100,7 +100,8 @@ class Service:
 
     def _batches(self) -> list[sampling.Batch]:
         shared = [batch for batch in self._shared.values() if batch.calls]
-        return [*self._own[:1], *shared]
+        aborted = [batch for batch in self._own[1:] if any(call.failure is not None for call in batch.calls)]
+        return [*self._own[:1], *aborted, *shared]
 
     def _step(self, batch: sampling.Batch) -> None:
         try:
