@@ -49,7 +49,7 @@ def environment():
 def render(source: str, conversations: list[dict]) -> list[dict]:
     try:
         template = environment().from_string(source)
-    except jinja2.TemplateError as error:
+    except Exception as error:
         return [{"error": f"{type(error).__name__}: {error}"} for _ in conversations]
 
     def one(variables: dict) -> dict:
