@@ -12,7 +12,7 @@ import { throwIfAllFailed } from "../trainers/rollouts/failed-batch.ts";
 import { namedEngine } from "./catalog.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
-import { type CollectCounts, noCounts, openCollection, refuseOutput } from "./collect-progress.ts";
+import { type CollectCounts, noCounts, openCollection, refuseOutput } from "./collect-output.ts";
 import { showCollecting } from "./collect-view.ts";
 import type { CommandContext } from "./command-context.ts";
 import { completeGroups } from "./complete-groups.ts";

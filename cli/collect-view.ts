@@ -1,6 +1,6 @@
 import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
 import { formatDuration, formatNumber } from "../src/core/text/format.ts";
-import type { CollectCounts } from "./collect-progress.ts";
+import type { CollectCounts } from "./collect-output.ts";
 
 /** The update interval on a terminal, and elsewhere, in milliseconds. */
 const [redrawMs, plainMs] = [200, 10_000];

@@ -1,6 +1,6 @@
 /**
  * Describes a family of decoders: the parts of its blocks, and their names in its checkpoints. Graphs, adapters,
- * weights and exports read this table, so a new family needs no other code.
+ * weights and exports read this table, so a family whose blocks have the same order of parts needs no other code.
  */
 export interface Architecture {
   /** The class of `transformers` that loads the checkpoint. */
