@@ -1,6 +1,6 @@
 const apology = "(?:(?:wait|hold on|oops|sorry|hmm|no|actually|ah|oh)[\\s,.:!—–-]+){1,3}(?:but[ ]+)?";
 const wrong = "(?:wrong|incorrect|false|mistaken|a mistake|an error|not (?:quite )?(?:right|correct))";
-const denial = `(?:that|this|it)(?:(?:['’]s|[ ]is|[ ]was) ${wrong}|[ ](?:isn|wasn|can)['’]t (?:be )?(?:right|correct))(?=[.!,;:\\n—–-])`;
+const denial = `(?:that|this|it|(?:that|this|the|my) answer)(?:(?:['’]s|[ ]is|[ ]was) ${wrong}|[ ](?:isn|wasn|can)['’]t (?:be )?(?:right|correct))(?=[.!,;:\\n—–-])`;
 /** Words that withdraw what was said before them. A question withdraws nothing. */
 const withdrawals = [
   `${apology}${denial}`,

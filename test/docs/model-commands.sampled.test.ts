@@ -190,7 +190,7 @@ async function policyFile(name: string, { document }: CodeBlock, trained: Traine
 function small(words: readonly string[]): string[] {
   const tiny: Readonly<Record<string, readonly string[]>> = {
     eval: ["--limit", "1", "--max-tokens", "2", "--device", "cpu"],
-    collect: ["--episodes", "1", "--max-tokens", "2", "--device", "cpu"],
+    collect: ["--episodes", "8", "--max-tokens", "2", "--device", "cpu"],
     play: ["--max-tokens", "2", "--device", "cpu"],
     train: [
       "training.steps=1",
