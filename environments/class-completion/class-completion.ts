@@ -7,7 +7,6 @@ import { defineParallelEnvironment } from "../../src/core/environment/define-par
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
-import { sum } from "../../src/core/statistics.ts";
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
@@ -156,7 +155,9 @@ function agentNames(count: number): readonly string[] {
 }
 
 function total(components: Readonly<Record<string, number>>): Reward {
-  return scored(sum(Object.values(components)), components);
+  let sum = 0;
+  for (const value of Object.values(components)) sum += value;
+  return scored(sum, components);
 }
 
 /** Returns the source code of the visible test methods. */

@@ -1,4 +1,3 @@
-import { sum } from "../../src/core/statistics.ts";
 import { type ArgumentFeatures, argumentValue, formOf, lengthOf } from "./argument-features.ts";
 import type { Argument, DebateTopic, Side } from "./debate-topic.ts";
 import { isCopy, isSound, type Sentence, sentencesOf } from "./sentence.ts";
@@ -158,4 +157,8 @@ function raise(credits: number[], { index, credit }: PointCredit): void {
 
 function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : sum(values) / values.length;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -1,5 +1,4 @@
 import type { Random } from "../../src/core/random/random.ts";
-import { sum } from "../../src/core/statistics.ts";
 import type { ProblemGenerator } from "./math-problem.ts";
 import { names, shops, things, vehicles } from "./word-lists.ts";
 
@@ -110,7 +109,7 @@ const sharing: StoryTemplate = (random, difficulty) => {
   const parts = randomParts(random, total, people.length);
   const sentences = people.map((person, i) => `${person} brings ${parts[i]} ${thing}.`);
   const steps = parts.slice(1).map((part, i) => {
-    const before = sum(parts.slice(0, i + 1));
+    const before = parts.slice(0, i + 1).reduce((sum, value) => sum + value, 0);
     return `${before} + ${part} = ${before + part}`;
   });
   if (random.next() < 0.5) {

@@ -1,5 +1,4 @@
 import type { CodeGrade } from "../../../sandbox/grading/grade-code.ts";
-import { sum } from "../../../src/core/statistics.ts";
 import { codeLevels } from "./code-levels.ts";
 
 /** The info of a step about the code that it ran, for traces and for the metrics of a training run. */
@@ -52,7 +51,7 @@ export function turnInfo(options: {
     passed,
     sandbox,
     metrics: {
-      ...(components === undefined ? {} : { reward: sum(Object.values(components)) }),
+      ...(components === undefined ? {} : { reward: Object.values(components).reduce((sum, value) => sum + value, 0) }),
       level: missed === -1 ? levels.length : missed,
       syntax,
       definition,
