@@ -1,5 +1,5 @@
 import type { ToolCallFormat } from "./assistant-text.ts";
-import { mayOpenReasoning, reasoningEnds, splitReasoning } from "./split-reasoning.ts";
+import { mayOpenReasoning, reasoningEnds, splitReasoning, withoutUndecidedEnd } from "./split-reasoning.ts";
 
 /** The parts of an unfinished answer that further text cannot change. */
 export interface SettledParts {
@@ -17,7 +17,8 @@ export function settledParts(
 ): SettledParts {
   const { toolCallFormat, startsInReasoning = false } = options;
   if (mayOpenReasoning(text)) return { reasoning: "", text: "" };
-  const { reasoning, rest } = splitReasoning(withoutStartOf(text, reasoningEnds), startsInReasoning);
+  const decided = withoutUndecidedEnd(withoutStartOf(text, reasoningEnds));
+  const { reasoning, rest } = splitReasoning(decided, startsInReasoning);
   return { reasoning, text: mayOpenReasoning(rest) ? "" : settledText(rest, toolCallFormat) };
 }
 

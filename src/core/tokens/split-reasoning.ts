@@ -188,6 +188,27 @@ function isQuoted(before: string, after: string): boolean {
   return open && /`/.test(rest.replace(/`{3,}/g, ""));
 }
 
+/** True if further text can make a tag quoted: if its line is not complete and has an open quotation before it. */
+function mayBecomeQuoted(before: string, after: string): boolean {
+  if (after.includes("\n") || after.length >= longestLine) return false;
+  const line = before.slice(Math.max(before.lastIndexOf("\n") + 1, before.length - longestLine));
+  const last = line.trimEnd().at(-1);
+  if (last !== undefined && quotePairs.some(([open]) => open === last)) return true;
+  return quotations.some(([opened]) => opened.test(line)) || line.replace(/`{3,}/g, "").split("`").length % 2 === 0;
+}
+
+/** Returns the beginning of an unfinished text in which further text turns no end of reasoning into a quoted one. */
+export function withoutUndecidedEnd(text: string): string {
+  let end = text.length;
+  for (const tag of reasoningEnds) {
+    for (let at = text.indexOf(tag); at >= 0 && at < end; at = text.indexOf(tag, at + tag.length)) {
+      const after = text.slice(at + tag.length, at + tag.length + longestLine);
+      if (mayBecomeQuoted(text.slice(Math.max(0, at - longestLine), at), after)) end = at;
+    }
+  }
+  return text.slice(0, end);
+}
+
 /** True if a fence is open before a tag and closed after it. A block that is never closed hides nothing. */
 function isInFence(before: string, after: string): boolean {
   let open: string | undefined;

@@ -8,7 +8,7 @@ const formats: readonly ToolCallFormat[] = ["hermes", "llama", "bytes", "none"];
 const call = '{"name": "add", "arguments": {"a": 1}}';
 const pieces = [
   ...["<think>", "</think>", "<tool_call>", "</tool_call>", "<|tool|>", "<|python_tag|>", call, "add", '{"a":1}'],
-  ...["<", "</", "<t", "{", '"', " ", "\n", "a", "b c", "\u2028"],
+  ...["<", "</", "<t", "{", '"', "`", "(", ")", "\u201C", "\u201D", " ", "\n", "a", "b c", "\u2028"],
 ];
 
 /** The whole text's reasoning and content. */
