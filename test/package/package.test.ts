@@ -111,7 +111,7 @@ describe("the packed file", () => {
     expect(
       packed.filter(
         ({ path }) =>
-          !/\.(js|d\.ts|json|md)$|^LICENSE$|^llms\.txt$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh|jsonl)$|^examples\/serving\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments|server\/python\/templates)\/.*(\.py|Dockerfile)$|^dist\/cli\/template\/.*\.template$|^dist\/reports\/viewer\/page\/.*\.css$|^dist\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^llms\.txt$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml|sh|jsonl)$|^examples\/serving\/(Dockerfile|haproxy\.cfg)$|^dist\/(sandbox|environments|server\/python\/templates)\/.*(\.py|Dockerfile)$|^dist\/trainers\/backends\/torch\/(worker\/.*\.py|requirements\.txt)$|^dist\/cli\/template\/.*\.template$|^dist\/reports\/viewer\/page\/.*\.css$|^dist\/server\/grpc\/proto\/.*(\.proto|buf\.yaml)$/.test(
             path,
           ),
       ),

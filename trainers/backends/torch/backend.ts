@@ -16,7 +16,10 @@ import { type WorkerInfo, WorkerProcess } from "./worker-process.ts";
  * options.device; // => "cuda"
  */
 export interface TorchBackendOptions {
-  /** The Python interpreter that has torch, transformers and peft. Default: see {@link findPython}. */
+  /**
+   * The Python interpreter that has torch, transformers and peft. Default: `LYCEUM_PYTHON`, the one of `lyceum setup
+   * torch`, or `python3`.
+   */
   readonly python?: string;
   /** `auto`, the default, takes a CUDA card if PyTorch finds one. */
   readonly device?: "auto" | "cpu" | "cuda";
