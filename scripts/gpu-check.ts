@@ -10,6 +10,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface, type Interface } from "node:readline";
 import { parseArgs } from "node:util";
+import { model135m } from "../bench/model-135m.ts";
 import { fromErrorData, toErrorData } from "../src/contract/errors/index.ts";
 import { createRandom } from "../src/core/random/random.ts";
 import { median } from "../src/core/statistics.ts";
@@ -50,17 +51,7 @@ const shapes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     num_hidden_layers: 2,
     num_attention_heads: 4,
   },
-  "135M": {
-    model_type: "llama",
-    vocab_size: 49_152,
-    hidden_size: 576,
-    intermediate_size: 1536,
-    num_hidden_layers: 30,
-    num_attention_heads: 9,
-    num_key_value_heads: 3,
-    max_position_embeddings: 4096,
-    tie_word_embeddings: true,
-  },
+  "135M": model135m.config,
   "0.5B": {
     ...qwen,
     vocab_size: 151_936,

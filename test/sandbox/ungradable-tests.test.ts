@@ -26,6 +26,8 @@ test.each([
   ["named tuple", "Item = namedtuple('Item', 'n')\nassert f(Item(1)) == 1"],
   ["enum", "class Item(IntEnum):\n    A = 1\nassert f(Item.A) == 1"],
   ["enum that a call makes", "Item = Enum('Item', 'A')\nitems = [Item.A]\nassert f(items) == 1"],
+  ["enum in a variable", "class Item(Flag):\n    A = 1\nx = Item.A\nassert f(x) == 1"],
+  ["enum by its key", "class Item(Enum):\n    A = 1\nassert f(Item['A']) == 1"],
   ["exception", "class Item(Exception): pass\nassert f(Item()) == 1"],
 ])("an object of a %s cannot be graded", (_, code) => {
   expect(ungradableTest([code])?.reason).toContain("Item");
@@ -37,6 +39,8 @@ test.each([
   ["asks for the type of a result", `${item}assert isinstance(f(1), Item)`],
   ["passes a value of a class", `${item}assert f(Item.n) == 1`],
   ["passes the value of an enum", "class Item(Enum):\n    A = 1\nassert f(Item.A.value) == 1"],
+  ["passes the name of an enum", "Item = IntEnum('Item', 'A B')\nassert f(Item.A.name) == 'A'"],
+  ["compares a result with a member of an enum", "class Item(Enum):\n    A = 1\nassert f(1) == Item.A"],
   ["passes the length of a list of objects", `${item}assert f(len([Item(1)])) == 1`],
   ["has the name in a text", `${item}assert f('Item(1)') == 1`],
   ["has the name in a comment", `${item}assert f(1) == 1  # f(Item(1))`],

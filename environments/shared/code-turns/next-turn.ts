@@ -5,7 +5,7 @@ import { revisionContext, revisionPrompt } from "./revision-prompt.ts";
 import { withMetrics } from "./turn-info.ts";
 import type { CodeTurnOptions } from "./turn-options.ts";
 
-/** The code that an agent wrote in a turn, its first prompt, and what it is asked next. */
+/** An agent's first prompt, its code of a turn, and its prompt for the next turn. */
 export interface AgentCode<Agent extends string = string> {
   readonly agent: Agent;
   readonly original: string;

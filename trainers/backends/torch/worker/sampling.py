@@ -34,6 +34,8 @@ class Request:
     seed: float
     stop_ids: set[int]
     top_logprobs: int
+    supports: bool
+    """True if the tokens that each was sampled from are reported."""
 
     @property
     def truncated(self) -> bool:
@@ -266,7 +268,8 @@ def _filtered(choice: Choice, request: Request, uniform: float, ordered: torch.T
         place = min(int(torch.searchsorted(sums, uniform * total, right=True)), count - 1)
         choice.token = int(ids[place])
         choice.logprob = math.log(ordered[place].item() / total)
-        choice.kept = ids[:count].to(torch.int32).cpu().numpy()
+        if request.supports:
+            choice.kept = ids[:count].to(torch.int32).cpu().numpy()
     if request.top_logprobs > 0:
         k = min(request.top_logprobs, count)
         top = (ordered[:k] / total).log()

@@ -222,13 +222,6 @@ class Service:
         state.export(model, message["folder"], message["format"], message.get("dtype"), message.get("baseModel"))
         return {}, {}
 
-    def call_logits(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> Answer:
-        model = self._models[message["model"]]
-        tokens = torch.from_numpy(arrays["ids"].astype(numpy.int64)).to(self._settings.device)
-        with torch.inference_mode(), model.active(), self._settings.autocast():
-            hidden = model.network.get_decoder()(input_ids=tokens[None], use_cache=False).last_hidden_state[0]
-            return {}, {"logits": model.base.logits(hidden).cpu().numpy()}
-
     def call_memory(self, message: dict[str, Any], arrays: Arrays) -> Answer:
         """Returns and resets the greatest memory that was allocated on the card."""
         if self._settings.device.type != "cuda":
@@ -311,6 +304,7 @@ def _requests(described: list[dict[str, Any]], arrays: dict[str, numpy.ndarray])
             seed=request["seed"],
             stop_ids=set(request["stopTokenIds"]),
             top_logprobs=request["topLogprobs"],
+            supports=request["supports"],
         )
         for index, (request, prompt) in enumerate(zip(described, prompts))
     ]
