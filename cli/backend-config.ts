@@ -10,6 +10,10 @@ export type BackendConfig =
       readonly precision?: "float32" | "bfloat16" | undefined;
       readonly recompute: boolean;
       readonly decodeBatchSize?: number | undefined;
+      readonly processes: number;
+      readonly strategy?: "ddp" | "fsdp" | undefined;
+      readonly nodes: number;
+      readonly rendezvous?: string | undefined;
     }
   | {
       readonly type: "tinker";
@@ -44,7 +48,20 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .int()
         .min(1)
         .optional()
-        .describe("Completions that are decoded at a time. 32 on a CPU, 256 on a card, when absent."),
+        .describe("Completions that a process decodes at a time. 32 on a CPU, 256 on a card, when absent."),
+      processes: z.int().min(1).default(1).describe("The processes on this machine, one for each card."),
+      strategy: z
+        .enum(["ddp", "fsdp"])
+        .optional()
+        .describe(
+          "How several processes hold the model: ddp, the whole in each, or fsdp, a part of each layer. ddp when absent.",
+        ),
+      nodes: z.int().min(1).default(1).describe("The machines. Start `lyceum torch-node` on each other one."),
+      rendezvous: z
+        .string()
+        .regex(/^[\w.:[\]-]+:\d+$/, "Give an address and a port, such as 10.0.0.1:29500.")
+        .optional()
+        .describe("The address and port of this machine, at which the processes of several machines meet."),
     }),
     z.strictObject({
       type: z
@@ -70,6 +87,22 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .describe("The encoding of data and results. auto takes the one that the server prefers."),
     }),
   ])
+  .check(({ value, issues }) => {
+    if (value.type !== "torch") return;
+    const { processes, nodes, strategy, rendezvous } = value;
+    const refuse = (key: string, message: string): void => {
+      issues.push({ code: "custom", input: value, path: [key], message });
+    };
+    if (strategy !== undefined && processes * nodes === 1) {
+      refuse("strategy", "A strategy needs several processes. Set processes to the number of cards, or remove strategy.");
+    }
+    if (nodes > 1 && rendezvous === undefined) {
+      refuse("nodes", "Several machines need the address of this one. Set rendezvous, such as 10.0.0.1:29500.");
+    }
+    if (nodes === 1 && rendezvous !== undefined) {
+      refuse("rendezvous", "One machine needs no rendezvous. Set nodes to the number of machines, or remove rendezvous.");
+    }
+  })
   .describe(
     "The engine that trains: onnx (embedded), torch (PyTorch on this machine) or a Tinker server. On the command line: --backend.",
   );

@@ -27,6 +27,7 @@ import { addSamplingOptions, type SamplingArguments } from "./sampling-options.t
 import { addServeModelCommand, type ServeModelArguments } from "./serve-model-program.ts";
 import { addServeCommand, type ServeArguments } from "./serve-program.ts";
 import type { SetupTorchArguments } from "./setup-command.ts";
+import type { TorchNodeArguments } from "./torch-node-command.ts";
 import { addViewCommand, type ViewArguments } from "./view-program.ts";
 
 /** The arguments of `lyceum train`. */
@@ -155,6 +156,7 @@ export interface Commands {
   exportHarbor(args: ExportHarborArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
   setupTorch(args: SetupTorchArguments): Promise<void>;
+  torchNode(args: TorchNodeArguments): Promise<void>;
 }
 
 /** Creates the command line of `lyceum`. It throws commander's errors and never ends the process. */
@@ -306,6 +308,19 @@ export function createProgram(commands: Commands, options: { readonly version: s
     )
     .option("--python <program>", "the Python that makes the environment", "python3")
     .action((_: string, args: SetupTorchArguments) => commands.setupTorch(args));
+
+  program
+    .command("torch-node")
+    .summary("start the PyTorch processes of one more machine")
+    .description(
+      "start the PyTorch processes of one more machine, for a config with `backend.nodes`; see docs/gpu.md",
+    )
+    .requiredOption("--node <n>", "which of the machines this is; the one that trains is 0", positive)
+    .requiredOption("--nodes <n>", "the machines, as in backend.nodes", positive)
+    .requiredOption("--rendezvous <address>", "the address and port of the machine that trains")
+    .option("--processes <n>", "the processes on this machine, as in backend.processes", positive, 1)
+    .option("--python <program>", "the Python that has PyTorch (default: LYCEUM_PYTHON, or that of lyceum setup torch)")
+    .action((args: TorchNodeArguments) => commands.torchNode(args));
 
   program
     .command("info")

@@ -53,6 +53,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "lyceum export-harbor code --split 'test[:20]' --output tasks",
     "lyceum export-harbor harbor --set path=mine --output tasks",
   ],
+  "torch-node": ["lyceum torch-node --node 1 --nodes 2 --processes 4 --rendezvous 10.0.0.1:29500"],
   setup: ["lyceum setup torch", "lyceum setup torch --cuda cpu"],
   info: ["lyceum info", "lyceum info math", "lyceum info grpo", "lyceum info openai"],
 };

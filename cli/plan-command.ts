@@ -13,7 +13,7 @@ import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
-import { trainingSteps } from "../trainers/training/training-steps.ts";
+import { trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
 import type { CommandContext } from "./command-context.ts";

@@ -82,6 +82,8 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
       run(async (context) => (await import("./export-python-command.ts")).exportPythonCommand(args, context), {
         files: true,
       }),
+    torchNode: (args) =>
+      run(async (context) => (await import("./torch-node-command.ts")).torchNodeCommand(args, context)),
     setupTorch: (args) => run(async (context) => (await import("./setup-command.ts")).setupTorchCommand(args, context)),
     exportHarbor: (args) =>
       run(async (context) => (await import("./export-harbor-command.ts")).exportHarborCommand(args, context), {

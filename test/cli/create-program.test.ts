@@ -21,6 +21,7 @@ import type { PlanArguments } from "../../cli/plan-program.ts";
 import type { ServeModelArguments } from "../../cli/serve-model-program.ts";
 import type { ServeArguments } from "../../cli/serve-program.ts";
 import type { SetupTorchArguments } from "../../cli/setup-command.ts";
+import type { TorchNodeArguments } from "../../cli/torch-node-command.ts";
 import type { ViewArguments } from "../../cli/view-program.ts";
 
 /** Parses a command line and returns the parsed command, or the error. */
@@ -46,6 +47,7 @@ async function parse(...argv: string[]) {
     | { export: ExportArguments }
     | { info: InfoArguments }
     | { setupTorch: SetupTorchArguments }
+    | { torchNode: TorchNodeArguments }
   )[] = [];
   let output = "";
   const program = createProgram(
@@ -70,6 +72,7 @@ async function parse(...argv: string[]) {
       export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
       setupTorch: async (setupTorch) => void calls.push({ setupTorch }),
+      torchNode: async (torchNode) => void calls.push({ torchNode }),
     },
     { version: "1.2.3" },
   );
@@ -409,6 +412,15 @@ describe("lyceum view", () => {
     expect((await parse(...all)).calls).toEqual([
       { view: { folder: "runs/a", port: 8000, open: true, export: "r.html", episodes: 7, tokenizer: "m" } },
     ]);
+  });
+});
+
+describe("lyceum torch-node", () => {
+  it("takes its place among the machines", async () => {
+    const { calls } = await parse(
+      ..."torch-node --node 1 --nodes 2 --processes 4 --rendezvous 10.0.0.1:29500".split(" "),
+    );
+    expect(calls).toEqual([{ torchNode: { node: 1, nodes: 2, processes: 4, rendezvous: "10.0.0.1:29500" } }]);
   });
 });
 

@@ -37,6 +37,7 @@ async function thrownBy(words: string): Promise<unknown> {
         export: nothing,
         info: nothing,
         setupTorch: nothing,
+        torchNode: nothing,
       },
       eval: (args) => evalCommand(args, options),
       compare: (args) => compareCommand(args, options.output),

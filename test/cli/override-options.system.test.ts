@@ -35,6 +35,7 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
         migrate: never,
         info: never,
         setupTorch: never,
+        torchNode: never,
       },
       ...{ exportPython: never, exportHarbor: never, serve: never, serveModel: never, plan: never },
     },

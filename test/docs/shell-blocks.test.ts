@@ -69,6 +69,7 @@ async function checkLyceum(words: readonly string[]): Promise<void> {
     migrate: done,
     info: done,
     setupTorch: done,
+    torchNode: done,
   };
   await createProgram(stubs, { version: "0" }).parseAsync([...words], { from: "user" });
   if (trained === undefined) return;

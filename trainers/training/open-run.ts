@@ -46,7 +46,7 @@ import { checkLearnable } from "./check-learnable.ts";
 import { exportStart } from "./export-start.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
 import { traceLoss } from "./trace-loss.ts";
-import { trainingSteps } from "./training-steps.ts";
+import { trainingSteps } from "./step-count.ts";
 
 /**
  * Opens a run: checks everything that can be checked before the first step, locks the folder, opens the models and

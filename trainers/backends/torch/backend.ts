@@ -34,10 +34,24 @@ export interface TorchBackendOptions {
   readonly threads?: number;
   /** Computes activations again in the backward pass instead of keeping them: less memory, about a third more time. */
   readonly recompute?: boolean;
-  /** The maximum number of tokens, padding included, in one forward and backward pass. Default: 2048 on a CPU, 16384 on a card. */
+  /**
+   * The maximum number of tokens, padding included, in one forward and backward pass of a process. Default: 2048 on a
+   * CPU, 16384 on a card.
+   */
   readonly maxTokensPerMicroBatch?: number;
-  /** The maximum number of completions that are decoded at a time. Default: 32 on a CPU, 256 on a card. */
+  /** The maximum number of completions that a process decodes at a time. Default: 32 on a CPU, 256 on a card. */
   readonly decodeBatchSize?: number;
+  /** The processes on this machine, one for each card. Default: 1. Each computes its own rows of a batch. */
+  readonly processes?: number;
+  /**
+   * How several processes hold the model. `ddp`, the default: each has all weights. `fsdp`: each has a part of each
+   * layer, which suits models that do not fit on one card.
+   */
+  readonly strategy?: "ddp" | "fsdp";
+  /** The machines, of which this is the first. Start `lyceum torch-node` on each other one. Default: 1. */
+  readonly nodes?: number;
+  /** The address and port of this machine, such as `10.0.0.1:29500`, for `nodes`. */
+  readonly rendezvous?: string;
 }
 
 /**

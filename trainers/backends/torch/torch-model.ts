@@ -238,7 +238,8 @@ export class TorchModel implements Model {
 
   #split(data: readonly Datum[], { maxTokensPerMicroBatch = Number.POSITIVE_INFINITY }: PassOptions): number[][] {
     const lengths = data.map(({ tokens }) => tokens.length);
-    return microBatches(lengths, Math.min(maxTokensPerMicroBatch, this.#maxTokens));
+    // Each process computes its part of the rows.
+    return microBatches(lengths, this.#worker.info.processes * Math.min(maxTokensPerMicroBatch, this.#maxTokens));
   }
 
   /** Dropout applies only if all terms are cross-entropies: see `LoraSpec.dropout`. Each micro-batch has its own masks. */

@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import path from "node:path";
 import type { Duplex } from "node:stream";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { encodeFrame, type Frame, type FrameArrays, FrameReader } from "./frames.ts";
+import { type LaunchedWorker, launchWorker, type WorkerProcesses } from "./launch-worker.ts";
 
 /** What a worker says of itself when it has started. */
 export interface WorkerInfo {
@@ -16,15 +15,18 @@ export interface WorkerInfo {
   readonly transformers: string;
   readonly peft: string;
   readonly cards: readonly { readonly name: string; readonly bytes: number }[];
+  /** The processes that compute, on all machines. */
+  readonly processes: number;
 }
 
 /** The settings that a worker starts with. */
-export interface WorkerSettings {
+export interface WorkerSettings extends WorkerProcesses {
   readonly device?: string | undefined;
   readonly deviceIndex?: number | undefined;
   readonly precision?: string | undefined;
   readonly threads?: number | undefined;
   readonly recompute?: boolean | undefined;
+  readonly strategy?: "ddp" | "fsdp" | undefined;
   readonly decodeBatchSize?: number | undefined;
 }
 
@@ -48,7 +50,7 @@ const endMs = 10_000;
 /** A Python process that runs models. It ends when this process ends, because its stream then closes. */
 export class WorkerProcess implements AsyncDisposable {
   readonly info: WorkerInfo;
-  readonly #child: ChildProcess;
+  readonly #worker: LaunchedWorker;
   readonly #stream: Duplex;
   readonly #pending: Map<number, Pending>;
   #lastId = 0;
@@ -57,7 +59,7 @@ export class WorkerProcess implements AsyncDisposable {
 
   private constructor(parts: Started) {
     this.info = parts.info;
-    this.#child = parts.child;
+    this.#worker = parts.worker;
     this.#stream = parts.stream;
     this.#pending = parts.pending;
     parts.onEnd((error) => {
@@ -83,7 +85,7 @@ export class WorkerProcess implements AsyncDisposable {
 
   /** The worker's process id. */
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#worker.child.pid;
   }
 
   /** Calls the worker and returns its answer. `onItem` gets what a call of `sample` sends before it ends. */
@@ -125,11 +127,12 @@ export class WorkerProcess implements AsyncDisposable {
     this.#ended ??= endedError("The PyTorch backend was closed.");
     for (const { reject } of [...this.#pending.values()]) reject(this.#ended);
     this.#pending.clear();
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
-    this.#child.ref();
+    const { child } = this.#worker;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    child.ref();
     this.#stream.destroy();
-    const kill = setTimeout(() => this.#child.kill("SIGKILL"), endMs);
+    const kill = setTimeout(() => this.#worker.kill(), endMs);
     await exited;
     clearTimeout(kill);
   }
@@ -143,54 +146,29 @@ export class WorkerProcess implements AsyncDisposable {
   /** A worker with calls keeps this process alive. An idle one does not. */
   #holdProcess(): void {
     const hold = this.#pending.size > 0 ? "ref" : "unref";
-    this.#child[hold]();
+    const { child } = this.#worker;
+    child[hold]();
     (this.#stream as Duplex & { ref(): void; unref(): void })[hold]();
-    const { stderr } = this.#child as { stderr: unknown };
+    const { stderr } = child as { stderr: unknown };
     (stderr as { unref?: () => void } | null)?.unref?.();
   }
 }
 
 interface Started {
   readonly info: WorkerInfo;
-  readonly child: ChildProcess;
+  readonly worker: LaunchedWorker;
   readonly stream: Duplex;
   readonly pending: Map<number, Pending>;
   readonly onEnd: (listener: (error: LyceumError) => void) => void;
 }
 
-function start(python: string, settings: WorkerSettings, signal: AbortSignal | undefined): Promise<Started> {
+async function start(python: string, settings: WorkerSettings, signal: AbortSignal | undefined): Promise<Started> {
   signal?.throwIfAborted();
-  const child = spawn(python, ["-m", "worker", JSON.stringify(settings)], {
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
-    env: {
-      ...process.env,
-      PYTHONPATH: [import.meta.dirname, process.env.PYTHONPATH].filter(Boolean).join(path.delimiter),
-      PYTHONUNBUFFERED: "1",
-      TOKENIZERS_PARALLELISM: "false",
-    },
-  });
-  const stream = child.stdio[3] as Duplex;
-  const errors: Buffer[] = [];
-  for (const output of [child.stdout, child.stderr]) {
-    output!.on("data", (chunk: Buffer) => {
-      errors.push(chunk);
-      while (errors.length > 1 && Buffer.concat(errors).length > 2 * shownBytes) errors.shift();
-    });
-  }
-  const shown = (): string => Buffer.concat(errors).toString("utf8").slice(-shownBytes).trim();
+  const { processes, nodes, rendezvous, ...sent } = settings;
   const pending = new Map<number, Pending>();
   const reader = new FrameReader();
   const { promise, resolve, reject } = Promise.withResolvers<Started>();
   let end: (error: LyceumError) => void = reject;
-  const fail = (error: LyceumError): void => {
-    child.kill("SIGKILL");
-    end(error);
-  };
-  const onAbort = (): void => {
-    child.kill("SIGKILL");
-    reject(signal!.reason);
-  };
-  signal?.addEventListener("abort", onAbort, { once: true });
   const receive = ({ header, arrays }: Frame): void => {
     const call = pending.get(header.id as number);
     if (header.type === "item") call?.onItem?.(arrays);
@@ -200,23 +178,42 @@ function start(python: string, settings: WorkerSettings, signal: AbortSignal | u
       else call?.resolve({ value: (header.value ?? {}) as WorkerAnswer["value"], arrays });
     }
   };
-  pending.set(0, {
-    onItem: undefined,
-    reject,
-    resolve: ({ value }) => {
-      const info = value as unknown as WorkerInfo;
-      resolve({ info, child, stream, pending, onEnd: (listener) => (end = listener) });
-    },
-  });
-  stream.on("data", (chunk: Buffer) => {
-    try {
-      for (const frame of reader.push(chunk)) receive(frame);
-    } catch (error) {
-      fail(error as LyceumError);
-    }
-  });
-  // What the stream reports is also reported by the exit of the process.
-  stream.on("error", () => undefined);
+  const onStream = (stream: Duplex): void => {
+    pending.set(0, {
+      onItem: undefined,
+      reject,
+      resolve: ({ value }) => {
+        const info = value as unknown as WorkerInfo;
+        resolve({ info, worker, stream, pending, onEnd: (listener) => (end = listener) });
+      },
+    });
+    stream.on("data", (chunk: Buffer) => {
+      try {
+        for (const frame of reader.push(chunk)) receive(frame);
+      } catch (error) {
+        worker.kill();
+        end(error as LyceumError);
+      }
+    });
+    // What the stream reports is also reported by the exit of the process.
+    stream.on("error", () => undefined);
+  };
+  const worker = await launchWorker(python, { processes, nodes, rendezvous }, sent, onStream);
+  const { child } = worker;
+  const errors: Buffer[] = [];
+  for (const output of [child.stdout, child.stderr]) {
+    output!.on("data", (chunk: Buffer) => {
+      errors.push(chunk);
+      while (errors.length > 1 && Buffer.concat(errors).length > 2 * shownBytes) errors.shift();
+    });
+  }
+  const shown = (): string => Buffer.concat(errors).toString("utf8").slice(-shownBytes).trim();
+  const onAbort = (): void => {
+    worker.kill();
+    reject(signal!.reason);
+  };
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
   child.on("error", (cause) => end(missingPython(python, cause)));
   child.on("exit", (code, killed) => end(exitError({ python, code, killed, shown: shown() })));
   return promise.finally(() => signal?.removeEventListener("abort", onAbort));

@@ -1,7 +1,8 @@
-"""Starts the worker: `python -m worker SETTINGS`, with the frames on file descriptor 3."""
+"""Starts the worker: `python -m worker SETTINGS`, for one process or as each process of torchrun."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -12,9 +13,15 @@ def main() -> None:
     os.dup2(2, 1)
     # Ctrl-C in a terminal reaches every process of it. Lyceum decides what ends, and may still save.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from .service import Service, open_stream
+    from .distributed import Ranks
+    from .service import Service
 
-    Service(open_stream(), sys.argv[1]).run()
+    ranks = Ranks()
+    # The other ranks, which may be on other machines, get the settings of the first one.
+    settings = json.loads(sys.argv[1]) if ranks.rank == 0 else ranks.receive()[0]
+    if ranks.rank == 0:
+        ranks.send(settings, {})
+    Service(settings, ranks).run()
 
 
 main()

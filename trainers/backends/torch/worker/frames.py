@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Mapping
 import numpy
 
 Arrays = Mapping[str, numpy.ndarray]
+Frame = tuple[dict[str, Any], dict[str, numpy.ndarray]]
 
 MAX_HEADER_BYTES = 64 * 2**20
 MAX_ARRAY_BYTES = 512 * 2**20
@@ -30,6 +31,28 @@ class WorkerError(Exception):
         self.hint = hint
 
 
+def encode(message: Mapping[str, Any], arrays: Arrays) -> tuple[bytes, bytes]:
+    """Returns the header and the arrays of a frame."""
+    listed, parts = [], []
+    for name, array in arrays.items():
+        listed.append([name, NAMES[array.dtype], list(array.shape)])
+        parts.append(numpy.ascontiguousarray(array).tobytes())
+    return json.dumps({**message, "arrays": listed}).encode(), b"".join(parts)
+
+
+def decode(header: bytes, body: bytes) -> Frame:
+    """Returns what `encode` was given."""
+    message = json.loads(header)
+    arrays: dict[str, numpy.ndarray] = {}
+    start = 0
+    for name, kind, shape in message.pop("arrays", []):
+        dtype = numpy.dtype(TYPES[kind])
+        count = int(numpy.prod(shape, dtype=numpy.int64))
+        arrays[name] = numpy.frombuffer(body, dtype, count, start).reshape(shape)
+        start += count * dtype.itemsize
+    return message, arrays
+
+
 class Stream:
     """Reads and writes frames. Several threads may write, one may read."""
 
@@ -38,7 +61,7 @@ class Stream:
         self._writer = writer
         self._lock = threading.Lock()
 
-    def read(self) -> tuple[dict[str, Any], dict[str, numpy.ndarray]] | None:
+    def read(self) -> Frame | None:
         """Returns the next header and its arrays, or None at the end of the stream."""
         lengths = self._exactly(8)
         if lengths is None:
@@ -49,24 +72,11 @@ class Stream:
         header, body = self._exactly(header_bytes), self._exactly(array_bytes)
         if header is None or body is None:
             return None
-        message = json.loads(header)
-        arrays: dict[str, numpy.ndarray] = {}
-        start = 0
-        for name, kind, shape in message.pop("arrays", []):
-            dtype = numpy.dtype(TYPES[kind])
-            count = int(numpy.prod(shape, dtype=numpy.int64))
-            arrays[name] = numpy.frombuffer(body, dtype, count, start).reshape(shape)
-            start += count * dtype.itemsize
-        return message, arrays
+        return decode(header, body)
 
     def write(self, message: Mapping[str, Any], arrays: Arrays | None = None) -> None:
         """Writes one frame."""
-        listed, parts = [], []
-        for name, array in (arrays or {}).items():
-            listed.append([name, NAMES[array.dtype], list(array.shape)])
-            parts.append(numpy.ascontiguousarray(array).tobytes())
-        header = json.dumps({**message, "arrays": listed}).encode()
-        body = b"".join(parts)
+        header, body = encode(message, arrays or {})
         with self._lock:
             self._writer.write(struct.pack("<II", len(header), len(body)) + header)
             self._writer.write(body)

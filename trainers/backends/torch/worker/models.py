@@ -15,9 +15,11 @@ from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
+from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.pytorch_utils import Conv1D
 
+from .distributed import Ranks
 from .frames import WorkerError
 
 VALUE_HEAD_FILE = "value_head.safetensors"
@@ -30,10 +32,16 @@ class Settings:
     device: torch.device
     dtype: torch.dtype
     recompute: bool
+    ranks: Ranks
+    strategy: str = "ddp"
 
     def autocast(self) -> Any:
         """Computes matrix products in the lower precision, if one is set."""
         return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
+
+    def without_gradient(self) -> Any:
+        """Computes without a gradient. `fully_shard` does not support inference mode."""
+        return torch.no_grad() if self.ranks.sharded else torch.inference_mode()
 
 
 @dataclass
@@ -90,6 +98,8 @@ class Model:
     # The gradient before the pass that runs, and that pass's outputs.
     earlier: dict[str, torch.Tensor | None] | None = None
     graph: dict[str, torch.Tensor] = field(default_factory=dict)
+    # The positions of that pass that this rank computes.
+    own: slice = field(default_factory=lambda: slice(0, 0))
     snapshots: set[Snapshot] = field(default_factory=set)
 
     @property
@@ -117,14 +127,23 @@ class Model:
     def active(self, weights: dict[str, torch.Tensor] | None = None, dropout: bool = False) -> Iterator[None]:
         """Runs the network with this model's adapter, and with earlier weights if given."""
         self.base.use(self.adapter, bool(self.trained), dropout)
-        present = {name: parameter.data for name, parameter in self.trained.items()} if weights else {}
-        for name, earlier in (weights or {}).items():
-            self.trained[name].data = earlier
+        present = self._exchange(weights) if weights else None
         try:
             yield
         finally:
-            for name, data in present.items():
-                self.trained[name].data = data
+            if present is not None:
+                self._exchange(present)
+
+    def _exchange(self, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Puts weights in place and returns those that were there. Sharded ones are copied, for `fully_shard` keeps views."""
+        present: dict[str, torch.Tensor] = {}
+        for name, parameter in self.trained.items():
+            if isinstance(parameter, DTensor):
+                present[name] = parameter.detach().clone()
+                parameter.detach().copy_(weights[name])
+            else:
+                present[name], parameter.data = parameter.data, weights[name]
+        return present
 
 
 @dataclass(eq=False)
@@ -143,6 +162,7 @@ class ModelStore:
         self.settings = settings
         self._bases: dict[str, Base] = {}
         self._opened = 0
+        self._shards = settings.strategy == "fsdp" and settings.ranks.size > 1
 
     def open(self, source: dict[str, Any], trainable: dict[str, Any], value_head: bool) -> Model:
         """Opens a model. Raises `model.unsupported`, `model.malformed`, `model.mismatch` or `config.invalid`."""
@@ -186,6 +206,9 @@ class ModelStore:
                 base.network = base.peft.merge_and_unload()
                 base.peft = None
             base.network.requires_grad_(own)
+            if self._shards:
+                self.settings.ranks.shard(base.network, self.settings.device)
+            base.network.to(self.settings.device)
             self._bases[key] = base
         base.models += 1
         return base
@@ -204,7 +227,7 @@ class ModelStore:
             family = config.pop("model_type", None)
             try:
                 made = AutoConfig.for_model(family, **config)
-                with torch.random.fork_rng(), torch.device(self.settings.device):
+                with torch.random.fork_rng(), torch.device("cpu" if self._shards else self.settings.device):
                     torch.manual_seed(int(source["seed"]) % 2**63)
                     network = AutoModelForCausalLM.from_config(made, dtype=torch.float32)
             except torch.OutOfMemoryError:
@@ -223,7 +246,6 @@ class ModelStore:
                 if isinstance(error, torch.OutOfMemoryError):
                     raise
                 raise malformed(f"transformers cannot open {source['folder']}: {_one_line(error)}") from error
-            network = network.to(self.settings.device)
         network.eval()
         if self.settings.recompute:
             network.gradient_checkpointing_enable({"use_reentrant": False})

@@ -10,8 +10,11 @@ from typing import Any, Sequence
 
 import numpy
 import torch
+from torch import nn
+from torch.distributed.tensor import DTensor
 from torch.utils.checkpoint import checkpoint
 
+from .distributed import Ranks, whole
 from .frames import WorkerError
 from .models import Base, Model, Settings
 
@@ -30,16 +33,18 @@ def forward(
     """Computes outputs at the positions with loss, one sequence after another.
 
     `tokens` is (sequences, length), padded at the right. `positions` are indices into the flattened tokens. `targets`
-    and `temperatures` have one entry per position, `supports` a bitmap of the vocabulary (little-endian bits).
+    and `temperatures` have one entry per position, `supports` a bitmap of the vocabulary (little-endian bits). Each of
+    several ranks computes its own rows.
     """
     device = settings.device
+    model.graph = {}
+    arrays, model.own = _own_rows(arrays, settings.ranks)
     tokens = torch.from_numpy(arrays["tokens"].astype(numpy.int64)).to(device)
     positions = torch.from_numpy(arrays["positions"].astype(numpy.int64)).to(device)
-    model.graph = {}
     dropout = gradient and dropout_seed is not None
     with model.active(dropout=dropout), torch.set_grad_enabled(gradient), torch.random.fork_rng(enabled=dropout):
         if dropout:
-            torch.manual_seed(dropout_seed)
+            torch.manual_seed(dropout_seed + settings.ranks.rank)
         with settings.autocast():
             decoder = model.network.get_decoder()
             hidden = decoder(input_ids=tokens, use_cache=False).last_hidden_state
@@ -57,7 +62,29 @@ def forward(
             found["values"] = model.value_head(hidden.float()).squeeze(-1)
     if gradient:
         model.graph = found
-    return {name: found[name].detach().float().cpu().numpy() for name in outputs}
+    count = model.own.stop - model.own.start
+    own = {name: found[name].detach()[:count].float().cpu().numpy() for name in outputs}
+    parts = [part for _, part in settings.ranks.gather({}, own)]
+    return {name: numpy.concatenate([part[name] for part in parts]) for name in outputs}
+
+
+def _own_rows(arrays: dict[str, numpy.ndarray], ranks: Ranks) -> tuple[dict[str, numpy.ndarray], slice]:
+    """Returns a rank's part of a micro-batch, and which of its positions these are.
+
+    A rank without positions computes one that does not count, because sharded weights need all ranks in each pass.
+    """
+    tokens, positions = arrays["tokens"], arrays["positions"]
+    rows = ranks.own(len(tokens))
+    length = tokens.shape[1]
+    start, stop = (int(place) for place in numpy.searchsorted(positions, [rows.start * length, rows.stop * length]))
+    own = slice(start, stop)
+    if ranks.size == 1:
+        return arrays, own
+    if start == stop:
+        idle = {"tokens": tokens[:1, :1], "positions": numpy.zeros(1, numpy.int32), "targets": tokens[0, :1]}
+        return {**idle, "temperatures": numpy.ones(1, numpy.float32)}, own
+    part = {name: array[own] for name, array in arrays.items() if name != "tokens"}
+    return {**part, "tokens": tokens[rows], "positions": part["positions"] - rows.start * length}, own
 
 
 def backward(model: Model, settings: Settings, derivatives: dict[str, numpy.ndarray], scale: float) -> None:
@@ -66,11 +93,14 @@ def backward(model: Model, settings: Settings, derivatives: dict[str, numpy.ndar
     graph, model.graph = model.graph, {}
     if not names or graph[names[0]].numel() == 0:
         return
+    own = {name: derivatives[name][model.own] * scale for name in names}
     with model.active():
         torch.autograd.backward(
             [graph[name] for name in names],
-            [torch.from_numpy(derivatives[name] * scale).to(settings.device) for name in names],
-            inputs=list(model.trained.values()),
+            # The position of a rank that has none does not count.
+            [torch.from_numpy(part if len(part) else numpy.zeros(1, numpy.float32)).to(settings.device) for part in own.values()],
+            # `fully_shard` puts gradients of whole weights, which no list has, into those of sharded ones.
+            inputs=None if settings.ranks.sharded else list(model.trained.values()),
         )
 
 
@@ -83,8 +113,10 @@ def begin(model: Model) -> None:
         parameter.grad = None
 
 
-def commit(model: Model) -> None:
-    """Adds the pass's gradient to the accumulated one."""
+def commit(model: Model, ranks: Ranks) -> None:
+    """Adds the pass's gradient, summed over the ranks, to the accumulated one."""
+    if model.earlier is not None:
+        ranks.sum_gradients(model.trained.values())
     for name, before in (model.earlier or {}).items():
         parameter = model.trained[name]
         if before is not None:
@@ -110,13 +142,17 @@ def step(model: Model, params: dict[str, float], step_id: int) -> float:
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters], foreach=True)
+    # Operations on lists take either sharded tensors or whole ones.
+    kinds = [kind for kind in _by_sharding(parameters) if kind]
+    norms = [whole(torch.nn.utils.get_total_norm([parameter.grad for parameter in kind], foreach=True)) for kind in kinds]
+    norm = torch.linalg.vector_norm(torch.stack(norms))
     if not bool(torch.isfinite(norm)):
         clear(model)
         raise not_finite(f"The gradient's norm is {norm.item()}.")
     clip = params.get("clipNorm")
     if clip is not None:
-        torch.nn.utils.clip_grads_with_norm_(parameters, clip, norm)
+        for kind in kinds:
+            torch.nn.utils.clip_grads_with_norm_(kind, clip, norm)
     model.before_change()
     optimizer = model.optimizer or make_optimizer(model)
     for group in optimizer.param_groups:
@@ -134,9 +170,18 @@ def make_optimizer(model: Model) -> torch.optim.AdamW:
     """Creates the optimizer. Biases and the weights of norms are not decayed."""
     matrices = [parameter for parameter in model.trained.values() if parameter.ndim >= 2]
     others = [parameter for parameter in model.trained.values() if parameter.ndim < 2]
-    groups = [{"params": matrices, "decays": True}, {"params": others, "decays": False}]
+    groups = [
+        {"params": kind, "decays": decays}
+        for parameters, decays in ((matrices, True), (others, False))
+        for kind in _by_sharding(parameters)
+    ]
     model.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=0.0)
     return model.optimizer
+
+
+def _by_sharding(parameters: list[nn.Parameter]) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    sharded = [parameter for parameter in parameters if isinstance(parameter, DTensor)]
+    return sharded, [parameter for parameter in parameters if not isinstance(parameter, DTensor)]
 
 
 def clear(model: Model) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import numpy
 import torch
@@ -45,11 +45,10 @@ class Request:
 
 @dataclass(eq=False)
 class Call:
-    """A call of `sample`. `emit` sends the tokens of one step."""
+    """A call of `sample`, with the requests of this rank."""
 
     id: int
     requests: list[Request]
-    emit: Callable[[Arrays], None]
     waiting: deque[Request] = field(default_factory=deque)
     dropped: set[int] = field(default_factory=set)
     running: int = 0
@@ -95,41 +94,46 @@ class Batch:
         self._snapshot = snapshot
         self._settings = settings
         self._capacity = capacity
-        self._calls: list[Call] = []
+        self.calls: list[Call] = []
+        """The calls that have not ended on every rank."""
         self._rows: list[Row] = []
         config = snapshot.model.network.config.get_text_config()
         self._config = config
         self._cache = SlotCache(config.num_hidden_layers, capacity, 64)
 
-    def add(self, call: Call) -> None:
-        """Adds the requests of a call."""
-        self._calls.append(call)
+    def remove(self, call: Call) -> None:
+        """Removes a call that has ended or failed, with what is left of it."""
+        self.calls.remove(call)
+        call.waiting.clear()
+        call.dropped.update(request.index for request in call.requests)
+        with self._settings.without_gradient():
+            self._compact()
 
-    @property
-    def calls(self) -> list[Call]:
-        """The calls that have not ended."""
-        return self._calls
-
-    @torch.inference_mode()
-    def step(self) -> list[Call]:
-        """Samples one token for each row. Returns the calls that have ended."""
-        model = self._snapshot.model
-        with model.active(self._snapshot.weights), self._settings.autocast():
+    def step(self) -> list[tuple[int, Arrays]]:
+        """Samples one token for each row. Returns the calls with their tokens."""
+        model, ranks = self._snapshot.model, self._settings.ranks
+        sampled: list[tuple[int, Arrays]] = []
+        with self._settings.without_gradient(), model.active(self._snapshot.weights), self._settings.autocast():
             fresh = self._admit()
             older = self._rows[: len(self._rows) - len(fresh)]
+            parts = self._prompt_parts(fresh)
+            passes = bool(older) + len(parts)
             hidden = [self._decode(older)] if older else []
             if fresh:
-                hidden.append(self._prefill(fresh))
+                hidden.append(self._prefill(fresh, parts))
+            if ranks.sharded:
+                # Sharded weights need all ranks in each pass.
+                for _ in range(ranks.most(passes) - passes):
+                    token = torch.zeros(1, 1, dtype=torch.int64, device=self._settings.device)
+                    model.network.get_decoder()(input_ids=token, use_cache=False)
             if hidden:
-                self._sample(torch.cat(hidden))
-        self._compact()
-        ended = [call for call in self._calls if call.ended]
-        self._calls = [call for call in self._calls if not call.ended]
-        return ended
+                sampled = self._sample(torch.cat(hidden))
+            self._compact()
+        return sampled
 
     def _admit(self) -> list[Row]:
         fresh: list[Row] = []
-        for call in self._calls:
+        for call in self.calls:
             if call.failure is not None:
                 call.waiting.clear()
             while call.waiting and len(self._rows) < self._capacity:
@@ -142,18 +146,21 @@ class Batch:
                 fresh.append(row)
         return fresh
 
-    def _prefill(self, fresh: list[Row]) -> torch.Tensor:
-        """Reads the prompts of new rows, equal ones once. Returns the last hidden state of each row."""
+    def _prompt_parts(self, fresh: list[Row]) -> list[list[tuple[int, ...]]]:
+        """Returns the prompts of new rows, equal ones once, in parts that are read at a time."""
+        prompts = dict.fromkeys(tuple(row.request.prompt) for row in fresh)
+        return _parts(sorted(prompts, key=len))
+
+    def _prefill(self, fresh: list[Row], parts: list[list[tuple[int, ...]]]) -> torch.Tensor:
+        """Reads prompts. Returns the last hidden state of each row."""
         first = len(self._rows) - len(fresh)
-        prompts = list(dict.fromkeys(tuple(row.request.prompt) for row in fresh))
-        order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-        self._cache.reserve(len(prompts[order[-1]]) + 1)
+        self._cache.reserve(len(parts[-1][-1]) + 1)
         device = self._settings.device
         states: dict[int, torch.Tensor] = {}
-        for part in _parts(order, lambda i: len(prompts[i])):
-            longest = len(prompts[part[-1]])
-            tokens = torch.tensor([[*prompts[i], *[0] * (longest - len(prompts[i]))] for i in part], device=device)
-            places = {prompts[i]: place for place, i in enumerate(part)}
+        for part in parts:
+            longest = len(part[-1])
+            tokens = torch.tensor([[*prompt, *[0] * (longest - len(prompt))] for prompt in part], device=device)
+            places = {prompt: place for place, prompt in enumerate(part)}
             rows = [n for n, row in enumerate(fresh) if tuple(row.request.prompt) in places]
             of_row = torch.tensor([places[tuple(fresh[n].request.prompt)] for n in rows], device=device)
             self._cache.plan = Prefill(torch.tensor([first + n for n in rows], device=device), of_row)
@@ -184,7 +191,7 @@ class Batch:
         )
         return output.last_hidden_state[:, 0]
 
-    def _sample(self, hidden: torch.Tensor) -> None:
+    def _sample(self, hidden: torch.Tensor) -> list[tuple[int, Arrays]]:
         model = self._snapshot.model
         values = None
         if model.value_head is not None:
@@ -205,12 +212,11 @@ class Batch:
             row.sampled += 1
             row.ended = choice.token in row.request.stop_ids or row.sampled >= row.request.max_tokens
             steps.setdefault(row.call.id, []).append((row, choice, value))
-        for sampled in steps.values():
-            sampled[0][0].call.emit(_arrays(sampled, values is not None))
         has_values = values is not None
         for row in self._rows:
             if row.ended and (not has_values or row.token == -1):
                 row.call.dropped.add(row.request.index)
+        return [(id, _arrays(sampled, has_values)) for id, sampled in steps.items()]
 
     def _compact(self) -> None:
         """Frees the places of completions that have ended, and keeps the others together."""
@@ -300,17 +306,16 @@ def _arrays(sampled: list[tuple[Row, Choice | None, float]], has_values: bool) -
     return arrays
 
 
-def _parts(order: list[int], length: Callable[[int], int]) -> list[list[int]]:
+def _parts(prompts: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
     """Splits prompts, sorted by length, into parts of at most MAX_PREFILL_TOKENS tokens."""
-    parts: list[list[int]] = []
-    for i in order:
-        if not parts or (len(parts[-1]) + 1) * length(i) > MAX_PREFILL_TOKENS:
+    parts: list[list[tuple[int, ...]]] = []
+    for prompt in prompts:
+        if not parts or (len(parts[-1]) + 1) * len(prompt) > MAX_PREFILL_TOKENS:
             parts.append([])
-        parts[-1].append(i)
+        parts[-1].append(prompt)
     return parts
 
 
-@torch.inference_mode()
 def score(
     snapshot: Snapshot, settings: Settings, ids: numpy.ndarray, last: int, top_k: int, targets: list[numpy.ndarray]
 ) -> dict[str, numpy.ndarray]:
@@ -319,7 +324,7 @@ def score(
     device = settings.device
     tokens = torch.from_numpy(ids.astype(numpy.int64)).to(device)
     arrays: dict[str, list[numpy.ndarray]] = {"logprobs": [], "topIds": [], "topLogprobs": [], "targetLogprobs": []}
-    with model.active(snapshot.weights), settings.autocast():
+    with settings.without_gradient(), model.active(snapshot.weights), settings.autocast():
         hidden = model.network.get_decoder()(input_ids=tokens[None], use_cache=False).last_hidden_state[0]
         hidden = hidden[-last - 1 : -1]
         rows = max(1, 2**26 // model.base.network.get_output_embeddings().weight.shape[0])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import queue
+import socket
 import sys
 import threading
 import traceback
@@ -17,47 +17,55 @@ import torch
 import transformers
 
 from . import passes, sampling, state
-from .frames import Arrays, Stream, WorkerError
+from .distributed import Ranks
+from .frames import Arrays, Frame, Stream, WorkerError
 from .models import Model, ModelStore, Settings, Snapshot
+from .open_calls import OpenCalls
 
 Answer = tuple[dict[str, Any], Arrays]
 
 
 def open_stream() -> Stream:
-    """Opens the socket that Lyceum passes as file descriptor 3."""
-    return Stream(os.fdopen(3, "rb"), os.fdopen(os.dup(3), "wb"))
+    """Opens the socket of Lyceum: file descriptor 3, or a path if torchrun, which passes no descriptors, is between."""
+    path = os.environ.get("LYCEUM_WORKER_SOCKET")
+    if path is None:
+        return Stream(os.fdopen(3, "rb"), os.fdopen(os.dup(3), "wb"))
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(path)
+    return Stream(connection.makefile("rb"), connection.makefile("wb"))
 
 
 class Service:
     """Runs calls one after another. Between them it samples, so that a long call of `sample` delays nothing."""
 
-    def __init__(self, stream: Stream, settings: str) -> None:
-        self._stream = stream
-        self._queue: queue.Queue[tuple[dict[str, Any], dict[str, numpy.ndarray]]] = queue.Queue()
-        self._options = json.loads(settings)
+    def __init__(self, options: dict[str, Any], ranks: Ranks) -> None:
+        self._ranks = ranks
+        self._stream = open_stream() if ranks.rank == 0 else None
+        self._queue: queue.Queue[Frame] = queue.Queue()
         self._models: dict[int, Model] = {}
         self._snapshots: dict[int, Snapshot] = {}
         self._closed: set[int] = set()
-        self._shared: dict[int, sampling.Batch] = {}
-        # The batches of calls that share none. Only the first one runs.
-        self._own: list[sampling.Batch] = []
-        self._calls: dict[int, sampling.Call] = {}
         self._last_id = 0
+        try:
+            self._settings = _settings(options, ranks)
+        except WorkerError as error:
+            self._fail(0, error)
+            sys.exit(0)
+        self._store = ModelStore(self._settings)
+        capacity = options.get("decodeBatchSize") or (256 if self._settings.device.type == "cuda" else 32)
+        self._open_calls = OpenCalls(self._settings, capacity, _known_error)
 
     def run(self) -> None:
         """Serves until the stream ends."""
-        try:
-            self._settings = _settings(self._options)
-        except WorkerError as error:
-            self._fail(0, error)
-            return
-        self._store = ModelStore(self._settings)
-        self._stream.write({"id": 0, "type": "result", "value": describe(self._settings)})
+        if self._stream is None:
+            while True:
+                self._call(*self._ranks.receive())
+        self._write({"id": 0, "type": "result", "value": describe(self._settings)})
         threading.Thread(target=self._read, daemon=True).start()
         while True:
-            self._take(block=not self._batches())
-            for batch in self._batches():
-                self._step(batch)
+            self._take(block=self._open_calls.empty)
+            if not self._open_calls.empty:
+                self._lead({"id": 0, "call": "sampleStep"}, {})
 
     def _read(self) -> None:
         try:
@@ -72,11 +80,15 @@ class Service:
         """Runs the calls that have arrived."""
         while True:
             try:
-                message, arrays = self._queue.get(block=block)
+                frame = self._queue.get(block=block)
             except queue.Empty:
                 return
             block = False
-            self._call(message, arrays)
+            self._lead(*frame)
+
+    def _lead(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> None:
+        self._ranks.send(message, arrays)
+        self._call(message, arrays)
 
     def _call(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> None:
         method = getattr(self, f"call_{message['call']}", None)
@@ -86,41 +98,25 @@ class Service:
             answer = method(message, arrays)
             if answer is not None:
                 value, found = answer
-                self._stream.write({"id": message["id"], "type": "result", "value": value}, found)
+                self._write({"id": message["id"], "type": "result", "value": value}, found)
         except Exception as error:
+            if message["id"] == 0:
+                # Nobody waits for an answer, so the fault would be unseen.
+                raise
             self._fail(message["id"], error)
+            if self._ranks.size > 1 and not isinstance(error, WorkerError):
+                # The other ranks may wait for this one in the middle of the call. torchrun ends them.
+                os._exit(1)
+
+    def _write(self, message: dict[str, Any], arrays: Arrays | None = None) -> None:
+        if self._stream is not None:
+            self._stream.write(message, arrays)
 
     def _fail(self, id: int, error: Exception) -> None:
         if not isinstance(error, WorkerError):
             traceback.print_exc()
         known = _known_error(error)
-        self._stream.write(
-            {"id": id, "type": "error", "error": {"code": known.code, "message": str(known), "hint": known.hint}}
-        )
-
-    def _batches(self) -> list[sampling.Batch]:
-        shared = [batch for batch in self._shared.values() if batch.calls]
-        aborted = [batch for batch in self._own[1:] if any(call.failure is not None for call in batch.calls)]
-        return [*self._own[:1], *aborted, *shared]
-
-    def _step(self, batch: sampling.Batch) -> None:
-        try:
-            ended = batch.step()
-        except Exception as error:
-            ended = list(batch.calls)
-            for call in ended:
-                call.failure = _known_error(error)
-            if not isinstance(error, WorkerError):
-                traceback.print_exc()
-            self._shared = {id: other for id, other in self._shared.items() if other is not batch}
-            self._own = [other for other in self._own if other is not batch]
-        for call in ended:
-            self._calls.pop(call.id, None)
-            if call.failure is None:
-                self._stream.write({"id": call.id, "type": "result", "value": {}})
-            else:
-                self._fail(call.id, call.failure)
-        self._own = [other for other in self._own if other.calls]
+        self._write({"id": id, "type": "error", "error": {"code": known.code, "message": str(known), "hint": known.hint}})
 
     def _new_id(self) -> int:
         self._last_id += 1
@@ -153,7 +149,7 @@ class Service:
         return {}, {}
 
     def call_commit(self, message: dict[str, Any], arrays: Arrays) -> Answer:
-        passes.commit(self._models[message["model"]])
+        passes.commit(self._models[message["model"]], self._ranks)
         return {}, {}
 
     def call_rollback(self, message: dict[str, Any], arrays: Arrays) -> Answer:
@@ -173,34 +169,24 @@ class Service:
         return {"sampler": id, "version": model.version}, {}
 
     def call_sample(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> None:
-        snapshot = self._snapshots[message["sampler"]]
-        id = message["id"]
+        sampler = message["sampler"]
+        requests = _requests(message["requests"], arrays)
+        self._open_calls.add(message["id"], sampler, self._snapshots[sampler], requests, message["shared"])
 
-        def emit(found: Arrays) -> None:
-            self._stream.write({"id": id, "type": "item"}, found)
+    def call_sampleStep(self, message: dict[str, Any], arrays: Arrays) -> None:
+        def end(id: int, failure: WorkerError | None) -> None:
+            if failure is None:
+                self._write({"id": id, "type": "result", "value": {}})
+            else:
+                self._fail(id, failure)
 
-        call = sampling.Call(id, _requests(message["requests"], arrays), emit)
-        self._calls[id] = call
-        capacity = self._options.get("decodeBatchSize") or (256 if self._settings.device.type == "cuda" else 32)
-        if message.get("shared"):
-            shared = self._shared.setdefault(
-                message["sampler"], sampling.Batch(snapshot, self._settings, capacity)
-            )
-            shared.add(call)
-            return
-        batch = sampling.Batch(snapshot, self._settings, max(1, min(capacity, len(call.requests))))
-        batch.add(call)
-        self._own.append(batch)
+        self._open_calls.step(lambda id, found: self._write({"id": id, "type": "item"}, found), end)
 
     def call_drop(self, message: dict[str, Any], arrays: Arrays) -> None:
-        call = self._calls.get(message["of"])
-        if call is not None:
-            call.dropped.update(message["requests"])
+        self._open_calls.drop(message["of"], message["requests"])
 
     def call_abort(self, message: dict[str, Any], arrays: Arrays) -> None:
-        call = self._calls.get(message["of"])
-        if call is not None:
-            call.failure = WorkerError("aborted", "The call was aborted.", "")
+        self._open_calls.abort(message["of"])
 
     def call_score(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> Answer:
         snapshot = self._snapshots[message["sampler"]]
@@ -209,7 +195,7 @@ class Service:
         return {}, sampling.score(snapshot, self._settings, arrays["ids"], last, top_k, targets)
 
     def call_save(self, message: dict[str, Any], arrays: Arrays) -> Answer:
-        state.save(self._models[message["model"]], message["folder"])
+        state.save(self._models[message["model"]], message["folder"], self._ranks)
         return {}, {}
 
     def call_load(self, message: dict[str, Any], arrays: Arrays) -> Answer:
@@ -219,7 +205,8 @@ class Service:
 
     def call_export(self, message: dict[str, Any], arrays: Arrays) -> Answer:
         model = self._models[message["model"]]
-        state.export(model, message["folder"], message["format"], message.get("dtype"), message.get("baseModel"))
+        form, dtype, base = message["format"], message.get("dtype"), message.get("baseModel")
+        state.export(model, message["folder"], form, dtype, base, self._ranks)
         return {}, {}
 
     def call_memory(self, message: dict[str, Any], arrays: Arrays) -> Answer:
@@ -232,7 +219,7 @@ class Service:
 
     def call_closeSampler(self, message: dict[str, Any], arrays: Arrays) -> Answer:
         snapshot = self._snapshots.pop(message["sampler"], None)
-        self._shared.pop(message["sampler"], None)
+        self._open_calls.close_sampler(message["sampler"])
         if snapshot is not None:
             snapshot.model.snapshots.discard(snapshot)
             self._free()
@@ -266,11 +253,14 @@ def describe(settings: Settings) -> dict[str, Any]:
         "transformers": transformers.__version__,
         "peft": peft.__version__,
         "cards": cards,
+        "processes": settings.ranks.size,
     }
 
 
-def _settings(options: dict[str, Any]) -> Settings:
+def _settings(options: dict[str, Any], ranks: Ranks) -> Settings:
     threads = options.get("threads")
+    if threads is None and ranks.size > 1:
+        threads = max(1, (os.cpu_count() or 1) // ranks.local_size)
     if threads is not None:
         torch.set_num_threads(threads)
     wanted = options.get("device", "auto")
@@ -283,11 +273,19 @@ def _settings(options: dict[str, Any]) -> Settings:
             f"The device cuda cannot be used: {why}.",
             "Install the CUDA build (lyceum setup torch --cuda 13), check nvidia-smi, or set model.device to cpu.",
         )
-    device = torch.device(wanted, options.get("deviceIndex", 0)) if wanted == "cuda" else torch.device(wanted)
+    index = options.get("deviceIndex", 0) + ranks.local_rank
+    if wanted == "cuda" and index >= torch.cuda.device_count():
+        raise WorkerError(
+            "backend.unsupported",
+            f"The card {index} is needed, but PyTorch finds {torch.cuda.device_count()}, counted from 0.",
+            "Lower backend.processes to the number of cards, or name another model.deviceIndex.",
+        )
+    device = torch.device(wanted, index) if wanted == "cuda" else torch.device(wanted)
     precision = options.get("precision")
     if precision is None:
         precision = "bfloat16" if wanted == "cuda" and torch.cuda.is_bf16_supported() else "float32"
-    return Settings(device, state.DTYPES[precision], options.get("recompute", False))
+    strategy = options.get("strategy", "ddp")
+    return Settings(device, state.DTYPES[precision], options.get("recompute", False), ranks, strategy)
 
 
 def _requests(described: list[dict[str, Any]], arrays: dict[str, numpy.ndarray]) -> list[sampling.Request]:

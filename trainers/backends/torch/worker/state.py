@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from .distributed import Ranks, as_sharded, whole
 from .frames import WorkerError
 from .models import VALUE_HEAD_FILE, Model, adapter_tensors
 from .passes import clear, make_optimizer
@@ -18,23 +19,27 @@ SCHEMA_VERSION = 1
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
-def save(model: Model, folder: str) -> None:
-    """Writes trained weights, moments and counts."""
-    tensors = {name: parameter.detach().cpu().contiguous() for name, parameter in model.trained.items()}
+def save(model: Model, folder: str, ranks: Ranks) -> None:
+    """Writes trained weights, moments and counts. Rank 0 writes whole tensors, which any number of ranks can read."""
+    found: dict[str, torch.Tensor] = {}
     steps = 0
     state = model.optimizer.state if model.optimizer is not None else {}
     for name, parameter in model.trained.items():
+        found[name] = parameter.detach()
         moments = state.get(parameter)
         if moments:
             steps = int(moments["step"])
-            tensors[f"moment1.{name}"] = moments["exp_avg"].cpu().contiguous()
-            tensors[f"moment2.{name}"] = moments["exp_avg_sq"].cpu().contiguous()
-    save_file({name: tensor.clone() for name, tensor in tensors.items()}, os.path.join(folder, "state.safetensors"))
+            found[f"moment1.{name}"], found[f"moment2.{name}"] = moments["exp_avg"], moments["exp_avg_sq"]
+    tensors = {name: _copy(tensor, ranks) for name, tensor in found.items()}
+    base = _base_hash(model)
+    if ranks.rank > 0:
+        return
+    save_file(tensors, os.path.join(folder, "state.safetensors"))
     described = {
         "schemaVersion": SCHEMA_VERSION,
         "backend": "torch",
         "structure": _structure(model),
-        "base": _base_hash(model),
+        "base": base,
         "version": model.version,
         "lastStepId": model.last_step,
         "adamStep": steps,
@@ -64,20 +69,23 @@ def load(model: Model, folder: str, with_optimizer: bool) -> None:
     clear(model)
     with torch.no_grad():
         for name, parameter in model.trained.items():
-            parameter.copy_(tensors[name])
+            parameter.copy_(as_sharded(tensors[name], parameter))
     model.version, model.last_step, model.optimizer = state["version"], state["lastStepId"], None
     if with_optimizer and state["adamStep"] > 0:
         optimizer = make_optimizer(model)
         for name, parameter in model.trained.items():
             optimizer.state[parameter] = {
                 "step": torch.tensor(float(state["adamStep"])),
-                "exp_avg": tensors[f"moment1.{name}"].to(parameter.device),
-                "exp_avg_sq": tensors[f"moment2.{name}"].to(parameter.device),
+                "exp_avg": as_sharded(tensors[f"moment1.{name}"], parameter),
+                "exp_avg_sq": as_sharded(tensors[f"moment2.{name}"], parameter),
             }
 
 
-def export(model: Model, folder: str, form: str, dtype: str | None, base_model: str | None) -> None:
-    """Writes a folder that `transformers` or `peft` loads, without the tokenizer."""
+def export(model: Model, folder: str, form: str, dtype: str | None, base_model: str | None, ranks: Ranks) -> None:
+    """Writes a folder that `transformers` or `peft` loads, without the tokenizer. Rank 0 writes it."""
+    merged = _merged(model, ranks) if form != "peft" else {}
+    if ranks.rank > 0:
+        return
     if form == "peft":
         config = model.base.peft.peft_config[model.adapter]
         described = {**config.to_dict(), "inference_mode": True, "base_model_name_or_path": base_model}
@@ -89,7 +97,7 @@ def export(model: Model, folder: str, form: str, dtype: str | None, base_model: 
     else:
         own = getattr(model.network.config, "dtype", None)
         target = DTYPES[dtype] if dtype is not None else own if isinstance(own, torch.dtype) else torch.float32
-        tensors = {name: tensor.to(target) for name, tensor in _merged(model).items()}
+        tensors = {name: tensor.to(target) for name, tensor in merged.items()}
         before, model.network.config.dtype = model.network.config.dtype, target
         try:
             model.network.save_pretrained(folder, state_dict=tensors)
@@ -100,7 +108,13 @@ def export(model: Model, folder: str, form: str, dtype: str | None, base_model: 
         save_file(tensors, os.path.join(folder, VALUE_HEAD_FILE))
 
 
-def _merged(model: Model) -> dict[str, torch.Tensor]:
+def _copy(tensor: torch.Tensor, ranks: Ranks) -> torch.Tensor:
+    """Returns a copy of the whole tensor in the computer's memory; an empty one where it is not written."""
+    tensor = whole(tensor)
+    return torch.empty(0) if ranks.rank > 0 else tensor.to("cpu", copy=True).contiguous()
+
+
+def _merged(model: Model, ranks: Ranks) -> dict[str, torch.Tensor]:
     """Returns the network's weights with the model's adapter added, by the names of the plain network."""
     modules = dict(model.network.named_modules())
     merged: dict[str, torch.Tensor] = {}
@@ -108,10 +122,12 @@ def _merged(model: Model) -> dict[str, torch.Tensor]:
         if ".lora_" in name:
             continue
         plain = name.replace(".base_layer.", ".")
-        tensor = tensor.detach().float()
+        tensor = _copy(tensor.detach(), ranks).float()
+        if ranks.rank > 0:
+            continue
         layer = modules.get(name.rsplit(".base_layer.", 1)[0]) if ".base_layer." in name else None
         if layer is not None and name.endswith(".weight") and model.adapter in getattr(layer, "lora_A", {}):
-            tensor = tensor + layer.get_delta_weight(model.adapter).detach().float()
+            tensor = tensor + layer.get_delta_weight(model.adapter).detach().float().cpu()
         merged[plain] = tensor
     return merged
 
@@ -128,7 +144,7 @@ def _base_hash(model: Model) -> str | None:
     digest = hashlib.sha256()
     for name, parameter in model.network.named_parameters():
         if ".lora_" not in name:
-            digest.update(parameter.detach().flatten()[:: 997].float().cpu().numpy().tobytes())
+            digest.update(whole(parameter.detach()).flatten()[:: 997].float().cpu().numpy().tobytes())
     return digest.hexdigest()[:16]
 
 

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Duplex } from "node:stream";
+
+/** How many processes compute, and where. */
+export interface WorkerProcesses {
+  /** The processes on this machine. Default: 1. */
+  readonly processes?: number | undefined;
+  /** The machines. Default: 1. */
+  readonly nodes?: number | undefined;
+  /** The address and port of the first machine, at which the processes of several machines meet. */
+  readonly rendezvous?: string | undefined;
+}
+
+/** A worker that was started. */
+export interface LaunchedWorker {
+  readonly child: ChildProcess;
+  /** Ends the worker and what it has started, at once. */
+  kill(): void;
+}
+
+/** The arguments of Python that start the worker's processes on one of the machines, counted from 0. */
+export function workerArguments(processes: WorkerProcesses, node: number, settings: object): string[] {
+  const { processes: count = 1, nodes = 1, rendezvous } = processes;
+  const worker = ["-m", "worker", JSON.stringify(settings)];
+  if (count === 1 && nodes === 1) return worker;
+  const [address = "", port = ""] = rendezvous?.split(/:(?=\d+$)/) ?? [];
+  const place =
+    nodes === 1
+      ? ["--standalone"]
+      : ["--nnodes", `${nodes}`, "--node-rank", `${node}`, "--master-addr", address, "--master-port", port];
+  return ["-m", "torch.distributed.run", ...place, "--nproc-per-node", `${count}`, ...worker];
+}
+
+/** The environment variables of a worker. Those by which torchrun counts ranks are left out. */
+export function workerEnvironment(): NodeJS.ProcessEnv {
+  const { WORLD_SIZE: _size, RANK: _rank, LOCAL_RANK: _local, LOCAL_WORLD_SIZE: _localSize, ...rest } = process.env;
+  return {
+    ...rest,
+    PYTHONPATH: [import.meta.dirname, process.env.PYTHONPATH].filter(Boolean).join(path.delimiter),
+    PYTHONUNBUFFERED: "1",
+    TOKENIZERS_PARALLELISM: "false",
+  };
+}
+
+/**
+ * Starts a worker. `onStream` gets the stream of its frames: an inherited socket, or for several processes one that the
+ * first of them opens in a private folder, because torchrun passes no file descriptors.
+ */
+export async function launchWorker(
+  python: string,
+  processes: WorkerProcesses,
+  settings: object,
+  onStream: (stream: Duplex) => void,
+): Promise<LaunchedWorker> {
+  const args = workerArguments(processes, 0, settings);
+  const environment = workerEnvironment();
+  if (!args.includes("torch.distributed.run")) {
+    const child = spawn(python, args, { stdio: ["ignore", "pipe", "pipe", "pipe"], env: environment });
+    onStream(child.stdio[3] as Duplex);
+    return { child, kill: () => void child.kill("SIGKILL") };
+  }
+  const folder = await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
+  const socket = path.join(folder, "worker.sock");
+  const server = createServer();
+  const end = (): void => {
+    server.close();
+    void rm(folder, { recursive: true, force: true });
+  };
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(socket, resolve));
+  server.once("connection", (stream) => {
+    onStream(stream);
+    end();
+  });
+  // torchrun ends its processes at an interrupt. In a group of its own it gets none from the terminal.
+  const child = spawn(python, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...environment, LYCEUM_WORKER_SOCKET: socket },
+    detached: true,
+  });
+  child.once("error", end);
+  child.once("exit", end);
+  return { child, kill: () => killGroup(child) };
+}
+
+/** Starts the processes of one more machine. They follow those of the first one, which have the settings. */
+export function startNode(python: string, processes: WorkerProcesses, node: number): LaunchedWorker {
+  const child = spawn(python, workerArguments(processes, node, {}), {
+    stdio: ["ignore", "inherit", "inherit"],
+    env: workerEnvironment(),
+    detached: true,
+  });
+  return { child, kill: () => killGroup(child) };
+}
+
+function killGroup(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // All of its processes have ended.
+  }
+}
