@@ -31,6 +31,7 @@ const notQuick = [
   "skyrl-parity",
   "team-round-trip",
   "tinker-cookbook",
+  "torch-processes",
   "torch-worker",
   "trackers",
   "trained-families",

@@ -7,12 +7,13 @@ export type BackendConfig =
   | {
       readonly type: "torch";
       readonly python?: string | undefined;
-      readonly precision?: "float32" | "bfloat16" | undefined;
+      readonly precision?: "float32" | "bfloat16" | "float16" | undefined;
       readonly recompute: boolean;
+      readonly quantize?: 4 | 8 | undefined;
       readonly decodeBatchSize?: number | undefined;
-      readonly processes: number;
+      readonly processes?: number | undefined;
       readonly strategy?: "ddp" | "fsdp" | undefined;
-      readonly nodes: number;
+      readonly nodes?: number | undefined;
       readonly rendezvous?: string | undefined;
     }
   | {
@@ -35,7 +36,7 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .optional()
         .describe("The Python interpreter. LYCEUM_PYTHON, the one of `lyceum setup torch`, or python3 when absent."),
       precision: z
-        .enum(["float32", "bfloat16"])
+        .enum(["float32", "bfloat16", "float16"])
         .optional()
         .describe(
           "Precision of matrix products and frozen weights. bfloat16 on a card that has it, else float32, when absent.",
@@ -44,6 +45,10 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .boolean()
         .default(false)
         .describe("Compute activations again in the backward pass: less memory, about a third more time."),
+      quantize: z
+        .union([z.literal(4), z.literal(8)])
+        .optional()
+        .describe("Bits of the frozen weights under an adapter, by the Python package bitsandbytes: 4 or 8."),
       decodeBatchSize: z
         .int()
         .min(1)
@@ -89,12 +94,15 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
   ])
   .check(({ value, issues }) => {
     if (value.type !== "torch") return;
-    const { processes, nodes, strategy, rendezvous } = value;
+    const { processes = 1, nodes = 1, strategy, rendezvous, quantize } = value;
     const refuse = (key: string, message: string): void => {
       issues.push({ code: "custom", input: value, path: [key], message });
     };
     if (strategy !== undefined && processes * nodes === 1) {
       refuse("strategy", "A strategy needs several processes. Set processes to the number of cards, or remove strategy.");
+    }
+    if (strategy === "fsdp" && quantize !== undefined) {
+      refuse("quantize", "Quantized weights cannot be sharded. Remove quantize, or set strategy to ddp.");
     }
     if (nodes > 1 && rendezvous === undefined) {
       refuse("nodes", "Several machines need the address of this one. Set rendezvous, such as 10.0.0.1:29500.");

@@ -29,14 +29,16 @@ export interface TorchBackendOptions {
    * The precision of matrix products and of frozen weights. Trained weights, gradients, moments and losses stay in
    * float32. Default: bfloat16 on a card that has it, else float32.
    */
-  readonly precision?: "float32" | "bfloat16";
+  readonly precision?: "float32" | "bfloat16" | "float16";
+  /** The bits of frozen weights under an adapter, by the package bitsandbytes. Default: they are not quantized. */
+  readonly quantize?: 4 | 8;
   /** The threads of the CPU. Default: PyTorch's. */
   readonly threads?: number;
   /** Computes activations again in the backward pass instead of keeping them: less memory, about a third more time. */
   readonly recompute?: boolean;
   /**
-   * The maximum number of tokens, padding included, in one forward and backward pass of a process. Default: 2048 on a
-   * CPU, 16384 on a card.
+   * The maximum number of tokens, padding included, in one forward and backward pass of all processes together. Default:
+   * for each process 2048 on a CPU, 16384 on a card.
    */
   readonly maxTokensPerMicroBatch?: number;
   /** The maximum number of completions that a process decodes at a time. Default: 32 on a CPU, 256 on a card. */
@@ -73,8 +75,8 @@ export async function createTorchBackend(
 
 /** Returns the backend of a worker that has started. */
 export function backendOn(worker: WorkerProcess, maxTokensPerMicroBatch?: number): TrainingBackend {
-  const isCard = worker.info.device === "cuda";
-  return new TorchBackend(worker, maxTokensPerMicroBatch ?? (isCard ? 16_384 : 2048));
+  const { device, processes } = worker.info;
+  return new TorchBackend(worker, maxTokensPerMicroBatch ?? processes * (device === "cuda" ? 16_384 : 2048));
 }
 
 class TorchBackend implements TrainingBackend {

@@ -22,6 +22,9 @@ export interface LaunchedWorker {
   kill(): void;
 }
 
+/** torchrun is killed if it has not ended its processes after this time. They end when Lyceum closes their stream. */
+const killMs = 5000;
+
 /** The arguments of Python that start the worker's processes on one of the machines, counted from 0. */
 export function workerArguments(processes: WorkerProcesses, node: number, settings: object): string[] {
   const { processes: count = 1, nodes = 1, rendezvous } = processes;
@@ -72,18 +75,19 @@ export async function launchWorker(
   };
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(socket, resolve));
   server.once("connection", (stream) => {
+    server.close();
     onStream(stream);
-    end();
   });
-  // torchrun ends its processes at an interrupt. In a group of its own it gets none from the terminal.
+  // torchrun ends its processes at an interrupt. In a session of its own it gets none from the terminal.
   const child = spawn(python, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...environment, LYCEUM_WORKER_SOCKET: socket },
+    // torchrun and PyTorch leave files behind. In this folder they end with it.
+    env: { ...environment, LYCEUM_WORKER_SOCKET: socket, TMPDIR: folder },
     detached: true,
   });
   child.once("error", end);
   child.once("exit", end);
-  return { child, kill: () => killGroup(child) };
+  return { child, kill: () => endTorchrun(child) };
 }
 
 /** Starts the processes of one more machine. They follow those of the first one, which have the settings. */
@@ -93,13 +97,11 @@ export function startNode(python: string, processes: WorkerProcesses, node: numb
     env: workerEnvironment(),
     detached: true,
   });
-  return { child, kill: () => killGroup(child) };
+  return { child, kill: () => endTorchrun(child) };
 }
 
-function killGroup(child: ChildProcess): void {
-  try {
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  } catch {
-    // All of its processes have ended.
-  }
+/** Ends torchrun, which ends its processes. They are in sessions of their own, so no signal to a group reaches them. */
+function endTorchrun(child: ChildProcess): void {
+  child.kill("SIGTERM");
+  setTimeout(() => child.kill("SIGKILL"), killMs).unref();
 }

@@ -115,12 +115,17 @@ export class TorchModel implements Model {
     this.#checkData(data);
     checkTerms(data, terms, this.spec.valueHead === true);
     return this.#inOrder(async () => {
-      options.signal?.throwIfAborted();
-      await this.#call("begin", {});
       try {
-        const result = await this.#pass(data, terms, options);
-        await this.#call("commit", {});
-        return result;
+        // In float16 a pass whose gradient overflows runs again with a smaller scale.
+        while (true) {
+          options.signal?.throwIfAborted();
+          await this.#call("begin", {});
+          const dropped = this.#dropped;
+          const result = await this.#pass(data, terms, options);
+          const { value } = await this.#call("commit", {});
+          if (value.done === true) return result;
+          this.#dropped = dropped;
+        }
       } catch (error) {
         if (!this.#worker.ended) await this.#call("rollback", {});
         throw error;
@@ -238,8 +243,7 @@ export class TorchModel implements Model {
 
   #split(data: readonly Datum[], { maxTokensPerMicroBatch = Number.POSITIVE_INFINITY }: PassOptions): number[][] {
     const lengths = data.map(({ tokens }) => tokens.length);
-    // Each process computes its part of the rows.
-    return microBatches(lengths, this.#worker.info.processes * Math.min(maxTokensPerMicroBatch, this.#maxTokens));
+    return microBatches(lengths, Math.min(maxTokensPerMicroBatch, this.#maxTokens));
   }
 
   /** Dropout applies only if all terms are cross-entropies: see `LoraSpec.dropout`. Each micro-batch has its own masks. */

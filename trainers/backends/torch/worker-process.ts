@@ -24,6 +24,7 @@ export interface WorkerSettings extends WorkerProcesses {
   readonly device?: string | undefined;
   readonly deviceIndex?: number | undefined;
   readonly precision?: string | undefined;
+  readonly quantize?: 4 | 8 | undefined;
   readonly threads?: number | undefined;
   readonly recompute?: boolean | undefined;
   readonly strategy?: "ddp" | "fsdp" | undefined;
@@ -209,8 +210,8 @@ async function start(python: string, settings: WorkerSettings, signal: AbortSign
   }
   const shown = (): string => Buffer.concat(errors).toString("utf8").slice(-shownBytes).trim();
   const onAbort = (): void => {
+    end = () => reject(signal!.reason);
     worker.kill();
-    reject(signal!.reason);
   };
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.util
 import json
 import os
+import sys
 from dataclasses import dataclass, field
 from typing import Any, Iterator
 
@@ -16,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 from torch.distributed.tensor import DTensor
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig
 from transformers.pytorch_utils import Conv1D
 
 from .distributed import Ranks
@@ -34,6 +36,8 @@ class Settings:
     recompute: bool
     ranks: Ranks
     strategy: str = "ddp"
+    # The bits of frozen weights, by bitsandbytes. None: not quantized.
+    quantize: int | None = None
 
     def autocast(self) -> Any:
         """Computes matrix products in the lower precision, if one is set."""
@@ -94,6 +98,9 @@ class Model:
     dropout: float = 0.0
     version: int = 0
     last_step: int | None = None
+    # What the loss is multiplied by in the backward pass, and the passes since it has changed.
+    scale: float = 1.0
+    good_passes: int = 0
     optimizer: torch.optim.AdamW | None = None
     # The gradient before the pass that runs, and that pass's outputs.
     earlier: dict[str, torch.Tensor | None] | None = None
@@ -168,6 +175,8 @@ class ModelStore:
         """Opens a model. Raises `model.unsupported`, `model.malformed`, `model.mismatch` or `config.invalid`."""
         kind, stored = trainable["type"], source.get("adapter")
         merges = kind == "full" or (kind == "lora" and trainable.get("start") == "merge")
+        if self.settings.quantize is not None:
+            _check_quantized(source, merges)
         base = self._base(source, own=kind == "full", merged=merges)
         try:
             adapter = None
@@ -208,7 +217,8 @@ class ModelStore:
             base.network.requires_grad_(own)
             if self._shards:
                 self.settings.ranks.shard(base.network, self.settings.device)
-            base.network.to(self.settings.device)
+            if self.settings.quantize is None:
+                base.network.to(self.settings.device)
             self._bases[key] = base
         base.models += 1
         return base
@@ -238,7 +248,11 @@ class ModelStore:
         else:
             try:
                 network = AutoModelForCausalLM.from_pretrained(
-                    source["folder"], dtype=dtype, local_files_only=True, trust_remote_code=False
+                    source["folder"],
+                    dtype=dtype,
+                    local_files_only=True,
+                    trust_remote_code=False,
+                    **self._quantization(dtype),
                 )
             except (ValueError, KeyError, ImportError) as error:
                 raise unsupported(f"transformers cannot open {source['folder']}: {_one_line(error)}") from error
@@ -250,6 +264,19 @@ class ModelStore:
         if self.settings.recompute:
             network.gradient_checkpointing_enable({"use_reentrant": False})
         return network
+
+    def _quantization(self, dtype: torch.dtype) -> dict[str, Any]:
+        bits = self.settings.quantize
+        if bits is None:
+            return {}
+        config = BitsAndBytesConfig(
+            load_in_8bit=bits == 8,
+            load_in_4bit=bits == 4,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=dtype,
+        )
+        return {"quantization_config": config, "device_map": {"": self.settings.device}}
 
     def _add_adapter(self, base: Base, lora: dict[str, Any], folder: str | None, trains: bool) -> str:
         self._opened += 1
@@ -309,7 +336,9 @@ class ModelStore:
             nn.init.zeros_(head.weight)
             nn.init.zeros_(head.bias)
             trained = {**trained, "value_head.weight": head.weight, "value_head.bias": head.bias}
-        return Model(base, adapter, trained, head)
+        # Gradients pass through float16 activations, where small ones would be 0.
+        scale = 2.0**16 if self.settings.dtype == torch.float16 else 1.0
+        return Model(base, adapter, trained, head, scale=scale)
 
     def _read_value_head(self, model: Model, folder: str | None) -> None:
         file = None if folder is None else os.path.join(folder, VALUE_HEAD_FILE)
@@ -339,6 +368,22 @@ def linear_layers(network: Any) -> list[str]:
         if isinstance(module, LoraLayer) and module is not head
     }
     return sorted(found - {"default"})
+
+
+def _check_quantized(source: dict[str, Any], merges: bool) -> None:
+    if merges or source["type"] == "scratch":
+        raise WorkerError(
+            "config.invalid",
+            "backend.quantize is for frozen weights, but this model trains all of its weights, merges an adapter or"
+            " begins from scratch.",
+            "Set model.adapter to train an adapter on the quantized weights, or remove backend.quantize.",
+        )
+    if importlib.util.find_spec("bitsandbytes") is None:
+        raise WorkerError(
+            "backend.unsupported",
+            "backend.quantize needs the package bitsandbytes.",
+            f"Run {sys.executable} -m pip install bitsandbytes, or remove backend.quantize.",
+        )
 
 
 def _check_continued(folder: str, config: LoraConfig, lora: dict[str, Any]) -> None:

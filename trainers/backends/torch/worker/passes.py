@@ -21,6 +21,10 @@ from .models import Base, Model, Settings
 # The logits that exist at a time: positions times vocabulary.
 MAX_LOGITS = 2**26
 
+# The scale of gradients in float16 doubles after so many passes without an overflow, as `torch.amp.GradScaler` does.
+GROWTH_PASSES = 2000
+MAX_SCALE = 2.0**24
+
 
 def forward(
     model: Model,
@@ -87,13 +91,16 @@ def _own_rows(arrays: dict[str, numpy.ndarray], ranks: Ranks) -> tuple[dict[str,
     return {**part, "tokens": tokens[rows], "positions": part["positions"] - rows.start * length}, own
 
 
-def backward(model: Model, settings: Settings, derivatives: dict[str, numpy.ndarray], scale: float) -> None:
-    """Adds the gradient of the pass that `forward` kept, given the derivative of the loss by each output."""
+def backward(model: Model, settings: Settings, derivatives: dict[str, numpy.ndarray]) -> None:
+    """Adds the gradient of the pass that `forward` kept, given the derivative of the loss by each output.
+
+    In float16 the gradient is scaled, so that small numbers are not lost.
+    """
     names = [name for name in model.graph if name in derivatives and model.graph[name].requires_grad]
     graph, model.graph = model.graph, {}
     if not names or graph[names[0]].numel() == 0:
         return
-    own = {name: derivatives[name][model.own] * scale for name in names}
+    own = {name: derivatives[name][model.own] * numpy.float32(model.scale) for name in names}
     with model.active():
         torch.autograd.backward(
             [graph[name] for name in names],
@@ -113,15 +120,38 @@ def begin(model: Model) -> None:
         parameter.grad = None
 
 
-def commit(model: Model, ranks: Ranks) -> None:
-    """Adds the pass's gradient, summed over the ranks, to the accumulated one."""
-    if model.earlier is not None:
-        ranks.sum_gradients(model.trained.values())
-    for name, before in (model.earlier or {}).items():
+def commit(model: Model, settings: Settings) -> bool:
+    """Adds the pass's gradient, summed over the ranks, to the accumulated one.
+
+    Returns False, and drops the gradient, if it has overflowed in float16. The pass must then run again: the scale is
+    half as large.
+    """
+    if model.earlier is None:
+        return True
+    parameters = model.trained.values()
+    settings.ranks.sum_gradients(parameters)
+    if settings.dtype == torch.float16:
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        for gradient in gradients:
+            gradient.mul_(1 / model.scale)
+        finite = all(bool(torch.isfinite(_local(gradient)).all()) for gradient in gradients)
+        if settings.ranks.most(not finite) and model.scale > 1:
+            rollback(model)
+            model.scale, model.good_passes = model.scale / 2, 0
+            return False
+        model.good_passes += 1
+        if model.good_passes == GROWTH_PASSES:
+            model.scale, model.good_passes = min(2 * model.scale, MAX_SCALE), 0
+    for name, before in model.earlier.items():
         parameter = model.trained[name]
         if before is not None:
             parameter.grad = before if parameter.grad is None else before.add_(parameter.grad)
     model.earlier = None
+    return True
+
+
+def _local(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def rollback(model: Model) -> None:

@@ -118,14 +118,13 @@ class Batch:
             older = self._rows[: len(self._rows) - len(fresh)]
             parts = self._prompt_parts(fresh)
             passes = bool(older) + len(parts)
+            # Sharded weights need all ranks in each pass.
+            for _ in range(ranks.most(passes) - passes if ranks.sharded else 0):
+                token = torch.zeros(1, 1, dtype=torch.int64, device=self._settings.device)
+                model.network.get_decoder()(input_ids=token, use_cache=False)
             hidden = [self._decode(older)] if older else []
             if fresh:
                 hidden.append(self._prefill(fresh, parts))
-            if ranks.sharded:
-                # Sharded weights need all ranks in each pass.
-                for _ in range(ranks.most(passes) - passes):
-                    token = torch.zeros(1, 1, dtype=torch.int64, device=self._settings.device)
-                    model.network.get_decoder()(input_ids=token, use_cache=False)
             if hidden:
                 sampled = self._sample(torch.cat(hidden))
             self._compact()

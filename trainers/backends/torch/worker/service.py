@@ -145,12 +145,11 @@ class Service:
         return {}, {}
 
     def call_backward(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> Answer:
-        passes.backward(self._models[message["model"]], self._settings, arrays, message.get("scale", 1.0))
+        passes.backward(self._models[message["model"]], self._settings, arrays)
         return {}, {}
 
     def call_commit(self, message: dict[str, Any], arrays: Arrays) -> Answer:
-        passes.commit(self._models[message["model"]], self._ranks)
-        return {}, {}
+        return {"done": passes.commit(self._models[message["model"]], self._settings)}, {}
 
     def call_rollback(self, message: dict[str, Any], arrays: Arrays) -> Answer:
         passes.rollback(self._models[message["model"]])
@@ -284,8 +283,14 @@ def _settings(options: dict[str, Any], ranks: Ranks) -> Settings:
     precision = options.get("precision")
     if precision is None:
         precision = "bfloat16" if wanted == "cuda" and torch.cuda.is_bf16_supported() else "float32"
-    strategy = options.get("strategy", "ddp")
-    return Settings(device, state.DTYPES[precision], options.get("recompute", False), ranks, strategy)
+    return Settings(
+        device,
+        state.DTYPES[precision],
+        options.get("recompute", False),
+        ranks,
+        options.get("strategy", "ddp"),
+        options.get("quantize"),
+    )
 
 
 def _requests(described: list[dict[str, Any]], arrays: dict[str, numpy.ndarray]) -> list[sampling.Request]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 from typing import Any
 
 import torch
+from peft.utils.integrations import dequantize_module_weight
 from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
 
 from .distributed import Ranks, as_sharded, whole
 from .frames import WorkerError
@@ -43,6 +46,8 @@ def save(model: Model, folder: str, ranks: Ranks) -> None:
         "version": model.version,
         "lastStepId": model.last_step,
         "adamStep": steps,
+        "scale": model.scale,
+        "goodPasses": model.good_passes,
     }
     with open(os.path.join(folder, "state.json"), "w", encoding="utf-8") as file:
         json.dump(described, file, indent=2)
@@ -71,6 +76,10 @@ def load(model: Model, folder: str, with_optimizer: bool) -> None:
         for name, parameter in model.trained.items():
             parameter.copy_(as_sharded(tensors[name], parameter))
     model.version, model.last_step, model.optimizer = state["version"], state["lastStepId"], None
+    if model.scale != 1:
+        # A checkpoint of another precision has the scale 1.
+        model.scale = state["scale"] if state["scale"] != 1 else model.scale
+        model.good_passes = state["goodPasses"]
     if with_optimizer and state["adamStep"] > 0:
         optimizer = make_optimizer(model)
         for name, parameter in model.trained.items():
@@ -98,11 +107,15 @@ def export(model: Model, folder: str, form: str, dtype: str | None, base_model: 
         own = getattr(model.network.config, "dtype", None)
         target = DTYPES[dtype] if dtype is not None else own if isinstance(own, torch.dtype) else torch.float32
         tensors = {name: tensor.to(target) for name, tensor in merged.items()}
-        before, model.network.config.dtype = model.network.config.dtype, target
-        try:
-            model.network.save_pretrained(folder, state_dict=tensors)
-        finally:
-            model.network.config.dtype = before
+        # A network without weights has the plain layers of one whose weights are quantized.
+        config = copy.deepcopy(model.network.config)
+        config.dtype = target
+        if getattr(config, "quantization_config", None) is not None:
+            del config.quantization_config
+        with torch.device("meta"):
+            plain = AutoModelForCausalLM.from_config(config, dtype=target)
+        plain.generation_config = model.network.generation_config
+        plain.save_pretrained(folder, state_dict=tensors)
     if model.value_head is not None:
         tensors = {name: model.trained[name].detach().cpu() for name in ("value_head.weight", "value_head.bias")}
         save_file(tensors, os.path.join(folder, VALUE_HEAD_FILE))
@@ -117,11 +130,16 @@ def _copy(tensor: torch.Tensor, ranks: Ranks) -> torch.Tensor:
 def _merged(model: Model, ranks: Ranks) -> dict[str, torch.Tensor]:
     """Returns the network's weights with the model's adapter added, by the names of the plain network."""
     modules = dict(model.network.named_modules())
+    quantized = getattr(model.network, "is_quantized", False)
+    known = dict(model.network.named_parameters(remove_duplicate=False))
     merged: dict[str, torch.Tensor] = {}
     for name, tensor in model.network.state_dict().items():
-        if ".lora_" in name:
+        # The state of quantized weights has further tensors, such as scales.
+        if ".lora_" in name or (quantized and name not in known):
             continue
         plain = name.replace(".base_layer.", ".")
+        if quantized and name.endswith(".weight"):
+            tensor = dequantize_module_weight(modules[name.removesuffix(".weight")])
         tensor = _copy(tensor.detach(), ranks).float()
         if ranks.rank > 0:
             continue
