@@ -198,6 +198,41 @@ describe("the PyTorch backend", () => {
     },
   );
 
+  it("scales gradients in float16, and repeats a pass whose gradient overflows", async () => {
+    await using half = await createTorchBackend({ python, device: "cpu", threads: 1, precision: "float16" });
+    const data = exampleData(5);
+    const norms: number[] = [];
+    for (const backend of [torch, half]) {
+      const model = await backend.openModel({ source, trainable: lora });
+      // The first gradient needs a scale below 1/65536 of the second one's.
+      for (const [step, weight] of [1e4, 1, 1e-4].entries()) {
+        await model.forwardBackward(data, [{ type: "crossEntropy", weight }]);
+        norms.push((await model.optimStep(adam, { stepId: step })).gradientNorm);
+      }
+      await model.close();
+    }
+    for (const i of [0, 1, 2]) expect(Math.abs(norms[i + 3]! / norms[i]! - 1)).toBeLessThan(0.02);
+  });
+
+  it("refuses quantized weights that would be trained, or without the package", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-torch-"));
+    await using quantized = await createTorchBackend({ python, device: "cpu", threads: 1, quantize: 4 });
+    const path = join(folder.path, "base");
+    const made = await torch.openModel({ source, trainable: { type: "full" } });
+    await made.export(path, "huggingface");
+    await made.close();
+    const pretrained = { type: "pretrained", path } as const;
+    await expect(quantized.openModel({ source: pretrained, trainable: { type: "full" } })).rejects.toMatchObject({
+      code: "config.invalid",
+      hint: expect.stringContaining("model.adapter"),
+    });
+    await expect(quantized.openModel({ source, trainable: lora })).rejects.toMatchObject({ code: "config.invalid" });
+    await expect(quantized.openModel({ source: pretrained, trainable: lora })).rejects.toMatchObject({
+      code: "backend.unsupported",
+      hint: expect.stringContaining("-m pip install bitsandbytes"),
+    });
+  });
+
   /** Trains on both backends, and compares losses of each step, then greedy continuations. */
   async function compareTraining(from: ModelSource, trainable: TrainableSpec, vocabularySize: number): Promise<void> {
     const size = Math.min(vocabularySize, tinyVocabularySize);

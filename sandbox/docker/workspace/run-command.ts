@@ -29,6 +29,8 @@ export interface CommandResult {
 const maxOutputBytes = 262_144;
 
 const pollMs = 100;
+/** After a command has ended, its output is complete if nothing more arrives for this time. */
+const quietMs = 1000;
 
 /**
  * Runs a command in a running container and waits until its process ends. Processes that it started in the background
@@ -59,6 +61,13 @@ export async function runCommand(container: Docker.Container, options: Command):
       // A process in the background can keep the stream open after the command has ended.
       const { Running: running, ExitCode: exitCode } = await exec.inspect();
       if (!running) {
+        const endedAt = performance.now();
+        // The engine can report the end before the last output.
+        while (isOpen && performance.now() - Math.max(endedAt, kept.heardAt()) < quietMs) {
+          if (performance.now() > stopAt) break;
+          await wait(pollMs / 5, undefined, { signal });
+        }
+        await new Promise(setImmediate);
         return { output: kept.text(), exitCode: exitCode ?? undefined, timedOut: false };
       }
       if (performance.now() > stopAt) return { output: kept.text(), exitCode: undefined, timedOut: true };
@@ -69,16 +78,18 @@ export async function runCommand(container: Docker.Container, options: Command):
   }
 }
 
-function keptOutput(): { readonly sink: Writable; readonly text: () => string } {
+function keptOutput(): { readonly sink: Writable; readonly text: () => string; readonly heardAt: () => number } {
+  let heard = 0;
   const parts: Buffer[] = [];
   let bytes = 0;
   const sink = new Writable({
     write: (part: Buffer, _, done) => {
+      heard = performance.now();
       const rest = part.subarray(0, maxOutputBytes - bytes);
       bytes += rest.length;
       if (rest.length > 0) parts.push(rest);
       done();
     },
   });
-  return { sink, text: () => Buffer.concat(parts).toString() };
+  return { sink, text: () => Buffer.concat(parts).toString(), heardAt: () => heard };
 }

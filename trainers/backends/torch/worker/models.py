@@ -98,8 +98,8 @@ class Model:
     dropout: float = 0.0
     version: int = 0
     last_step: int | None = None
-    # What the loss is multiplied by in the backward pass, and the passes since it has changed.
-    scale: float = 1.0
+    # What the loss is multiplied by in the backward pass in float16, and the passes since it has changed.
+    scale: float | None = None
     good_passes: int = 0
     optimizer: torch.optim.AdamW | None = None
     # The gradient before the pass that runs, and that pass's outputs.
@@ -271,6 +271,8 @@ class ModelStore:
             return {}
         config = BitsAndBytesConfig(
             load_in_8bit=bits == 8,
+            # Outliers would be found by batch, so that sampling and training would differ.
+            llm_int8_threshold=0.0,
             load_in_4bit=bits == 4,
             bnb_4bit_quant_type="nf4",
             bnb_4bit_use_double_quant=True,
@@ -337,7 +339,7 @@ class ModelStore:
             nn.init.zeros_(head.bias)
             trained = {**trained, "value_head.weight": head.weight, "value_head.bias": head.bias}
         # Gradients pass through float16 activations, where small ones would be 0.
-        scale = 2.0**16 if self.settings.dtype == torch.float16 else 1.0
+        scale = 2.0**16 if self.settings.dtype == torch.float16 else None
         return Model(base, adapter, trained, head, scale=scale)
 
     def _read_value_head(self, model: Model, folder: str | None) -> None:

@@ -23,7 +23,7 @@ MAX_LOGITS = 2**26
 
 # The scale of gradients in float16 doubles after so many passes without an overflow, as `torch.amp.GradScaler` does.
 GROWTH_PASSES = 2000
-MAX_SCALE = 2.0**24
+MIN_SCALE, MAX_SCALE = 2.0**-16, 2.0**24
 
 
 def forward(
@@ -100,7 +100,7 @@ def backward(model: Model, settings: Settings, derivatives: dict[str, numpy.ndar
     graph, model.graph = model.graph, {}
     if not names or graph[names[0]].numel() == 0:
         return
-    own = {name: derivatives[name][model.own] * numpy.float32(model.scale) for name in names}
+    own = {name: derivatives[name][model.own] * numpy.float32(model.scale or 1) for name in names}
     with model.active():
         torch.autograd.backward(
             [graph[name] for name in names],
@@ -130,12 +130,12 @@ def commit(model: Model, settings: Settings) -> bool:
         return True
     parameters = model.trained.values()
     settings.ranks.sum_gradients(parameters)
-    if settings.dtype == torch.float16:
+    if model.scale is not None:
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         for gradient in gradients:
             gradient.mul_(1 / model.scale)
         finite = all(bool(torch.isfinite(_local(gradient)).all()) for gradient in gradients)
-        if settings.ranks.most(not finite) and model.scale > 1:
+        if settings.ranks.most(not finite) and model.scale > MIN_SCALE:
             rollback(model)
             model.scale, model.good_passes = model.scale / 2, 0
             return False

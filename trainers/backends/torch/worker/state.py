@@ -76,10 +76,8 @@ def load(model: Model, folder: str, with_optimizer: bool) -> None:
         for name, parameter in model.trained.items():
             parameter.copy_(as_sharded(tensors[name], parameter))
     model.version, model.last_step, model.optimizer = state["version"], state["lastStepId"], None
-    if model.scale != 1:
-        # A checkpoint of another precision has the scale 1.
-        model.scale = state["scale"] if state["scale"] != 1 else model.scale
-        model.good_passes = state["goodPasses"]
+    if state.get("scale") is not None and model.scale is not None:
+        model.scale, model.good_passes = state["scale"], state["goodPasses"]
     if with_optimizer and state["adamStep"] > 0:
         optimizer = make_optimizer(model)
         for name, parameter in model.trained.items():
