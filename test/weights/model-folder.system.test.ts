@@ -5,12 +5,8 @@ import { textMessage } from "../../src/contract/message.ts";
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import { byteTokenizerFiles } from "../../src/core/tokens/byte-tokenizer.ts";
 import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
-import {
-  findModel,
-  type ModelFolderOptions,
-  readTokenizerFiles,
-  writeHuggingFaceFolder,
-} from "../../trainers/model-folders/model-folder.ts";
+import { writeHuggingFaceFolder } from "../../trainers/model-folders/hugging-face-folder.ts";
+import { findModel, type ModelFolderOptions, readTokenizerFiles } from "../../trainers/model-folders/model-folder.ts";
 import { openWeights } from "../../trainers/model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../trainers/model-folders/weights/safetensors-writer.ts";
 import { startFakeHub } from "../core/hub/fake-hub.ts";
