@@ -16,17 +16,8 @@ export interface BlockType {
 
 type DecodeBlock = (view: DataView, offset: number, into: Float32Array, at: number) => void;
 
-/** Returns the block type with this number. Undefined for one that cannot be read. */
-export function blockType(id: number): BlockType | undefined {
-  return blockTypes.get(id);
-}
-
-/** The names of the types that can be read. */
-export function blockTypeNames(): string[] {
-  return [...blockTypes.values()].map(({ name }) => name);
-}
-
-const blockTypes: ReadonlyMap<number, BlockType> = new Map([
+/** The types of blocks that can be read, by their number in a file. */
+export const blockTypes: ReadonlyMap<number, BlockType> = new Map([
   [0, floats("F32", 4, (bytes, into) => into.set(new Float32Array(bytes.buffer, bytes.byteOffset, into.length)))],
   [1, floats("F16", 2, (bytes, into) => decodeFloats("F16", bytes, into))],
   [30, floats("BF16", 2, (bytes, into) => decodeFloats("BF16", bytes, into))],
@@ -67,11 +58,12 @@ function smallBlock({ minimum, fifthBit }: { readonly minimum: boolean; readonly
   const centre = fifthBit ? 16 : 8;
   return (view, offset, into, at) => {
     const scale = view.getFloat16(offset, true);
-    const lowest = minimum ? view.getFloat16(offset + 2, true) : -scale * centre;
+    const lowest = minimum ? view.getFloat16(offset + 2, true) : 0;
     const fifth = fifthBit ? view.getUint32(offset + bitsAt, true) : 0;
     for (let i = 0; i < 32; i++) {
       const low = (view.getUint8(offset + lowAt + (i & 15)) >> (i < 16 ? 0 : 4)) & 15;
-      into[at + i] = scale * (low | (((fifth >>> i) & 1) << 4)) + lowest;
+      const bits = low | (((fifth >>> i) & 1) << 4);
+      into[at + i] = minimum ? scale * bits + lowest : scale * (bits - centre);
     }
   };
 }

@@ -121,12 +121,12 @@ async function ropeKeys(
 
 const otherModel = 'Choose a model without rope scaling, or with "linear" or that of Llama 3.';
 
-/** The constants of the scaling of all Llama 3 models. A file has only the factors that follow from them. */
-const llama3 = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 };
+/** The bounds of all Llama 3 models, in turns over the original context. */
+const llama3 = { low_freq_factor: 1, high_freq_factor: 4 };
 
 /**
- * Returns the scaling whose factors these are. Throws `model.unsupported` for factors that do not follow from Llama 3's
- * constants.
+ * Returns the scaling of Llama 3 whose factors these are: a file has only the factors that follow from it. Throws
+ * `model.unsupported` for factors of another scaling.
  */
 function llama3Scaling(
   file: string,
@@ -135,14 +135,19 @@ function llama3Scaling(
 ): Record<string, unknown> {
   const factor = factors.at(-1)!;
   if (factors.every((value) => value === 1)) return {};
-  const { low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings: original } = llama3;
+  const { low_freq_factor: low, high_freq_factor: high } = llama3;
+  const wavelength = (i: number): number => 2 * Math.PI * theta ** ((2 * i) / headSize);
+  // A frequency between the bounds tells the original context.
+  const between = factors.findIndex((value) => value > 1 && value < factor);
+  const smoothness = (1 / factors[between]! - 1 / factor) / (1 - 1 / factor);
+  const original = between === -1 ? 8192 : Math.round((low + (high - low) * smoothness) * wavelength(between));
   const isLlama3 = [...factors].every((value, i) => {
-    const turns = original / (2 * Math.PI * theta ** ((2 * i) / headSize));
-    const smooth = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    const smooth = Math.min(1, Math.max(0, (original / wavelength(i) - low) / (high - low)));
     const expected = 1 / ((1 - smooth) / factor + smooth);
     return Math.abs(value - expected) <= 1e-4 * expected;
   });
-  if (!isLlama3 || factors.length !== headSize / 2)
+  if (!isLlama3 || factors.length !== headSize / 2) {
     throw unsupportedGguf(file, `unknown factors in ${ropeFactors}`, otherModel);
-  return { rope_scaling: { rope_type: "llama3", factor, ...llama3 } };
+  }
+  return { rope_scaling: { rope_type: "llama3", factor, ...llama3, original_max_position_embeddings: original } };
 }

@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
 import { malformedFile } from "../../../src/core/tokens/model-file.ts";
-import { type BlockType, blockType, blockTypeNames } from "./gguf-blocks.ts";
+import { type BlockType, blockTypes } from "./gguf-blocks.ts";
 
 /** A value of a GGUF file's metadata. */
 export type GgufValue = number | boolean | string | readonly (number | boolean | string)[];
@@ -111,7 +111,7 @@ class HeaderParser {
       const shape = Array.from({ length: dimensions }, () => this.#uint64());
       const id = this.#uint32();
       const byteOffset = this.#uint64();
-      const type = blockType(id);
+      const type = blockTypes.get(id);
       if (type === undefined) throw unsupportedBlocks(this.#file, name, id);
       const count = shape.reduce((product, size) => product * size, 1);
       if (!Number.isSafeInteger(count) || count === 0 || shape[0]! % type.values !== 0) {
@@ -226,7 +226,7 @@ function unsupportedBlocks(file: string, tensor: string, id: number): LyceumErro
   return unsupportedGguf(
     file,
     `tensor "${tensor}" of ${type}`,
-    `Choose a file of the same model whose tensors are ${blockTypeNames().join(", ")}, such as Q4_K_M, Q5_K_M, Q6_K or Q8_0.`,
+    `Choose a file of the same model whose tensors are ${[...blockTypes.values()].map(({ name }) => name).join(", ")}, such as Q4_K_M, Q5_K_M, Q6_K or Q8_0.`,
   );
 }
 
