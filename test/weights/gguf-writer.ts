@@ -40,25 +40,23 @@ export function floatBytes(values: Iterable<number>): Uint8Array {
 const numbers = { uint32: 4, float: 6, flag: 7, text: 8, list: 9 } as const;
 
 function typed(value: GgufMetadata[string]): Buffer {
-  if (typeof value !== "object") return Buffer.concat([uint32(typeOf(value)), scalar(value)]);
-  return Buffer.concat([
-    uint32(numbers.list),
-    uint32(typeOf(value[0] ?? 0)),
-    uint64(value.length),
-    ...value.map(scalar),
-  ]);
+  const type = typeOf(typeof value === "object" ? value : [value]);
+  if (typeof value !== "object") return Buffer.concat([uint32(type), scalar(value, type)]);
+  const elements = value.map((element) => scalar(element, type));
+  return Buffer.concat([uint32(numbers.list), uint32(type), uint64(value.length), ...elements]);
 }
 
-function typeOf(value: number | boolean | string): number {
-  if (typeof value === "string") return numbers.text;
-  if (typeof value === "boolean") return numbers.flag;
-  return Number.isInteger(value) ? numbers.uint32 : numbers.float;
+/** One type for all values of a list. */
+function typeOf(values: readonly (number | boolean | string)[]): number {
+  if (typeof values[0] === "string") return numbers.text;
+  if (typeof values[0] === "boolean") return numbers.flag;
+  return values.every(Number.isInteger) ? numbers.uint32 : numbers.float;
 }
 
-function scalar(value: number | boolean | string): Buffer {
+function scalar(value: number | boolean | string, type: number): Buffer {
   if (typeof value === "string") return text(value);
   if (typeof value === "boolean") return Buffer.from([value ? 1 : 0]);
-  return Number.isInteger(value) ? uint32(value) : Buffer.from(floatBytes([value]));
+  return type === numbers.uint32 ? uint32(value) : Buffer.from(floatBytes([value]));
 }
 
 function text(value: string): Buffer {
