@@ -86,9 +86,10 @@ describe.each(wanted.map(({ name }) => name))("the GGUF file of %s", (name) => {
   test("has the token ids of the checkpoint's tokenizer", async () => {
     const tokenizer = await loadTokenizer(await ggufFolder(fileOf(name)));
     const original = await loadTokenizer(originalOf(name));
-    // The suite of tokenizers compares the original with transformers.
+    // The suite of tokenizers compares the original with transformers. The form "metaspace" puts no space before a text
+    // that begins with one or follows a special token. A file does not say that it has this form.
     const metaspace = wanted.find((checkpoint) => checkpoint.name === name)!.tokenizer === "metaspace";
-    const compared = metaspace ? texts.filter((text) => !/^\s|</.test(text)) : texts;
+    const compared = metaspace ? texts.filter((text) => !/^[\s▁]|</.test(text)) : texts;
     const wrong = compared.filter((text) => tokenizer.encode(text).join() !== original.encode(text).join());
     expect({ count: wrong.length, first: wrong.slice(0, 3) }).toEqual({ count: 0, first: [] });
     expect([
