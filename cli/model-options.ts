@@ -5,7 +5,8 @@ import { append } from "./option-values.ts";
 const devices: readonly Device[] = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
 
 /** The kinds of models that `--model` takes, for help. */
-export const modelKinds = "a folder, hub id, run, checkpoint, provider:model, server's URL, policy file or module";
+export const modelKinds =
+  "a folder, hub id, GGUF file, run, checkpoint, provider:model, server's URL, policy file or module";
 
 /** The option for the base model of an adapter. */
 export function baseOption(): Option {

@@ -26,7 +26,8 @@ export interface NamedPolicy {
 /**
  * Finds the definition of a policy by its name: `ID`, `ID:ADDRESS`, `http://HOST/v1#MODEL`, `PROVIDER:MODEL` for any
  * package `@ai-sdk/PROVIDER`, or a module that exports a policy (`./my-policy.ts`). Any other name is the folder or hub
- * id of a local model, or a path on a Tinker server (`tinker://MODEL/weights/NAME`). With a `baseUrl`, the name is that
+ * id of a local model, a hub's GGUF file (`hf:owner/name/file.gguf`), or a path on a Tinker server
+ * (`tinker://MODEL/weights/NAME`). With a `baseUrl`, the name is that
  * of a model on this server. Throws `config.invalid` for a prefix without an address, and if the module cannot be
  * imported or exports no policy. Throws `data.not-found` if there is no such module.
  */
@@ -42,7 +43,7 @@ export async function findPolicy({
   if (prefix === undefined && /\.[cm]?[jt]s$/.test(name)) return { kind: await importPolicy(name), address: "" };
   const server = policyKinds.get("openai-compatible");
   if (baseUrl !== undefined) return { kind: server, address: name };
-  if (prefix === "tinker") return { kind: engineDefinition, address: name };
+  if (prefix === "tinker" || prefix === "hf") return { kind: engineDefinition, address: name };
   const known = policyKinds.list().find(({ id }) => id === (prefix ?? name));
   if (prefix === undefined) {
     return known?.address === undefined && known !== undefined

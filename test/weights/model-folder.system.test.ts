@@ -1,20 +1,17 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { textMessage } from "../../src/contract/message.ts";
 import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import { byteTokenizerFiles } from "../../src/core/tokens/byte-tokenizer.ts";
 import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
-import {
-  findModel,
-  type ModelFolderOptions,
-  readTokenizerFiles,
-  writeHuggingFaceFolder,
-} from "../../trainers/model-folders/model-folder.ts";
+import { writeHuggingFaceFolder } from "../../trainers/model-folders/hugging-face-folder.ts";
+import { findModel, type ModelFolderOptions, readTokenizerFiles } from "../../trainers/model-folders/model-folder.ts";
 import { openWeights } from "../../trainers/model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../trainers/model-folders/weights/safetensors-writer.ts";
 import { startFakeHub } from "../core/hub/fake-hub.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { tinyGguf } from "./gguf-writer.ts";
 
 const tensors = ["a", "b"].map((name, i) => ({ name, shape: [1], data: Float32Array.of(i) }));
 const config = { model_type: "llama", vocab_size: 263 };
@@ -110,7 +107,7 @@ describe("a local folder", () => {
 
   it.each([
     ["adapter_config.json", /without its weights/],
-    ["model-q4.gguf", /GGUF/],
+    ["model-q4.gguf", /FOLDER\/FILE\.gguf/],
     ["pytorch_model.bin", /save_pretrained/],
     ["tokenizer.model", /save_pretrained/],
   ])("of another kind is distinguished from a broken one by its %s", async (name, hint) => {
@@ -196,6 +193,33 @@ describe("a hub model", () => {
       hint: expect.stringContaining("GGUF"),
     });
     expect(hub.requests.filter((request) => request.includes("resolve"))).toEqual([]);
+  });
+
+  it("is found by the name of its GGUF file", async () => {
+    const scratch = temporaryFolder();
+    vi.stubEnv("XDG_CACHE_HOME", path.join(scratch, "converted"));
+    const commit = "c".repeat(40);
+    await using hub = await startFakeHub([
+      {
+        type: "model",
+        name: "owner/tiny-GGUF",
+        branches: { main: commit },
+        commits: { [commit]: { "q8/tiny.gguf": tinyGguf(), "README.md": "no GGUF file" } },
+      },
+    ]);
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch, "cache") };
+    const found = await findModel("hf:owner/tiny-GGUF/q8/tiny.gguf", options);
+    expect(found).toEqual({ kind: "model", folder: expect.stringContaining("converted") });
+    await using weights = await openWeights(found.folder);
+    expect(weights.has("model.norm.weight")).toBe(true);
+    await expect(findModel("hf:owner/tiny-GGUF/README.md", options)).rejects.toMatchObject({
+      code: "model.malformed",
+      message: expect.stringContaining("not a GGUF file"),
+    });
+    await expect(findModel("hf:owner/tiny-GGUF/q4/tiny.gguf", options)).rejects.toMatchObject({
+      code: "model.missing",
+    });
+    vi.unstubAllEnvs();
   });
 
   it("that does not exist has a message about both folder and hub", async () => {

@@ -88,7 +88,7 @@ export const modelConfigSchema = z
       .min(1)
       .optional()
       .describe(
-        "A Hugging Face folder, a PEFT adapter, a hub id (owner/name), or the folder of a run, team or checkpoint.",
+        "A Hugging Face folder, a PEFT adapter, a hub id (owner/name), a GGUF file (also hf:owner/name/FILE.gguf), or the folder of a run, team or checkpoint.",
       ),
     revision: z.string().min(1).optional().describe("Branch, tag or commit of a hub id."),
     base: z

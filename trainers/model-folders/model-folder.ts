@@ -1,17 +1,15 @@
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../src/contract/errors/lyceum-error.ts";
-import type { Json } from "../../src/contract/json.ts";
 import { isLocalName, nearPath } from "../../src/core/files/missing-path.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../src/core/hub/hub.ts";
-import { readModelText } from "../../src/core/tokens/model-file.ts";
+import { malformedFile, readModelText } from "../../src/core/tokens/model-file.ts";
 import { additionalTemplates, isAdditionalTemplate } from "../../src/core/tokens/template-files.ts";
+import { isGguf } from "./gguf/gguf-file.ts";
+import { ggufFolder } from "./gguf/gguf-folder.ts";
 import { adapterBaseFile } from "./weights/adapter-base-file.ts";
 import { checkModelFolder } from "./weights/model-checksums.ts";
-import { writeNewFolder } from "./weights/new-folder.ts";
 import { weightFiles } from "./weights/safetensors.ts";
-import { type TensorToWrite, writeSafetensors } from "./weights/safetensors-writer.ts";
-import { writeValueHead } from "./weights/value-head-file.ts";
 
 /** The files, besides weights and config.json, that a model needs for training, sampling and export. */
 const tokenizerFileNames = [
@@ -60,7 +58,8 @@ export interface LocalModel {
 
 /**
  * Finds the files of a model or a PEFT adapter. `model` is a folder, or the id (`owner/name`) of a hub model, which is
- * downloaded into the shared cache if necessary. Throws `model.missing`, which lists the present and the required
+ * downloaded into the shared cache if necessary. Or it is a GGUF file here or on the hub (`hf:owner/name/file.gguf`),
+ * which becomes a folder in the cache: see `ggufFolder`. Throws `model.missing`, which lists the present and the required
  * files. Throws `model.malformed` if a file of an exported folder has changed; see `checkModelFolder`.
  */
 export async function findModel(model: string, options: ModelFolderOptions = {}): Promise<LocalModel> {
@@ -84,11 +83,16 @@ export async function findModel(model: string, options: ModelFolderOptions = {})
     if (absent.length > 0) throw missing({ model, needed: absent, present });
     return { kind: "model", folder: model };
   }
+  if (isFolder === false && (await isGguf(model))) {
+    return { kind: "model", folder: await ggufFolder(model, options) };
+  }
+  const [, repository, file] = /^hf:([\w.-]+\/[\w.-]+)\/(.+)$/.exec(model) ?? [];
+  if (repository !== undefined && file !== undefined) return downloadGguf({ repository, file }, options);
   if (isFolder === false || !isHubId(model) || isLocalName(model)) {
     throw new LyceumError({
       code: "model.missing",
-      message: isFolder === false ? `${model} is a file, not a model folder.` : `There is no folder ${model}.`,
-      hint: `${isFolder === false ? "" : nearPath(model)}Name the folder with config.json and model.safetensors, or a hub model as owner/name.`,
+      message: isFolder === false ? `${model} is a file, but not a GGUF file.` : `There is no folder ${model}.`,
+      hint: `${isFolder === false ? "" : nearPath(model)}Name the folder with config.json and model.safetensors, a GGUF file, a hub model as owner/name, or a hub's GGUF file as hf:owner/name/FILE.gguf.`,
       data: { model },
     });
   }
@@ -110,43 +114,20 @@ export async function readTokenizerFiles(folder: string): Promise<Readonly<Recor
   return files;
 }
 
-/**
- * Writes a new folder that `transformers` can load: weights (in shards if large), config.json and the tokenizer's files
- * (strings unchanged, other values as JSON). Throws `checkpoint.write-failed` if the folder cannot be written
- * completely.
- */
-export async function writeHuggingFaceFolder(options: {
-  readonly folder: string;
-  readonly config: Readonly<Record<string, unknown>>;
-  readonly tensors: Iterable<TensorToWrite>;
-  readonly tokenizerFiles: Readonly<Record<string, Json>>;
-  /** Written to the same folder: see `valueHeadFile`. */
-  readonly valueHead?: readonly TensorToWrite[];
-}): Promise<void> {
-  const { folder, config, tensors, tokenizerFiles, valueHead = [] } = options;
-  await writeNewFolder(folder, async (partial) => {
-    await writeSafetensors(path.join(partial, singleWeights), tensors);
-    await writeValueHead(partial, valueHead);
-    await writeTokenizerFiles(partial, tokenizerFiles);
-    await writeFile(path.join(partial, "config.json"), toText(config));
-  });
-}
-
-/** Writes a tokenizer's files into a folder: strings unchanged, other values as JSON. */
-export async function writeTokenizerFiles(folder: string, files: Readonly<Record<string, Json>>): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), typeof content === "string" ? content : toText(content));
-  }
-}
-
-function toText(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
+async function downloadGguf(
+  { repository, file }: { readonly repository: string; readonly file: string },
+  options: ModelFolderOptions,
+): Promise<LocalModel> {
+  const { revision = "main", weights: _, ...hub } = options;
+  const named = { repository, type: "model", revision, path: file } as const;
+  const downloaded = await orMissing(`${repository}/${file}`, revision, () => downloadHubFile(named, hub));
+  if (await isGguf(downloaded)) return { kind: "model", folder: await ggufFolder(downloaded, options) };
+  throw malformedFile({ file: `${repository}/${file}`, reason: "it is not a GGUF file" });
 }
 
 async function downloadModel(model: string, options: ModelFolderOptions): Promise<LocalModel> {
   const { revision = "main", weights = true, ...hub } = options;
-  try {
+  return orMissing(model, revision, async () => {
     const named = { repository: model, type: "model", revision } as const;
     // All files are from one commit, so that they are consistent and in one folder.
     const repository = { ...named, revision: await resolveHubRevision(named, hub) };
@@ -168,6 +149,13 @@ async function downloadModel(model: string, options: ModelFolderOptions): Promis
       await downloadHubFile({ ...repository, path: path.basename(file) }, hub);
     }
     return { kind: "model", folder, hub: origin };
+  });
+}
+
+/** Throws `model.missing` for what the hub does not provide. */
+async function orMissing<T>(model: string, revision: string, download: () => Promise<T>): Promise<T> {
+  try {
+    return await download();
   } catch (error) {
     if (!LyceumError.isInstance(error) || !error.code.startsWith("data.")) throw error;
     throw new LyceumError({
@@ -219,7 +207,9 @@ function hintFor(present: readonly string[]): string {
   if (has(/^adapter_config\.json$/)) {
     return "This is a PEFT adapter without its weights: save it again by peft's save_pretrained, in safetensors.";
   }
-  if (has(/\.gguf$/)) return "GGUF files cannot be trained: use the model's release in safetensors.";
+  if (has(/\.gguf$/)) {
+    return "Name one of its GGUF files: FOLDER/FILE.gguf, or hf:owner/name/FILE.gguf for a hub model.";
+  }
   if (has(/^pytorch_model.*\.bin$/) || has(/^tokenizer\.model$/)) {
     return "Load it in transformers and save it again with save_pretrained: that writes safetensors and tokenizer.json.";
   }

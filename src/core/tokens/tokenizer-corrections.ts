@@ -67,6 +67,6 @@ function missingBytes(model: unknown, preTokenizer: unknown): string {
   const vocabulary = model.vocab;
   return byteLevelCharacters()
     .filter((character) => !Object.hasOwn(vocabulary, character))
-    .map((character) => (/[\\\]^-]/.test(character) ? `\\${character}` : character))
+    .map((character) => (/[[\\\]^-]/.test(character) ? `\\${character}` : character))
     .join("");
 }

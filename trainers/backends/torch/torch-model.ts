@@ -20,7 +20,7 @@ import type {
   PassOptions,
   StepMetrics,
 } from "../../backend/training-backend.ts";
-import { writeTokenizerFiles } from "../../model-folders/model-folder.ts";
+import { writeTokenizerFiles } from "../../model-folders/hugging-face-folder.ts";
 import { writeModelChecksums } from "../../model-folders/weights/model-checksums.ts";
 import { writeNewFolder } from "../../model-folders/weights/new-folder.ts";
 import { checkData, checkOutputs, checkTerms } from "../shared/check-input.ts";

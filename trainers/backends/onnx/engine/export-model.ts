@@ -1,7 +1,7 @@
 import { join, relative, resolve } from "node:path";
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { ExportDtype, ExportFormat } from "../../../backend/training-backend.ts";
-import { writeHuggingFaceFolder, writeTokenizerFiles } from "../../../model-folders/model-folder.ts";
+import { writeHuggingFaceFolder, writeTokenizerFiles } from "../../../model-folders/hugging-face-folder.ts";
 import { writeAdapterBase } from "../../../model-folders/weights/adapter-base-file.ts";
 import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
 import { type PeftAdapterConfig, writePeftAdapter } from "../../../model-folders/weights/peft-adapter.ts";
