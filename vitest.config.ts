@@ -16,6 +16,7 @@ const notQuick = [
   "capture",
   "deployment",
   "exported-packages",
+  "gguf",
   "gsm8k-extraction",
   "harbor",
   "math-verify",

@@ -99,7 +99,10 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
       issues.push({ code: "custom", input: value, path: [key], message });
     };
     if (strategy !== undefined && processes * nodes === 1) {
-      refuse("strategy", "A strategy needs several processes. Set processes to the number of cards, or remove strategy.");
+      refuse(
+        "strategy",
+        "A strategy needs several processes. Set processes to the number of cards, or remove strategy.",
+      );
     }
     if (strategy === "fsdp" && quantize !== undefined) {
       refuse("quantize", "Quantized weights cannot be sharded. Remove quantize, or set strategy to ddp.");
@@ -108,7 +111,10 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
       refuse("nodes", "Several machines need the address of this one. Set rendezvous, such as 10.0.0.1:29500.");
     }
     if (nodes === 1 && rendezvous !== undefined) {
-      refuse("rendezvous", "One machine needs no rendezvous. Set nodes to the number of machines, or remove rendezvous.");
+      refuse(
+        "rendezvous",
+        "One machine needs no rendezvous. Set nodes to the number of machines, or remove rendezvous.",
+      );
     }
   })
   .describe(

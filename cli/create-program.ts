@@ -312,9 +312,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
   program
     .command("torch-node")
     .summary("start the PyTorch processes of one more machine")
-    .description(
-      "start the PyTorch processes of one more machine, for a config with `backend.nodes`; see docs/gpu.md",
-    )
+    .description("start the PyTorch processes of one more machine, for a config with `backend.nodes`; see docs/gpu.md")
     .requiredOption("--node <n>", "which of the machines this is; the one that trains is 0", positive)
     .requiredOption("--nodes <n>", "the machines, as in backend.nodes", positive)
     .requiredOption("--rendezvous <address>", "the address and port of the machine that trains")

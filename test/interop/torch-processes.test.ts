@@ -51,7 +51,9 @@ async function sampled(model: Model): Promise<Pick<Sample, "request" | "ids" | "
   const samples: Sample[] = [];
   for await (const sample of sampler.sample(requests)) samples.push(sample);
   await sampler.close();
-  return samples.sort((a, b) => a.request - b.request).map(({ request, ids, logprobs }) => ({ request, ids, logprobs }));
+  return samples
+    .sort((a, b) => a.request - b.request)
+    .map(({ request, ids, logprobs }) => ({ request, ids, logprobs }));
 }
 
 /** The largest difference of two lists, relative to the size of their numbers. */
@@ -172,7 +174,11 @@ async function descendants(pid: number): Promise<number[]> {
 
 async function living(pids: readonly number[]): Promise<number[]> {
   const states = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/stat`, "utf8").then((text) => text.split(") ")[1]![0]!).catch(() => "X")),
+    pids.map((pid) =>
+      readFile(`/proc/${pid}/stat`, "utf8")
+        .then((text) => text.split(") ")[1]![0]!)
+        .catch(() => "X"),
+    ),
   );
   return pids.filter((_, i) => !["X", "Z"].includes(states[i]!));
 }
@@ -187,8 +193,15 @@ function weightsOf(file: Buffer): number[] {
   return Object.entries(header)
     .filter(([name]) => name !== "__metadata__")
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([, { data_offsets: [start, end] }]) => {
-      const bytes = new Uint8Array(file.subarray(8 + length + start, 8 + length + end));
-      return [...new Float32Array(bytes.buffer)];
-    });
+    .flatMap(
+      ([
+        ,
+        {
+          data_offsets: [start, end],
+        },
+      ]) => {
+        const bytes = new Uint8Array(file.subarray(8 + length + start, 8 + length + end));
+        return [...new Float32Array(bytes.buffer)];
+      },
+    );
 }

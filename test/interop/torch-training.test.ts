@@ -37,8 +37,9 @@ afterAll(async () => {
 /** The suite closes what it opens, and a Python process starts slowly. */
 const shared = (): TrainingBackend => ({ ...methodsOf(torch), close: async () => {} });
 
-function methodsOf(backend: TrainingBackend): Omit<TrainingBackend, "close" | typeof Symbol.asyncDispose> &
-  AsyncDisposable {
+function methodsOf(
+  backend: TrainingBackend,
+): Omit<TrainingBackend, "close" | typeof Symbol.asyncDispose> & AsyncDisposable {
   return {
     specificationVersion: backend.specificationVersion,
     capabilities: backend.capabilities,

@@ -45,8 +45,8 @@ import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts"
 import { checkLearnable } from "./check-learnable.ts";
 import { exportStart } from "./export-start.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
-import { traceLoss } from "./trace-loss.ts";
 import { trainingSteps } from "./step-count.ts";
+import { traceLoss } from "./trace-loss.ts";
 
 /**
  * Opens a run: checks everything that can be checked before the first step, locks the folder, opens the models and
