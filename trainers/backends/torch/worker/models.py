@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any, Iterator
 
@@ -19,6 +20,7 @@ from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.pytorch_utils import Conv1D
 
+from .attention_check import require_attention
 from .distributed import Ranks
 from .frames import WorkerError
 
@@ -209,6 +211,8 @@ class ModelStore:
             if self._shards:
                 self.settings.ranks.shard(base.network, self.settings.device)
             base.network.to(self.settings.device)
+            with self.settings.without_gradient(), self.settings.autocast():
+                require_attention(base.network, self.settings.device, self.settings.dtype)
             self._bases[key] = base
         base.models += 1
         return base
@@ -355,7 +359,11 @@ def _check_continued(folder: str, config: LoraConfig, lora: dict[str, Any]) -> N
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    text = " ".join(str(error).split())
+    if "trust_remote_code" in text:
+        return "its code is in the folder, and code of a model is never run"
+    # Lists of all families follow.
+    return re.split(r" (?:Model type should be|Should contain) one of", text)[0]
 
 
 def unsupported(message: str) -> WorkerError:
