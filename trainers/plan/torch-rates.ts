@@ -6,7 +6,7 @@ import { type Interval, interval } from "./interval.ts";
  */
 
 /** Bytes of a process on a CPU with Python, PyTorch, transformers and peft, without a model. */
-export const workerBytes: Interval = interval(0.35e9, 0.55e9, 0.75e9);
+export const workerBytes: Interval = interval(0.45e9, 0.65e9, 0.8e9);
 
 /** The most logits that exist at a time, and the most tokens of prompts that are read at a time. */
 export const logitsPerChunk = 2 ** 26;
