@@ -62,7 +62,10 @@ describe("a model is refused when it opens", () => {
 describe("a model of a family with other layers too opens", () => {
   it.each<[string, object]>([
     ["lfm2", { ...shape, layer_types: ["full_attention", "full_attention"] }],
-    ["granitemoehybrid", { ...shape, ...states, layer_types: ["attention", "attention"], num_experts_per_tok: 1, num_local_experts: 2 }],
+    [
+      "granitemoehybrid",
+      { ...shape, ...states, layer_types: ["attention", "attention"], num_experts_per_tok: 1, num_local_experts: 2 },
+    ],
     ["bert", { ...shape, is_decoder: true }],
     ["gpt_oss", { ...shape, num_local_experts: 4, num_experts_per_tok: 2, sliding_window: 8 }],
   ])("%s, with attention in each layer", async (model_type, config) => {

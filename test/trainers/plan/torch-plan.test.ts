@@ -61,7 +61,10 @@ describe("a plan for PyTorch", () => {
     expect(figure(full, "weights").middle).toBe(4 * parameters);
     expect(figure(full, "optimizer").middle).toBe(8 * parameters);
     const { adapter } = sizeOf("Llama-3-8B", lora);
-    for (const [precision, bytes] of [["bfloat16", 2], ["float32", 4]] as const) {
+    for (const [precision, bytes] of [
+      ["bfloat16", 2],
+      ["float32", 4],
+    ] as const) {
       const adapted = plan({ size: sizeOf("Llama-3-8B", lora), precision });
       expect(figure(adapted, "weights").middle).toBe(bytes * parameters + 4 * adapter);
       expect(figure(adapted, "optimizer").middle).toBe(8 * adapter);
@@ -101,7 +104,9 @@ describe("a plan for PyTorch", () => {
     expect(plan({ ...large, processes: 8, strategy: "fsdp" }).fit.fits).toBe("yes");
     expect(fit.changes).toEqual([
       "an adapter: --set model.adapter.type=lora",
-      expect.stringMatching(/^layers divided over [48] cards: --set backend\.processes=[48] --set backend\.strategy=fsdp$/),
+      expect.stringMatching(
+        /^layers divided over [48] cards: --set backend\.processes=[48] --set backend\.strategy=fsdp$/,
+      ),
     ]);
     const small = { hardware: { card: devices.get("t4") }, precision: "float32" } as const;
     expect(plan(small).fit.changes).toEqual([expect.stringMatching(/^a smaller model/)]);
