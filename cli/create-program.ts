@@ -28,6 +28,7 @@ import { addServeModelCommand, type ServeModelArguments } from "./serve-model-pr
 import { addServeCommand, type ServeArguments } from "./serve-program.ts";
 import type { SetupTorchArguments } from "./setup-command.ts";
 import type { TorchNodeArguments } from "./torch-node-command.ts";
+import { addTorchrunOptions, type TorchrunArguments, withTorchrun } from "./torchrun-options.ts";
 import { addViewCommand, type ViewArguments } from "./view-program.ts";
 
 /** The arguments of `lyceum train`. */
@@ -181,9 +182,10 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .option("-r, --resume [run]", "resume from the newest checkpoint in the output folder, or of the given run", false)
     .option("-o, --output <folder>", "the run folder (default: runs/ and the name of the config file)")
     .option("--probe", "only play a few tasks and show whether their rewards have a signal; trains and saves nothing")
-    .action((args: TrainArguments) => commands.train(args));
+    .action((args: TrainArguments & TorchrunArguments) => commands.train(withTorchrun<TrainArguments>(args)));
   addOverrideOptions(train);
   addTrainAliases(train);
+  addTorchrunOptions(train);
 
   program
     .command("preflight")

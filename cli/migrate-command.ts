@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import type { Catalog } from "./catalog.ts";
-import { lostLines, serverLines, trainCommandLine } from "./migrate/config-text.ts";
+import { lostLines, otherCommands, trainCommandLine } from "./migrate/config-text.ts";
 import { halfPrecisionNote } from "./migrate/model-settings.ts";
 import { migrateConfig } from "./migrate-config.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
@@ -20,7 +20,7 @@ export async function migrateCommand(
     readonly report: (text: string) => void;
   },
 ): Promise<void> {
-  const { file, output, from } = args;
+  const { file, output, from, cluster } = args;
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     throw new LyceumError({
       code: "data.not-found",
@@ -31,7 +31,14 @@ export async function migrateCommand(
     });
   });
   const to = output ?? "NEW.yaml";
-  const { converted, yaml } = await migrateConfig({ text, name: file, to, system: from, catalog: options.catalog });
+  const { converted, yaml } = await migrateConfig({
+    text,
+    name: file,
+    to,
+    system: from,
+    cluster,
+    catalog: options.catalog,
+  });
   if (output === undefined) options.output(yaml);
   else await writeNew(output, yaml);
   const { set, lost } = converted;
@@ -39,8 +46,8 @@ export async function migrateCommand(
     `${file}: ${set.size} keys, ${lost.length === 0 ? "nothing lost" : `${lost.length} without a counterpart:`}`,
     ...lostLines(lost),
     ...(set.get("model.precision") === "float16" ? [`Note: ${halfPrecisionNote}`] : []),
-    ...serverLines(converted),
-    ...(output === undefined ? [] : [`Train with: ${trainCommandLine(output)}`]),
+    ...otherCommands(converted).flat(),
+    ...(output === undefined ? [] : [`Train with: ${trainCommandLine(output, converted)}`]),
   ];
   (output === undefined ? options.report : options.output)(visibleText(`${lines.join("\n")}\n`));
 }

@@ -4,7 +4,7 @@ import type { Catalog } from "./catalog.ts";
 import { loadStages } from "./load-stages.ts";
 import { configText, lostLines } from "./migrate/config-text.ts";
 import { type ConvertedConfig, convertConfig } from "./migrate/convert-config.ts";
-import type { OldSystem } from "./migrate/old-config.ts";
+import type { Cluster, OldSystem } from "./migrate/old-config.ts";
 import type { RemovedKey } from "./migrate/old-key.ts";
 import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
 import { configKeys } from "./run-config.ts";
@@ -27,11 +27,13 @@ export async function migrateConfig(options: {
   /** The path of the new file, for the command in its first comment. */
   readonly to: string;
   readonly system?: OldSystem | undefined;
+  /** What trains a config of several GPUs. PyTorch by default. */
+  readonly cluster?: Cluster | undefined;
   readonly catalog: Pick<Catalog, "environments" | "algorithms">;
 }): Promise<MigratedConfig> {
-  const { text, name, to, system, catalog } = options;
+  const { text, name, to, system, cluster, catalog } = options;
   const keys = configKeys(catalog);
-  let converted = convertConfig(parseOldYaml(text, name), { name, keys, system });
+  let converted = convertConfig(parseOldYaml(text, name), { name, keys, system, cluster });
   for (;;) {
     const yaml = configText(converted, { from: name, to });
     try {

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { OldSystem } from "./migrate/old-config.ts";
+import type { Cluster, OldSystem } from "./migrate/old-config.ts";
 
 /** The arguments of `lyceum migrate`. */
 export interface MigrateArguments {
@@ -8,6 +8,8 @@ export interface MigrateArguments {
   readonly output?: string;
   /** The system that the file belongs to. Detected by default. */
   readonly from?: OldSystem;
+  /** What trains a config of several GPUs. */
+  readonly cluster: Cluster;
 }
 
 /** Adds `migrate`. */
@@ -23,6 +25,11 @@ export function addMigrateCommand(
     .option("-o, --output <file>", "a new file (default: print it)")
     .addOption(
       new Option("--from <system>", "the system of the config (default: detected)").choices(["mrlm", "llm-collab"]),
+    )
+    .addOption(
+      new Option("--cluster <kind>", "what trains on several GPUs: PyTorch on these machines, or a server of SkyRL")
+        .choices(["torch", "skyrl"])
+        .default("torch"),
     )
     .action((file: string, args: Omit<MigrateArguments, "file">) => commands.migrate({ file, ...args }));
 }

@@ -1,6 +1,5 @@
 import { type Command, Option } from "commander";
-import { LyceumError } from "../src/contract/errors/index.ts";
-import { oldEnvironmentNames, oldFlags } from "./migrate/old-flags.ts";
+import { oldEnvironmentNames } from "./migrate/old-flags.ts";
 import { finite, positive } from "./option-values.ts";
 
 /** An alias of an option. It sets the same argument and is hidden in help. */
@@ -30,22 +29,7 @@ export function addCollectAliases(command: Command): void {
     .addOption(new AliasOption("--filter-reward <x>", "minReward", finite));
 }
 
-/**
- * Adds `--output_base_dir` of LLM_Collab to `train`, and the flags without a counterpart, which throw an error with the
- * reason.
- */
+/** Adds `--output_base_dir` of LLM_Collab to `train`. */
 export function addTrainAliases(command: Command): void {
   command.addOption(new AliasOption("--output_base_dir <folder>", "output"));
-  for (const { flag, now, note } of oldFlags.filter((old) => old.command === "train")) {
-    if (now !== undefined) continue;
-    const refuse = (): never => {
-      throw new LyceumError({
-        code: "config.invalid",
-        message: `${flag} has no counterpart: ${note}.`,
-        hint: "Omit it. model.device selects the device that runs the model (docs/devices.md).",
-        data: { flag },
-      });
-    };
-    command.addOption(new Option(`${flag} <value...>`, note).argParser(refuse).hideHelp());
-  }
 }

@@ -11,6 +11,7 @@ import { loadShape } from "../trainers/plan/load-shape.ts";
 import { measureMachine } from "../trainers/plan/measured-machine.ts";
 import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
+import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { trainingSteps } from "../trainers/training/step-count.ts";
@@ -70,6 +71,7 @@ async function planOn(
   const sizes = { size, adapted: modelSize(shape, { type: "lora" }) };
   const { threads } = config.model;
   const { maxTokensPerMicroBatch = 2048 } = config.training;
+  if (config.backend.type === "torch") return planOnTorch(device, { ...options, backend: config.backend });
   if (device === "cpu") {
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     await chooseDevice("cpu", { precision: config.model.precision });
@@ -84,16 +86,57 @@ async function planOn(
   return planCluster({ ...sizes, ...cluster, workload, steps, price });
 }
 
+/** Estimates a run with the PyTorch backend, whose processes and precision are those of the config. */
+async function planOnTorch(
+  device: string,
+  options: Parameters<typeof planOn>[1] & { readonly backend: Extract<RunConfig["backend"], { type: "torch" }> },
+): Promise<Plan> {
+  const { args, config, shape, workload, steps, backend } = options;
+  const { processes, nodes, strategy = "ddp", recompute } = backend;
+  refuseHardwareOptions(args);
+  // Refuses keys that PyTorch does not have.
+  engineOptions(config);
+  const card = device === "cpu" ? undefined : devices.get(device);
+  if (backend.precision === "bfloat16" && card?.bfloat16 === false) {
+    throw invalidConfig(`${card.name} has no bfloat16.`, "Set backend.precision to float32.", { device });
+  }
+  return planTorch({
+    size: modelSize(shape, config.model.adapter),
+    adapted: modelSize(shape, { type: "lora" }),
+    ...{ workload, steps, processes, nodes, strategy, recompute, price: args.price },
+    precision: backend.precision ?? (card?.bfloat16 === true ? "bfloat16" : "float32"),
+    maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch ?? (card === undefined ? 2048 : 16_384),
+    decodeBatchSize: backend.decodeBatchSize ?? (card === undefined ? 32 : 256),
+    hardware: card === undefined ? { machine: await measureMachine(config.model.threads) } : { card },
+  });
+}
+
+/** Throws `config.invalid` for options of the plan that are keys of a config with the PyTorch backend. */
+function refuseHardwareOptions({ gpus, precision, microBatch, decodeBatch, keepActivations }: PlanArguments): void {
+  const given = [
+    [gpus > 1, "--gpus", "backend.processes and backend.strategy"],
+    [precision !== "bfloat16", "--precision", "backend.precision"],
+    [microBatch !== 4, "--micro-batch", "training.maxTokensPerMicroBatch"],
+    [decodeBatch !== 256, "--decode-batch", "backend.decodeBatchSize"],
+    [keepActivations, "--keep-activations", "backend.recompute"],
+  ] as const;
+  const wrong = given.find(([isGiven]) => isGiven);
+  if (wrong === undefined) return;
+  throw invalidConfig(
+    `${wrong[1]} is for configs of other engines: this one trains by PyTorch.`,
+    `Change ${wrong[2]} with --set.`,
+  );
+}
+
 /** Returns the default device: this machine, if the config trains on its processor. Throws `config.invalid` if not. */
 function defaultDevice({ backend, model }: RunConfig): "cpu" {
-  if (backend.type !== "onnx") {
-    const where =
-      backend.type === "torch"
-        ? "by PyTorch, whose rates are not measured"
-        : "on a server, whose hardware is not known";
-    throw invalidConfig(`The config trains ${where}.`, hardwareHint());
+  if (backend.type === "tinker") {
+    throw invalidConfig("The config trains on a server, whose hardware is not known.", hardwareHint());
   }
-  if (model.device === "auto" || model.device === "cpu") return "cpu";
+  if (model.device === "cpu" || (backend.type === "onnx" && model.device === "auto")) return "cpu";
+  if (model.device === "auto") {
+    throw invalidConfig("The config trains by PyTorch on a card, if there is one.", hardwareHint());
+  }
   throw invalidConfig(`The config trains on ${model.device}, whose rates cannot be measured.`, hardwareHint());
 }
 

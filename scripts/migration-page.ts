@@ -43,15 +43,14 @@ export function migrationPage(): string[] {
     "| `mrlm collect` | `lyceum collect` |",
     "| `mrlm info` | `lyceum info` |",
     "| `mrlm serve` | `lyceum serve`: training and evaluation run an environment without a server, too |",
-    "| `torchrun train.py`, on several GPUs | `lyceum train` with a server of the Tinker API: [Clusters](clusters.md) |",
+    "| `torchrun ... train.py`, on the first node | `lyceum train` with the flags of torchrun: [Several GPUs](clusters.md#the-distributed-keys-of-mrlm) |",
+    "| `torchrun --node_rank=N ... train.py`, on another node | `lyceum torch-node --node N` |",
     "",
     "## Flags",
     "",
     "| command | old | new | |",
     "|---|---|---|---|",
-    ...oldFlags.map(({ command, flag, now, note = "" }) =>
-      row([command, code(flag), now === undefined ? "none" : code(now), note]),
-    ),
+    ...oldFlags.map(({ command, flag, now, note = "" }) => row([command, code(flag), code(now), note])),
     "",
     `Environments keep their names, except ${Object.entries(oldEnvironmentNames)
       .map(([old, now]) => `\`${old}\`, which is \`${now}\``)

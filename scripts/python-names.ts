@@ -132,5 +132,5 @@ export const mrlmNames: readonly PythonName[] = [
     now: "serveEnvironments, remoteEnvironment",
     note: "docs/serving.md and docs/remote-environments.md",
   },
-  { name: "distributed helpers", note: "several GPUs need a training server (docs/clusters.md)" },
+  { name: "distributed helpers", note: "`backend: { type: torch, processes, strategy }` (docs/clusters.md)" },
 ];

@@ -59,10 +59,10 @@ export function configText(
   const header = commentLines([
     `${options.from}, a config of ${systemNames[system]}, converted by lyceum migrate.`,
     "",
-    `  ${trainCommandLine(options.to)}`,
-    ...serverLines(converted).flatMap((line, place) => (place === 0 ? ["", line, ""] : [`  ${line}`])),
+    `  ${trainCommandLine(options.to, converted)}`,
+    ...otherCommands(converted).flatMap(([sentence, ...commands]) => ["", sentence, "", ...commands.map(indented)]),
     ...(lost.length === 0 ? [] : ["", "Without a counterpart:", ...lostLines(lost)]),
-    ...(served.length === 0 ? [] : ["", `These keys are in the commands of the server: ${served.join(", ")}.`]),
+    ...(served.length === 0 ? [] : ["", `These keys are in the commands: ${served.join(", ")}.`]),
     ...(idle.length === 0 ? [] : ["", `Without effect: ${idle.join(", ")}.`]),
   ]);
   const body = document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: "null" });
@@ -70,16 +70,34 @@ export function configText(
 }
 
 /** Returns the command that trains with a converted config. */
-export function trainCommandLine(path: string): string {
-  return `lyceum train --config ${path}`;
+export function trainCommandLine(path: string, { trainPrefix }: Pick<ConvertedConfig, "trainPrefix">): string {
+  return `${trainPrefix}lyceum train --config ${path}`;
 }
 
-/** Returns a sentence and the commands that start the server of a config. Returns nothing if it needs none. */
-export function serverLines({ set, commands }: Pick<ConvertedConfig, "set" | "commands">): readonly string[] {
+/**
+ * Returns the commands that a config needs besides `lyceum train`, each after a sentence: to install PyTorch, to start
+ * its other nodes, or to start a SkyRL server.
+ */
+export function otherCommands(converted: Pick<ConvertedConfig, "set" | "commands">): readonly [string, ...string[]][] {
+  const { set, commands } = converted;
+  if (set.get("backend.type") === "torch") {
+    const nodes = Number(set.get("backend.nodes") ?? 1);
+    const others = nodes === 2 ? "On the other machine" : `On each other machine, with --node 1 to ${nodes - 1}`;
+    return [
+      ["Once, install PyTorch, on each machine (docs/gpu.md):", "lyceum setup torch"],
+      ...(commands.length === 0
+        ? []
+        : [[`${others}, which follows the first until the run ends:`, ...commands] as const]),
+    ].map(([sentence, ...lines]) => [sentence!, ...lines]);
+  }
   if (commands.length === 0) return [];
   const when = set.has("backend.type") ? "First start" : "If you change the algorithm and add backend, first start";
   const where = commands.length === 1 ? "" : " (the first command on the head node, the second on each other node)";
-  return [`${when} SkyRL 0.3.0 as docs/clusters.md describes${where}:`, ...commands];
+  return [[`${when} SkyRL 0.3.0 as docs/clusters.md describes${where}:`, ...commands]];
+}
+
+function indented(line: string): string {
+  return `  ${line}`;
 }
 
 /** Returns the old keys without a counterpart and their values, one line per reason. */

@@ -4,19 +4,22 @@ import type { ConfigKey } from "../../src/core/config/index.ts";
 import { type ConvertedKeys, convertKeys } from "./convert-keys.ts";
 import { detectSystem, lyceumSections, trainerSectionOf } from "./detect-system.ts";
 import { llmCollabKeys } from "./llm-collab-keys.ts";
-import { clusterOf } from "./mrlm-cluster.ts";
+import { skyrlGpus, torchGpus } from "./mrlm-cluster.ts";
 import { mrlmKeys } from "./mrlm-keys.ts";
-import { type OldSystem, oldConfig, systemNames } from "./old-config.ts";
+import { type Cluster, type OldConfig, type OldSystem, oldConfig, systemNames } from "./old-config.ts";
 import type { OldKey, RemovedKey } from "./old-key.ts";
 import { withRemoteSettings } from "./remote-settings.ts";
 import { skyrlCommands } from "./skyrl-commands.ts";
+import { torchNodeCommands, visibleDevices } from "./torch-commands.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
 /** A config of an old system, converted to a config of Lyceum, and the keys that were lost. */
 export interface ConvertedConfig extends Omit<ConvertedKeys, "unknown"> {
   readonly system: OldSystem;
-  /** The commands that start the server for a config of several GPUs. */
+  /** The commands for a config of several GPUs, besides `lyceum train`: of a SkyRL server, or of PyTorch's other nodes. */
   readonly commands: readonly string[];
+  /** What comes before `lyceum train` in its command. Empty if nothing does. */
+  readonly trainPrefix: string;
 }
 
 /**
@@ -25,21 +28,24 @@ export interface ConvertedConfig extends Omit<ConvertedKeys, "unknown"> {
  */
 export function convertConfig(
   value: Json,
-  options: { readonly name: string; readonly system?: OldSystem; readonly keys: readonly ConfigKey[] },
+  options: {
+    readonly name: string;
+    readonly system?: OldSystem;
+    readonly cluster?: Cluster;
+    readonly keys: readonly ConfigKey[];
+  },
 ): ConvertedConfig {
-  const { name, keys } = options;
+  const { name, keys, cluster = "torch" } = options;
   const system = options.system ?? detectSystem(value);
   if (system === undefined || !isJsonObject(value)) throw unknownConfig(name, value);
   const section = system === "llm-collab" ? trainerSectionOf(value) : "";
   if (system === "llm-collab" && section === "") throw unknownConfig(name, value);
-  const old = oldConfig(value, section);
+  const old = oldConfig(value, { section, cluster });
   const rows = system === "mrlm" ? mrlmKeys : llmCollabKeys;
   const { unknown, set: shared, lost: unusable, origins: sharedOrigins, ...converted } = convertKeys(rows, value, old);
   const origins = withAgents(sharedOrigins);
   const { set, lost } = withRemoteSettings({ set: withAgents(shared), origins, lost: unusable });
-  const cluster = system === "mrlm" ? clusterOf(old) : undefined;
-  const model = String(set.get("model.path"));
-  const commands = cluster === undefined ? [] : skyrlCommands({ model, cluster, settings: converted.server });
+  const launch = system === "mrlm" ? launchOf(old, { model: String(set.get("model.path")), ...converted }) : noLaunch;
   const kept = new Map([...set].filter(([key]) => isKnown(key, set, keys)));
   const missing = [...set.keys()]
     .filter((key) => !kept.has(key))
@@ -52,7 +58,20 @@ export function convertConfig(
     // Values that only the old program's default would set are not reported as lost.
     .filter(({ key }) => !key.startsWith("the default"));
   const elsewhere = unknown.map((lostKey) => ({ ...lostKey, reason: reasonElsewhere(lostKey, { system, section }) }));
-  return { system, ...converted, commands, origins, set: kept, lost: [...lost, ...missing, ...elsewhere] };
+  return { system, ...converted, ...launch, origins, set: kept, lost: [...lost, ...missing, ...elsewhere] };
+}
+
+const noLaunch = { commands: [], trainPrefix: "" };
+
+/** Returns the commands of a config of MRLM. */
+function launchOf(
+  config: OldConfig,
+  { model, server }: { readonly model: string } & Pick<ConvertedKeys, "server">,
+): Pick<ConvertedConfig, "commands" | "trainPrefix"> {
+  const torch = torchGpus(config);
+  if (torch !== undefined) return { commands: torchNodeCommands(torch), trainPrefix: visibleDevices(torch.gpuIds) };
+  const gpus = skyrlGpus(config);
+  return gpus === undefined ? noLaunch : { ...noLaunch, commands: skyrlCommands({ model, gpus, settings: server }) };
 }
 
 /**

@@ -299,12 +299,12 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   },
   { old: "*.eval_batch_size", noEffect: true, note: "rollout.concurrency is the number of concurrent episodes" },
   { old: "*.output_dir", now: "output", alone: true },
-  { old: "*.parallel_training", idle: ["none", "auto"], note: "training runs in one process on one device" },
+  { old: "*.parallel_training", idle: ["none", "auto"], note: "all models run on the devices of the backend" },
   ...["agent", "critic", "reference"].map(
     (name): OldKey => ({
       old: `*.${name}_devices`,
       idle: ["cuda:0", ["cuda:0"], "cpu", "auto"],
-      note: "training runs in one process on one device: model.device",
+      note: "all models run on the devices of the backend: model.device, or several cards by backend (docs/gpu.md)",
     }),
   ),
   { old: "*.dataloader_drop_last", noEffect: true },

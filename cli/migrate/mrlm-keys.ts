@@ -2,11 +2,11 @@ import { unknownNameError } from "../../src/contract/errors/index.ts";
 import type { Json } from "../../src/contract/json.ts";
 import { epochs } from "./epochs.ts";
 import { halfPrecisionNote } from "./model-settings.ts";
-import { clusterOf, serverCluster } from "./mrlm-cluster.ts";
+import { serverGpus, skyrlGpus, torchGpus } from "./mrlm-cluster.ts";
 import { mrlmDistributedKeys } from "./mrlm-distributed-keys.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
-import { bfloat16, bfloat16Keys, serverPrecision } from "./mrlm-precision.ts";
+import { bfloat16, bfloat16Keys, serverPrecision, torchPrecision } from "./mrlm-precision.ts";
 import { algorithmOf, forAlgorithms, missing, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
@@ -193,20 +193,22 @@ export const mrlmKeys: readonly OldKey[] = [
   { old: "training.seed", now: "seed" },
   {
     old: "training.use_bf16",
+    now: "backend.precision",
     server: bfloat16Keys.join(", "),
     idle: [false],
-    note: "on this machine, training is in float32, or in float16 by model.precision; there is no bfloat16",
+    note: "PyTorch has bfloat16; the embedded engine does not",
     convert: (_, config) => bfloat16(config),
   },
   {
     old: "training.use_fp16",
     now: "model.precision",
     idle: [false],
-    note: "float16 trains on cuda and webgpu, not on a CPU; SkyRL trains in bfloat16",
-    convert: (value, config) =>
-      serverCluster(config) === undefined
-        ? { set: { "model.precision": value === true ? "float16" : value }, note: halfPrecisionNote }
-        : { lost: serverPrecision },
+    note: "the embedded engine trains in float16 on cuda and webgpu, not on a CPU; PyTorch and SkyRL train in bfloat16",
+    convert: (value, config) => {
+      if (serverGpus(config) !== undefined) return { lost: serverPrecision };
+      if (torchGpus(config) !== undefined) return { lost: torchPrecision };
+      return { set: { "model.precision": value === true ? "float16" : value }, note: halfPrecisionNote };
+    },
     alone: true,
   },
   {
@@ -321,7 +323,7 @@ function tasksPerStep(episodes: number, config: OldConfig): number {
 
 /** Returns the size of an optimizer step: `size` episodes or rows of each GPU, times the accumulation. */
 function optimizerStep(size: number, config: OldConfig): NonNullable<Converted["set"]> {
-  const { nodes, gpusPerNode } = serverCluster(config) ?? { nodes: 1, gpusPerNode: 1 };
+  const { nodes, gpusPerNode } = torchGpus(config) ?? serverGpus(config) ?? { nodes: 1, gpusPerNode: 1 };
   const whole = size * nodes * gpusPerNode * Math.max(1, config.number("training.gradient_accumulation_steps") ?? 1);
   if (!online.includes(algorithmOf(config))) return { "training.batchSize": whole };
   if (!(whole > 0)) return {};
@@ -332,7 +334,7 @@ function optimizerStep(size: number, config: OldConfig): NonNullable<Converted["
 
 /** Returns what each GPU computes at once: a batch, before the accumulation. */
 function microBatch(size: number, config: OldConfig): NonNullable<Converted["server"]> {
-  if (clusterOf(config) === undefined || !(size > 0)) return {};
+  if (skyrlGpus(config) === undefined || !(size > 0)) return {};
   return Object.fromEntries(microBatches.map((key) => [key, size]));
 }
 

@@ -1,6 +1,6 @@
 import type { Json } from "../../src/contract/json.ts";
 import { modelSettings } from "./model-settings.ts";
-import { onCluster } from "./mrlm-cluster.ts";
+import { onGpus, severalGpus, torchGpus } from "./mrlm-cluster.ts";
 import { torchDtypeKey } from "./mrlm-precision.ts";
 import { algorithmOf, forAlgorithms, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
@@ -22,14 +22,21 @@ export const mrlmModelKeys: readonly OldKey[] = [
   {
     old: "model.use_flash_attention",
     server: "trainer.flash_attn",
-    note: "the embedded engine has its own attention kernels",
-    convert: onCluster((value) => ({ server: { "trainer.flash_attn": value === true } })),
+    note: "PyTorch chooses its attention kernels, and the embedded engine has its own",
+    convert: onGpus({
+      torch: () => ({}),
+      skyrl: (value) => ({ server: { "trainer.flash_attn": value === true } }),
+    }),
   },
   {
     old: "model.gradient_checkpointing",
+    now: "backend.recompute",
     server: "trainer.gradient_checkpointing",
-    note: "on this machine, training.maxTokensPerMicroBatch limits the memory",
-    convert: onCluster((value) => ({ server: { "trainer.gradient_checkpointing": value === true } })),
+    note: "on the embedded engine, training.maxTokensPerMicroBatch limits the memory",
+    convert: onGpus({
+      torch: (value) => ({ set: { "backend.recompute": value === true } }),
+      skyrl: (value) => ({ server: { "trainer.gradient_checkpointing": value === true } }),
+    }),
   },
   { old: "model.load_in_8bit", idle: [false], note: "weights are not quantized" },
   { old: "model.load_in_4bit", idle: [false], note: "weights are not quantized" },
@@ -83,20 +90,26 @@ export const mrlmModelKeys: readonly OldKey[] = [
   ]),
   {
     old: "model.device",
-    now: "model.device, model.deviceIndex",
+    now: "model.device, model.deviceIndex, backend.type",
+    note: "cuda trains by PyTorch, as before; with --cluster skyrl, on the embedded engine",
     missing: "auto",
     idle: ["auto"],
-    convert: (value) => {
+    convert: (value, config) => {
       const [, name, index] = /^(cpu|cuda)(?::(\d+))?$/.exec(String(value)) ?? [];
       if (name === undefined)
         return String(value) === "auto"
           ? {}
           : { lost: "the supported devices are auto, cpu, webgpu, cuda, coreml and dml" };
-      return { set: { "model.device": name, ...(index === undefined ? {} : { "model.deviceIndex": Number(index) }) } };
+      const own: Record<string, Json> = { "model.device": name };
+      if (torchGpus(config) !== undefined) own["backend.type"] = "torch";
+      if (index === undefined) return { set: own };
+      if (severalGpus(config) === undefined || config.cluster === "skyrl")
+        return { set: { ...own, "model.deviceIndex": Number(index) } };
+      return { set: own, ...(Number(index) === 0 ? {} : { lost: "each process has a card of its own: see gpu_ids" }) };
     },
     alone: true,
   },
-  { old: "model.device_map", idle: ["auto", "cpu"], note: "a model runs on one device" },
+  { old: "model.device_map", idle: ["auto", "cpu"], note: "see distributed.num_gpus" },
 ];
 
 function withLora(value: Json): (config: OldConfig) => Json | undefined {

@@ -1,5 +1,5 @@
 import { precisionKey } from "./model-settings.ts";
-import { serverCluster } from "./mrlm-cluster.ts";
+import { serverGpus, skyrlEngine, torchGpus } from "./mrlm-cluster.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
@@ -12,25 +12,37 @@ export const bfloat16Keys = [
   "generator.inference_engine.model_dtype",
 ] as const;
 
-/** Converts a key that asks for bfloat16. Only a server has it. */
+/** The reason why float16 is lost in a converted config that trains by PyTorch. */
+export const torchPrecision =
+  "PyTorch trains in bfloat16 on a card that has it, else in float32; for float16 remove backend, which selects the embedded engine, and set model.precision";
+
+/** Converts a key that asks for bfloat16. The embedded engine does not have it. */
 export function bfloat16(config: OldConfig): Converted {
-  const cluster = serverCluster(config);
-  if (cluster === undefined) return { lost: "training is in float32, or in float16 by model.precision" };
+  if (torchGpus(config) !== undefined) return { set: { "backend.precision": "bfloat16" } };
+  const gpus = serverGpus(config);
+  if (gpus === undefined) {
+    return {
+      lost: "the embedded engine trains in float32, or in float16 by model.precision; PyTorch has bfloat16: add backend: { type: torch, precision: bfloat16 } (docs/gpu.md)",
+    };
+  }
   const [training, sampling] = bfloat16Keys;
   // Megatron always trains in bfloat16.
-  return { server: { ...(cluster.engine === "fsdp" ? { [training]: "bf16" } : {}), [sampling]: "bfloat16" } };
+  return { server: { ...(skyrlEngine(gpus) === "fsdp" ? { [training]: "bf16" } : {}), [sampling]: "bfloat16" } };
 }
 
 /** The row of `model.torch_dtype`. */
 export const torchDtypeKey: OldKey = {
   old: "model.torch_dtype",
-  now: "model.precision",
+  now: "backend.precision, model.precision",
   server: bfloat16Keys.join(", "),
   idle: ["auto"],
-  note: "on this machine, float16 trains on cuda and webgpu, not on a CPU, and bfloat16 becomes float32; SkyRL trains in bfloat16",
+  note: "PyTorch has bfloat16 and float32. The embedded engine has float32, and float16 on cuda and webgpu. SkyRL trains in bfloat16",
   convert: (value, config) => {
     if (value === "bfloat16") return bfloat16(config);
-    if (serverCluster(config) !== undefined) return { lost: serverPrecision };
+    if (serverGpus(config) !== undefined) return { lost: serverPrecision };
+    if (torchGpus(config) !== undefined) {
+      return value === "float32" ? { set: { "backend.precision": value } } : { lost: torchPrecision };
+    }
     return value === "float32" ? {} : precisionKey.convert!(value, config);
   },
   alone: true,

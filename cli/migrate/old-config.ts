@@ -4,6 +4,9 @@ import { plainValue } from "./old-value.ts";
 /** The systems whose configs can be converted. */
 export type OldSystem = "mrlm" | "llm-collab";
 
+/** What trains a converted config on several GPUs: the PyTorch backend, or a server of SkyRL. */
+export type Cluster = "torch" | "skyrl";
+
 /** The names of the systems in messages. */
 export const systemNames: Readonly<Record<OldSystem, string>> = {
   mrlm: "MRLM",
@@ -16,6 +19,7 @@ export interface OldConfig {
   readonly section: string;
   /** True for a single old key that is an override of a converted config: no other old key is known. */
   readonly alone: boolean;
+  readonly cluster: Cluster;
   /**
    * Returns the plain value at a dotted path. `*` stands for the trainer section. Returns undefined if it is absent or
    * null.
@@ -30,7 +34,10 @@ export interface OldConfig {
 }
 
 /** Creates the reader of an old config. */
-export function oldConfig(value: JsonObject, section = "", alone = false): OldConfig {
+export function oldConfig(
+  value: JsonObject,
+  { section = "", alone = false, cluster = "torch" }: Partial<Pick<OldConfig, "section" | "alone" | "cluster">> = {},
+): OldConfig {
   const find = (path: string): Json | undefined => {
     let current: Json | undefined = value;
     for (const key of path.split(".")) {
@@ -47,6 +54,7 @@ export function oldConfig(value: JsonObject, section = "", alone = false): OldCo
   return {
     section,
     alone,
+    cluster,
     get,
     has: (path) => find(path) !== undefined,
     number: (path) => {

@@ -2,15 +2,10 @@
 export interface OldFlag {
   readonly command: "train" | "eval" | "collect" | "serve";
   readonly flag: string;
-  /** The new flag or config key. Absent if there is none. */
-  readonly now?: string;
+  /** The new flag or config key. */
+  readonly now: string;
   readonly note?: string;
-  /** True if the flag takes no value. */
-  readonly bare?: boolean;
 }
-
-const oneProcess =
-  "lyceum train runs in one process, without torchrun; for several GPUs, start a training server (docs/clusters.md)";
 
 /** The flags of `mrlm`, of LLM_Collab's training scripts, and of torchrun, which starts MRLM's scripts. */
 export const oldFlags: readonly OldFlag[] = [
@@ -28,14 +23,20 @@ export const oldFlags: readonly OldFlag[] = [
   { command: "train", flag: "--num_epochs", now: "training.epochs" },
   { command: "train", flag: "--num_turns", now: "environment.maxTurns" },
   { command: "train", flag: "--turn_gradient_weights", now: "algorithm.turnWeights" },
-  { command: "train", flag: "--strategy", note: oneProcess },
-  { command: "train", flag: "--nproc_per_node", note: oneProcess },
-  { command: "train", flag: "--nnodes", note: oneProcess },
-  { command: "train", flag: "--node_rank", note: oneProcess },
-  { command: "train", flag: "--master_addr", note: oneProcess },
-  { command: "train", flag: "--master_port", note: oneProcess },
-  { command: "train", flag: "--num-gpus", note: oneProcess },
-  { command: "train", flag: "--gpu-ids", note: oneProcess },
+  {
+    command: "train",
+    flag: "--nproc_per_node",
+    now: "backend.processes",
+    note: "with backend.type torch, as the others",
+  },
+  { command: "train", flag: "--num-gpus", now: "backend.processes" },
+  { command: "train", flag: "--strategy", now: "backend.strategy", note: "fsdp2 and deepspeed are fsdp" },
+  { command: "train", flag: "--nnodes", now: "backend.nodes" },
+  { command: "train", flag: "--node_rank", now: "lyceum torch-node --node", note: "for each node but the first, 0" },
+  { command: "train", flag: "--master_addr", now: "backend.rendezvous", note: "with --master_port, 29500 by default" },
+  { command: "train", flag: "--master_port", now: "backend.rendezvous", note: "one node meets at a free port" },
+  { command: "train", flag: "--standalone", now: "backend.nodes", note: "one node, the default" },
+  { command: "train", flag: "--gpu-ids", now: "CUDA_VISIBLE_DEVICES", note: "an environment variable of the command" },
   { command: "eval", flag: "--model", now: "--model" },
   { command: "eval", flag: "--environment", now: "--env" },
   { command: "eval", flag: "--num-episodes", now: "--num-episodes" },

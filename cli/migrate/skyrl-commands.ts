@@ -1,6 +1,7 @@
 import { shellWord } from "../../server/python/shell-word.ts";
 import type { Json } from "../../src/contract/json.ts";
-import type { MrlmCluster } from "./mrlm-cluster.ts";
+import { type MrlmGpus, skyrlEngine } from "./mrlm-cluster.ts";
+import { visibleDevices } from "./torch-commands.ts";
 
 /** The port of SkyRL's server in the printed commands. */
 export const serverPort = 8000;
@@ -11,12 +12,13 @@ export const serverPort = 8000;
  */
 export function skyrlCommands(options: {
   readonly model: string;
-  readonly cluster: MrlmCluster;
+  readonly gpus: MrlmGpus;
   readonly settings: ReadonlyMap<string, Json>;
 }): readonly string[] {
-  const { model, cluster, settings } = options;
-  const { nodes, gpuIds, address, port, engine } = cluster;
-  const visible = gpuIds === undefined ? "" : `CUDA_VISIBLE_DEVICES=${gpuIds} `;
+  const { model, gpus, settings } = options;
+  const { nodes, gpuIds, address, port } = gpus;
+  const engine = skyrlEngine(gpus);
+  const visible = visibleDevices(gpuIds);
   const run = `uv run --extra tinker --extra ${engine}`;
   const config = Object.fromEntries([...settings].filter(([key]) => /^(trainer|generator)\./.test(key)));
   const server = [

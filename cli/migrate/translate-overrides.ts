@@ -93,7 +93,7 @@ function translated(key: string, row: OldKey, value: Json): Readonly<Record<stri
       row.now,
     );
   }
-  const { set, lost } = convertOne(row, meant, oldConfig({}, key.split(".")[0], true));
+  const { set, lost } = convertOne(row, meant, oldConfig({}, { section: key.split(".")[0]!, alone: true }));
   if (set !== undefined) return set;
   const without = row.now === undefined ? row.note : `${key.split(".")[0]} has no ${row.now.replace(/^\w+\./, "")}`;
   const reason = typeof lost === "string" && lost !== "" ? lost : (without ?? "");

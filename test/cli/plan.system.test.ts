@@ -44,6 +44,28 @@ describe("lyceum plan", () => {
     expect(stdout).toMatch(/It fits: \d+ MB to \d+ MB of /);
   });
 
+  it("plans the PyTorch backend with the processes, strategy and precision of the config", async () => {
+    const torch = ["-s", "backend.type=torch"];
+    const four = ["-s", "backend.processes=4", "-s", "backend.strategy=fsdp", "-s", "model.adapter.type=lora"];
+    const shape = ["--shape", "config.json", "-s", "training.steps=3"];
+    const [planned] = await json("grpo.yaml", ...gpu, ...torch, ...four, ...shape);
+    expect(planned!.plan).toMatchObject({ hardware: "4 x NVIDIA H100 SXM 80 GB, PyTorch", basis: "not tested" });
+    const weights = planned!.plan.memory.find(({ name }) => name === "weights")!;
+    expect(weights.assumption).toBe("the base in bfloat16, adapters in float32; layers divided over 4 processes");
+    // Two bytes of each number of the base. Embedding and head are whole.
+    expect(weights.middle / (2 * (1.05e9 + 6.98e9 / 4))).toBeCloseTo(1, 1);
+    for (const [words, reason] of [
+      [[], "Name a GPU"],
+      [[...gpu, "--gpus", "4"], "Change backend.processes and backend.strategy with --set"],
+      [[...gpu, "--keep-activations"], "Change backend.recompute with --set"],
+      [["--device", "t4", "-s", "backend.precision=bfloat16", ...gpu.slice(2)], "T4 16 GB has no bfloat16"],
+      [[...gpu, "-s", "model.precision=float16"], "only the embedded engine has"],
+    ] as const) {
+      const { code, stderr } = await run("grpo.yaml", ...torch, ...words, ...shape);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    }
+  });
+
   it("measures prompts and demonstrations of the environment, for each stage", async () => {
     const [sft, grpo] = await json("stages.yaml");
     expect(sft).toMatchObject({ stage: "1-sft", workload: { samples: false, prompt: { low: 5, high: 5 } } });

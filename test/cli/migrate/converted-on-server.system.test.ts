@@ -33,7 +33,7 @@ it("a config of MRLM for several GPUs trains on a server, with only its address 
     distributed: { enabled: true, num_gpus: 2, strategy: "fsdp" },
   };
   await writeFile(join(folder, "old.yaml"), stringify(old));
-  const migrated = await runInProcess(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
+  const migrated = await runInProcess(["migrate", "old.yaml", "--cluster", "skyrl", "-o", "new.yaml"], { folder });
   expect(migrated).toMatchObject({ code: 0, stderr: "" });
   expect(migrated.stdout).toMatch(/^First start SkyRL 0\.3\.0 .*:\nuv run .* -m skyrl\.tinker\.api /m);
   expect(parse(await readFile(join(folder, "new.yaml"), "utf8"))).toMatchObject({

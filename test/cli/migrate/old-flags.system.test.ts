@@ -94,21 +94,10 @@ describe("mrlm train --resume CHECKPOINT", () => {
   });
 });
 
-describe("flags without a counterpart", () => {
-  it.each(
-    oldFlags.filter(({ command, now }) => command === "train" && now === undefined),
-  )("$flag is refused with the reason", async ({ flag, note }) => {
-    const { code, stderr } = await run(`train ${flag} 4`, await emptyFolder());
-    expect(code).toBe(2);
-    expect(stderr).toContain(`${flag} has no counterpart: ${note}`);
-  });
-});
-
-it("every old flag with a counterpart is accepted", async () => {
+it("every old flag is accepted", async () => {
   const folder = await emptyFolder();
   await mkdir(join(folder, "x"));
-  for (const { command, flag, now } of oldFlags) {
-    if (now === undefined) continue;
+  for (const { command, flag } of oldFlags) {
     const [name] = flag.split(" ") as [string];
     const required = { train: "", eval: "-m x -e y", collect: "-e y -o z", serve: "-e y" }[command];
     const words = [command, ...required.split(" "), name, "1", "--no-such-flag"].filter((word) => word !== "");

@@ -204,8 +204,8 @@ describe("public configs of MRLM", () => {
         eval_envs: [{ env_type: "code", mode: "client", max_turns: 3 }],
         distributed: { enabled: true, strategy: "fsdp" },
       },
-      { model: { precision: "float16" }, environment: { id: "code", maxTurns: 3 }, training: { batchSize: 128 } },
-      ["distributed.strategy"],
+      { backend: { type: "torch" }, environment: { id: "code", maxTurns: 3 }, training: { batchSize: 128 } },
+      ["distributed.strategy", "model.torch_dtype"],
     ],
     [
       "train_distributed_ppo.py on four GPUs",
@@ -216,10 +216,12 @@ describe("public configs of MRLM", () => {
         distributed: { enabled: true, strategy: "ddp", backend: "nccl", num_gpus: 4 },
       },
       {
-        ...{ model: { precision: "float16" }, algorithm: { id: "ppo", epochs: 4, minibatches: 2 } },
+        // 32 episodes in steps of 16 on each of four GPUs.
+        ...{ backend: { type: "torch", processes: 4, strategy: "ddp" } },
+        algorithm: { id: "ppo", epochs: 4, minibatches: 1 },
         training: { steps: 50, batchSize: 32 },
       },
-      ["distributed.enabled"],
+      ["model.torch_dtype"],
     ],
     [
       "math_reasoning_ppo",

@@ -87,16 +87,22 @@ describe("command lines of MRLM, with lyceum instead of mrlm", () => {
       "40 episodes, 40 conversations written",
     ],
     ["mrlm info", 0, "Algorithms"],
-    ["torchrun --nproc_per_node=4 train.py --strategy fsdp", 2, "--nproc_per_node has no counterpart"],
+    // The flags are read, and there is no train.yaml.
+    ["torchrun --nproc_per_node=4 train.py --strategy fsdp", 2, "There is no config file train.yaml"],
+    [
+      "torchrun --nproc_per_node=4 --nnodes=2 --node_rank=0 --master_addr=10.0.0.1 --master_port=12355 train.py",
+      2,
+      "There is no config file train.yaml",
+    ],
+    [
+      "torchrun --nproc_per_node=4 --nnodes=2 --node_rank=1 --master_addr=10.0.0.1 --master_port=12355 train.py",
+      2,
+      "Run lyceum torch-node --node 1 --nodes 2 --processes 4 --rendezvous 10.0.0.1:12355 on this one",
+    ],
     [
       "torchrun --nproc_per_node=4 --nnodes=2 --node_rank=0 --master_addr=<node0_ip> --master_port=12355 train.py",
       2,
-      "for several GPUs, start a training server (docs/clusters.md)",
-    ],
-    [
-      "torchrun --nproc_per_node=4 --nnodes=2 --node_rank=1 --master_addr=<node0_ip> --master_port=12355 train.py",
-      2,
-      "for several GPUs, start a training server (docs/clusters.md)",
+      "--master_addr <node0_ip> is not a host",
     ],
     // The lines of its reference, with and without the optional parts in brackets.
     ["mrlm serve --environments math,debate --port 50051 --host 0.0.0.0", 2, "the server needs a token"],

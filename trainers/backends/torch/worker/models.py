@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib.util
 import json
 import os
+<<<<<<< HEAD
 import sys
+=======
+import re
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model_state_dict, set_peft_model_state_dict
@@ -18,9 +22,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 from torch.distributed.tensor import DTensor
+from torch.utils.checkpoint import checkpoint
 from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig
+from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.pytorch_utils import Conv1D
 
+from .attention_check import require_attention
 from .distributed import Ranks
 from .frames import WorkerError
 
@@ -219,6 +226,8 @@ class ModelStore:
                 self.settings.ranks.shard(base.network, self.settings.device)
             if self.settings.quantize is None:
                 base.network.to(self.settings.device)
+            with self.settings.without_gradient(), self.settings.autocast():
+                require_attention(base.network, self.settings.device, self.settings.dtype)
             self._bases[key] = base
         base.models += 1
         return base
@@ -262,7 +271,10 @@ class ModelStore:
                 raise malformed(f"transformers cannot open {source['folder']}: {_one_line(error)}") from error
         network.eval()
         if self.settings.recompute:
-            network.gradient_checkpointing_enable({"use_reentrant": False})
+            # `gradient_checkpointing_enable` has an effect in training mode only, which would drop activations too.
+            for layer in network.modules():
+                if isinstance(layer, GradientCheckpointingLayer):
+                    layer.forward = _recomputed(layer.forward)
         return network
 
     def _quantization(self, dtype: torch.dtype) -> dict[str, Any]:
@@ -372,6 +384,16 @@ def linear_layers(network: Any) -> list[str]:
     return sorted(found - {"default"})
 
 
+def _recomputed(forward: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(forward)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if torch.is_grad_enabled():
+            return checkpoint(forward, *args, use_reentrant=False, **kwargs)
+        return forward(*args, **kwargs)
+
+    return run
+
+
 def _check_quantized(source: dict[str, Any], merges: bool) -> None:
     if merges or source["type"] == "scratch":
         raise WorkerError(
@@ -402,7 +424,11 @@ def _check_continued(folder: str, config: LoraConfig, lora: dict[str, Any]) -> N
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    text = " ".join(str(error).split())
+    if "trust_remote_code" in text:
+        return "its code is in the folder, and code of a model is never run"
+    # Lists of all families follow.
+    return re.split(r" (?:Model type should be|Should contain) one of", text)[0]
 
 
 def unsupported(message: str) -> WorkerError:
