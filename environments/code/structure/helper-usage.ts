@@ -113,7 +113,9 @@ class ValueFlow {
     const callee = calleeOf(node);
     const isLook = inspectors.test(nameOf(rootOf(callee)) ?? "");
     for (const part of liveParts(node)) {
-      const given = /^(keyword|Starred|SpreadElement)$/.test(part.type) ? nodesOf(part.value ?? part.argument)[0] : part;
+      const given = /^(keyword|Starred|SpreadElement)$/.test(part.type)
+        ? nodesOf(part.value ?? part.argument)[0]
+        : part;
       const isHelper = nameOf(given) !== undefined && this.#variable(nameOf(given)!, scope) === this.helper;
       if (!isHelper) this.#visit(part, part === callee || bodyOf(node).includes(part) ? ofBody : into, scope);
       else if (callee === undefined && part !== node.test && into !== this.#nothing) this.helper.read(into);
