@@ -68,7 +68,10 @@ await import(${JSON.stringify(pathToFileURL(path).href)}).catch((error) => faile
 `;
     });
     const script = join(project, "every-block.mjs");
-    await writeFile(script, `const failed = [];\n${lines.join("")}for (const failure of failed) console.error(failure);\n`);
+    await writeFile(
+      script,
+      `const failed = [];\n${lines.join("")}for (const failure of failed) console.error(failure);\n`,
+    );
     const { code, stderr } = await runProgram(script, { folder: project, environment: hub.environment });
     expect(stderr).toBe("");
     expect(code).toBe(0);
