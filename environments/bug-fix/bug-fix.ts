@@ -1,7 +1,7 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { unscored } from "../../src/contract/reward.ts";
+import type { ErrorData } from "../../src/contract/errors/index.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
@@ -10,8 +10,8 @@ import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../shared/code-turns/code-feedback.ts";
 import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
-import { type CodeTurn, nextTurn, revisions } from "../shared/code-turns/next-turn.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
+import { type JudgedTurn, playTurn, type TurnRun } from "../shared/code-turns/play-turn.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
 import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
 import { turnInfo } from "../shared/code-turns/turn-info.ts";
@@ -87,41 +87,24 @@ export function bugFixEnvironment(
         const original = fixerPrompt({ task, bug, finding });
         return { replies: { fixer: original }, state: { bug, original, found } };
       }
-      const isLast = turn + 1 >= maxTurns + firstTurns;
-      const code = replyCode(texts[fixer]!, {
-        language: "python",
-        names: [task.problem.entryPoint],
-        usedBy: testCode(bug.suite),
-      });
       const { problem } = task;
-      const own = { agent: fixer, original: state.original, code, names: [problem.entryPoint], ask: fixerAsk };
-      const written: CodeTurn = { options: parsed, language: "python", agents: [own] };
-      if (parsed.mode === "plain" && !isLast) return revisions(written);
-      const { program, linesBefore } = withPreamble(code, task);
+      const names = [problem.entryPoint];
+      const code = replyCode(texts[fixer]!, { language: "python", names, usedBy: testCode(bug.suite) });
       const seed = random.integer(0, 2 ** 31);
-      const run = { sandbox, code: program, suite: bug.suite, seed, signal };
-      const grade = await gradeCode(run);
-      if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
-      const info = { ...turnInfo({ turn, grade, sandbox: sandbox.info.backend }), bug: [...bug.kinds] };
-      if (!grade.passed && !isLast) {
-        const name = problem.entryPoint;
-        const feedback = async () => {
-          const visible = await visibleRun({ ...run, name, grade });
-          const report = singleReport(visible, { name, linesBefore });
-          return [codeFeedback(parsed, { passed: false, visible, ...report })];
-        };
-        const tests = visibleTests(bug.suite).map(({ text }) => text);
-        const request = { problem: problem.prompt, tests, seed, signal };
-        return nextTurn(written, { expert, request, graded: { correct: false, info }, info, feedback });
-      }
-      const components = bugFixReward({
-        before: bug.grade,
-        after: grade,
-        change: programChange(bug.program, program),
-        realChange: programChange(bug.program, task.solution),
-        found: state.found,
-      });
-      return { components, correct: grade.passed, info };
+      const tests = visibleTests(bug.suite).map(({ text }) => text);
+      return playTurn(
+        {
+          options: parsed,
+          language: "python",
+          agents: [{ agent: fixer, original: state.original, code, names, ask: fixerAsk }],
+        },
+        {
+          isLast: turn + 1 >= maxTurns + firstTurns,
+          expert,
+          request: { problem: problem.prompt, tests, seed, signal },
+          judge: () => judgeFix(parsed, { sandbox, task, state, code, turn, seed, signal }),
+        },
+      );
     },
     // A finder's answer depends on the bug, which the task does not contain.
     ...(finder ? {} : { demonstrate: ({ solution }) => [{ agent: fenced("python", solution) }] }),
@@ -137,6 +120,36 @@ export const bugFixEntry = defineEnvironmentEntry({
   policies: (options) => namedExpert(options),
   create: (options, resources) => bugFixEnvironment(options, resources),
 });
+
+/** Grades a repaired program. */
+async function judgeFix(
+  options: BugFixOptions,
+  given: TurnRun & { readonly task: BugFixTask; readonly state: State; readonly code: string },
+): Promise<JudgedTurn<object> | { readonly error: ErrorData }> {
+  const { task, state, code, turn, ...run } = given;
+  const { bug, found } = state;
+  const { program, linesBefore } = withPreamble(code, task);
+  const grading = { ...run, code: program, suite: bug.suite };
+  const grade = await gradeCode(grading);
+  if (grade.infra) return grade;
+  const components = bugFixReward({
+    before: bug.grade,
+    after: grade,
+    change: programChange(bug.program, program),
+    realChange: programChange(bug.program, task.solution),
+    found,
+  });
+  return {
+    earned: { components },
+    correct: grade.passed,
+    info: { ...turnInfo({ turn, grade, sandbox: run.sandbox.info.backend }), bug: [...bug.kinds] },
+    feedback: async () => {
+      const name = task.problem.entryPoint;
+      const visible = await visibleRun({ ...grading, name, grade });
+      return [codeFeedback(options, { passed: false, visible, ...singleReport(visible, { name, linesBefore }) })];
+    },
+  };
+}
 
 /** Returns the program of a reply. Adds the preamble, which contains no bug, if the reply leaves it out. */
 function withPreamble(

@@ -2,7 +2,8 @@ import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
+import type { ErrorData } from "../../src/contract/errors/index.ts";
+import { type Reward, scored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentResources } from "../../src/core/environment/environment-resources.ts";
 import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
@@ -10,8 +11,8 @@ import type { SharedResource } from "../../src/core/environment/shared-resource.
 import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
 import { fenced } from "../shared/code-turns/code-block.ts";
 import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
-import { type CodeTurn, nextTurn, revisions } from "../shared/code-turns/next-turn.ts";
 import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
+import { type JudgedTurn, playTurn, type TurnRun } from "../shared/code-turns/play-turn.ts";
 import { processorTime } from "../shared/code-turns/processor-time.ts";
 import { replyCode } from "../shared/code-turns/reply-code.ts";
 import { episodeRange } from "../shared/code-turns/reward-every-turn.ts";
@@ -45,8 +46,7 @@ export function classCompletionEnvironment(
   const { maxTurns, rewardEveryTurn, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);
   const limits = processorTime(parsed.cpuSeconds);
-  /** Returns the agents with methods in a class, their methods, and the owner of each method. */
-  const sharesOf = ({ methods, problem }: ClassTask) => {
+  const sharesOf = ({ methods, problem }: ClassTask): Shares => {
     const names = splitMethods({ methods, agents: agents.length, split, id: problem.id });
     const acting = agents.map((agent, i) => ({ agent, own: names[i]! })).filter(({ own }) => own.length > 0);
     const owners = Object.fromEntries(acting.flatMap(({ own }, place) => own.map((name) => [name, place])));
@@ -81,56 +81,32 @@ export function classCompletionEnvironment(
       );
     },
     step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
-      const { acting, owners } = sharesOf(task);
-      const isLast = turn + 1 >= maxTurns;
-      const replies = acting.map(({ agent, own }) =>
-        replyCode(texts[agent]!, { language: "python", names: own, methods: true }),
-      );
-      const written: CodeTurn = {
-        options: parsed,
-        language: "python",
-        agents: acting.map(({ agent, own }, place) => ({
-          agent,
-          original: classPrompt({ task, own, agents: agents.length }),
-          code: replies[place]!,
-          names: own,
-          ask: classRevisionAsk(own),
-        })),
-      };
-      const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
-      if (parsed.mode === "plain" && !isLast && !rewardEveryTurn) return revisions(written);
-      const { problem, skeleton } = task;
+      const shares = sharesOf(task);
+      const { acting } = shares;
+      const written = acting.map(({ agent, own }) => ({
+        agent,
+        original: classPrompt({ task, own, agents: agents.length }),
+        code: replyCode(texts[agent]!, { language: "python", names: own, methods: true }),
+        names: own,
+        ask: classRevisionAsk(own),
+      }));
+      const replies = written.map(({ code }) => code);
       const seed = random.integer(0, 2 ** 31);
-      const next = { expert, request: { problem: skeleton, tests: visibleTestTexts(task), seed, signal } };
-      const parts = { sandbox, skeleton, className: problem.entryPoint, owners, replies, signal };
-      const merged = await mergeClass(parts);
-      if (merged === undefined) {
-        const earned = {
-          ...joint(total(classReward({ preset, task, owners, merged, grade: undefined }))),
-          correct: false,
-        };
-        if (isLast) return earned;
-        const graded = rewardEveryTurn ? earned : { correct: false };
-        const info = { turn, metrics: {} };
-        return nextTurn(written, { ...next, graded, info, feedback: () => unreadableFeedback(parts) });
-      }
-      const grading = { sandbox, code: merged.source, suite: problem.suite, seed, signal };
-      const grade = await gradeCode(grading);
-      if (grade.infra) return joint(unscored(grade.error.message, grade.error));
-      const components = classReward({ preset, task, owners, merged, grade });
-      const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
-      const earned = joint(total(components));
-      const correct = grade.passed;
-      if (isLast || (correct && !rewardEveryTurn)) return { ...earned, correct, info };
-      const graded = { correct, info, ...(rewardEveryTurn ? earned : {}) };
-      const feedback = async () => {
-        const visible = await visibleRun({ ...grading, name: problem.entryPoint, grade });
-        const loads = await loadEachAgent({ ...parts, loadError: visible?.loadError, limits, seed });
-        return acting.map(({ own }, place) =>
-          classFeedback(parsed, { task, place, own, merged, passed: correct, visible, loads }),
-        );
-      };
-      return nextTurn(written, { ...next, graded, info, feedback });
+      const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
+      return playTurn(
+        { options: parsed, language: "python", agents: written },
+        {
+          isLast: turn + 1 >= maxTurns,
+          rewardEveryTurn,
+          expert,
+          request: { problem: task.skeleton, tests: visibleTestTexts(task), seed, signal },
+          judge: async () => {
+            const judged = await judgeClass(parsed, { sandbox, task, shares, replies, turn, seed, signal });
+            return "error" in judged ? judged : { ...judged, earned: joint(total(judged.earned)) };
+          },
+          unscored: joint,
+        },
+      );
     },
     demonstrate: (task) => {
       const { acting, owners } = sharesOf(task);
@@ -149,6 +125,46 @@ export const classCompletionEntry = defineEnvironmentEntry({
   policies: (options) => namedExpert(options),
   create: (options, resources) => classCompletionEnvironment(options, resources),
 });
+
+/** The agents with methods in a class, their methods, and the owner of each method. */
+interface Shares {
+  readonly acting: readonly { readonly agent: string; readonly own: readonly string[] }[];
+  readonly owners: Readonly<Record<string, number>>;
+}
+
+/** Merges the agents' methods and grades the class. */
+async function judgeClass(
+  options: ClassCompletionOptions,
+  given: TurnRun & { readonly task: ClassTask; readonly shares: Shares; readonly replies: readonly string[] },
+): Promise<JudgedTurn<Readonly<Record<string, number>>> | { readonly error: ErrorData }> {
+  const { sandbox, task, replies, turn, seed, signal } = given;
+  const { acting, owners } = given.shares;
+  const { entryPoint: name, suite } = task.problem;
+  const { reward: preset } = options;
+  const parts = { sandbox, skeleton: task.skeleton, className: name, owners, replies, signal };
+  const merged = await mergeClass(parts);
+  if (merged === undefined) {
+    const earned = classReward({ preset, task, owners, merged, grade: undefined });
+    return { earned, correct: false, info: { turn, metrics: {} }, feedback: () => unreadableFeedback(parts) };
+  }
+  const grading = { sandbox, code: merged.source, suite, seed, signal };
+  const grade = await gradeCode(grading);
+  if (grade.infra) return grade;
+  const { passed } = grade;
+  const components = classReward({ preset, task, owners, merged, grade });
+  return {
+    earned: components,
+    correct: passed,
+    info: turnInfo({ turn, grade, sandbox: sandbox.info.backend, components }),
+    feedback: async () => {
+      const visible = await visibleRun({ ...grading, name, grade });
+      const loads = await loadEachAgent({ ...parts, loadError: visible?.loadError, limits: suite.limits, seed });
+      return acting.map(({ own }, place) =>
+        classFeedback(options, { task, place, own, merged, passed, visible, loads }),
+      );
+    },
+  };
+}
 
 function agentNames(count: number): readonly string[] {
   return count === 1 ? ["agent"] : Array.from({ length: count }, (_, i) => `agent-${i + 1}`);

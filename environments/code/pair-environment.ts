@@ -1,15 +1,14 @@
 import { type CodeGrade, gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { LyceumError } from "../../src/contract/errors/index.ts";
-import { unscored } from "../../src/contract/reward.ts";
+import { type ErrorData, LyceumError } from "../../src/contract/errors/index.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { SharedResource } from "../../src/core/environment/shared-resource.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { codeFeedback } from "../shared/code-turns/code-feedback.ts";
 import { codeLevels } from "../shared/code-turns/code-levels.ts";
 import { joinSource } from "../shared/code-turns/join-source.ts";
-import { type CodeTurn, nextTurn, revisions } from "../shared/code-turns/next-turn.ts";
+import { type JudgedTurn, playTurn, type TurnRun } from "../shared/code-turns/play-turn.ts";
 import { replyCode, testCode } from "../shared/code-turns/reply-code.ts";
 import { turnInfo } from "../shared/code-turns/turn-info.ts";
 import { visibleRun } from "../shared/code-turns/visible-run.ts";
@@ -32,7 +31,7 @@ type Agent = (typeof agents)[number];
 export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
   const { options } = parts;
   const expert = parts.resources.policies?.expert;
-  const { maxTurns, mode, rewardEveryTurn } = options;
+  const { maxTurns, rewardEveryTurn } = options;
   const { language, definition } = codeDefinition(parts);
   return defineParallelEnvironment<Agent, CodeProblem, undefined, SharedResource<Sandbox>>({
     ...definition,
@@ -43,55 +42,59 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
     },
     step: async ({ task, texts, turn, random, opened: { value: sandbox }, signal }) => {
       const { entryPoint, suite } = task;
-      const isLast = turn + 1 >= maxTurns;
       const code = {
         aux: replyCode(texts.aux, { language, names: [auxName] }),
         main: replyCode(texts.main, { language, names: [entryPoint], usedBy: testCode(suite) }),
       };
-      const written: CodeTurn<Agent> = {
-        options,
-        language,
-        agents: [
-          { agent: "aux", original: auxPrompt(task), code: code.aux, names: [auxName], ask: revisionAsk(auxName) },
-          {
-            agent: "main",
-            original: mainPrompt(task),
-            code: code.main,
-            names: [entryPoint],
-            ask: revisionAsk(entryPoint),
-          },
-        ],
-      };
-      if (mode === "plain" && !isLast && !rewardEveryTurn) return revisions(written);
-      const helpers = promptHelpers(task);
-      const { source } = joinSource(language, [helpers, code.aux, code.main]);
+      const prompts = { aux: auxPrompt(task), main: mainPrompt(task) };
+      const names = { aux: auxName, main: entryPoint };
+      const written = agents.map((agent) => {
+        const name = names[agent];
+        return { agent, original: prompts[agent], code: code[agent], names: [name], ask: revisionAsk(name) };
+      });
       const seed = random.integer(0, 2 ** 31);
-      const run = { sandbox, suite, seed, signal };
-      const [grade, pair] = await Promise.all([
-        gradeCode({ ...run, code: source }),
-        pairStructure({ sandbox, language, ...code, entryPoint, signal }),
-      ]);
-      if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
-      if ("error" in pair) return { reward: unscored(pair.error.message, pair.error) };
-      const { called, used, wrapper } = pair;
-      const components = rewardComponents(options.reward, { levels: codeLevels(grade), pair });
-      const info = {
-        ...turnInfo({ turn, grade, sandbox: sandbox.info.backend, components }),
-        auxCalled: called,
-        auxUsed: used,
-        wrapper,
-      };
-      const isTop = grade.passed && used && !wrapper;
-      const correct = grade.passed;
-      if (isLast || (isTop && !rewardEveryTurn)) return { components, correct, info };
-      const graded = { correct, info, ...(rewardEveryTurn ? { components } : {}) };
-      const feedback = () =>
-        pairFeedback(options, { ...run, language, source, helpers, code, entryPoint, grade, pair });
       const tests = visibleTests(suite).map((test) => test.text);
-      const request = { problem: task.prompt, tests, seed, signal };
-      return nextTurn(written, { expert, request, graded, info, feedback });
+      return playTurn(
+        { options, language, agents: written },
+        {
+          isLast: turn + 1 >= maxTurns,
+          rewardEveryTurn,
+          expert,
+          request: { problem: task.prompt, tests, seed, signal },
+          judge: () => judgePair(options, { sandbox, task, code, turn, seed, signal }),
+        },
+      );
     },
   });
+}
+
+/** Grades the code of both agents together, and finds how main uses aux. */
+async function judgePair(
+  options: CodeOptions,
+  given: TurnRun & { readonly task: CodeProblem; readonly code: Readonly<Record<Agent, string>> },
+): Promise<JudgedTurn<object> | { readonly error: ErrorData }> {
+  const { sandbox, task, code, turn, seed, signal } = given;
+  const { entryPoint, suite } = task;
+  const { language } = suite;
+  const helpers = promptHelpers(task);
+  const { source } = joinSource(language, [helpers, code.aux, code.main]);
+  const run = { sandbox, suite, seed, signal };
+  const [grade, pair] = await Promise.all([
+    gradeCode({ ...run, code: source }),
+    pairStructure({ sandbox, language, ...code, entryPoint, signal }),
+  ]);
+  if (grade.infra) return grade;
+  if ("error" in pair) return pair;
+  const { called, used, wrapper } = pair;
+  const components = rewardComponents(options.reward, { levels: codeLevels(grade), pair });
+  const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
+  return {
+    earned: { components },
+    correct: grade.passed,
+    isTop: grade.passed && used && !wrapper,
+    info: { ...info, auxCalled: called, auxUsed: used, wrapper },
+    feedback: () => pairFeedback(options, { ...run, language, source, helpers, code, entryPoint, grade, pair }),
+  };
 }
 
 /** Returns the feedback for aux and for main: each on its own code, and on the visible tests. */

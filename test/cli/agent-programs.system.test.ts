@@ -10,6 +10,7 @@ import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 let folder: string;
@@ -50,7 +51,7 @@ async function train(
   const config = join(folder, "config.yaml");
   const keys = {
     environment: { id: "math", tasks: "arithmetic", answerOnly: true },
-    model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 512 }, device: "cpu", threads: 1 },
+    model: tinyModel(512),
     algorithm: { id: "grpo", groupSize: 2, dropGroupsWithoutSignal: false },
     agents: { programs },
     sampling: { maxTokens: 4 },

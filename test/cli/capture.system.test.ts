@@ -7,6 +7,7 @@ import { captureCommand } from "../../cli/capture-command.ts";
 import type { CaptureArguments } from "../../cli/capture-program.ts";
 import { openCatalog } from "../../cli/catalog.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const defaults = { modelOption: [], backend: "onnx", device: "cpu", host: "127.0.0.1", maxSessions: 8 } as const;
@@ -45,7 +46,7 @@ test("a shell script with curl calls a trained model of the embedded engine, and
   await writeFile(
     join(folder, "train.yaml"),
     `environment: math
-model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 512 }, device: cpu, threads: 1 }
+model: ${JSON.stringify(tinyModel(512))}
 algorithm: sft
 training: { steps: 1, batchSize: 2, sampleEvery: 0 }
 `,

@@ -11,6 +11,7 @@ import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { lyceum } from "./run-lyceum.ts";
 
@@ -97,7 +98,7 @@ test("an unknown key of a policy is an error that names the option and the neare
 });
 
 const debate = (judge: string): string => `environment: { id: debate, rounds: 1, judge: ${JSON.stringify(judge)} }
-model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 4096 }, device: cpu, threads: 1 }
+model: ${JSON.stringify(tinyModel(4096))}
 algorithm: { id: magrpo, groupSize: 2, turnStructure: episodes }
 sampling: { maxTokens: 4 }
 training: { steps: 1, batchSize: 1 }

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
@@ -32,7 +33,7 @@ export const environment = defineEnvironment({
 const config = `
 environment: ENVIRONMENT
 algorithm: ALGORITHM
-model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: cpu, threads: 1 }
+model: ${JSON.stringify(tinyModel(256))}
 sampling: { maxTokens: 2 }
 training: { steps: 3, batchSize: 2 }
 evaluation: { split: test, every: 1 }

@@ -12,12 +12,13 @@ import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import { sharedEngine } from "../backends/onnx/shared-engine.ts";
 import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { folderContents } from "./run-lyceum.ts";
 
 /** A debate of two agents. The second agent is frozen. */
 const debate = (partner: PolicySpecification | undefined, changes: object = {}): object => ({
   environment: { id: "debate", rounds: 1 },
-  model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 4096 }, device: "cpu", threads: 1 },
+  model: tinyModel(4096),
   algorithm: { id: "magrpo", groupSize: 2, turnStructure: "episodes", dropGroupsWithoutSignal: false },
   agents: partner === undefined ? {} : { policies: { "debater-2": partner } },
   sampling: { maxTokens: 4 },

@@ -1,6 +1,7 @@
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
@@ -47,7 +48,7 @@ checkpoint: { every: 60 }
  * agent on a base from scratch; and `peft`, a copy of `runs/lora/model` in peft's format.
  */
 export async function trainedFolder({ maxLength = 64 }: { readonly maxLength?: number } = {}): Promise<string> {
-  const scratch = `scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: ${maxLength} }`;
+  const scratch = `scratch: ${JSON.stringify(tinyModel(maxLength).scratch)}`;
   const folder = temporaryFolder();
   for (const [name, text] of Object.entries(environments)) await writeFile(join(folder, name), text);
   const run = async (name: string, config: string, ...more: readonly string[]): Promise<void> => {

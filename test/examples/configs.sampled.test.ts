@@ -8,6 +8,7 @@ import { loadStages } from "../../cli/load-stages.ts";
 import { pythonSandbox } from "../environments/python-sandbox.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { sampleOf } from "../tier.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { repository } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
 import { trainOneStep } from "./train-one-step.ts";
@@ -15,7 +16,7 @@ import { trainOneStep } from "./train-one-step.ts";
 const folder = join(repository, "examples/configs");
 const files = globSync("**/*.yaml", { cwd: folder }).toSorted();
 const data = process.env.LYCEUM_TEST_DATA ?? join(repository, "../shared/data");
-const model = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 8192 }, device: "cpu", threads: 1 };
+const model = tinyModel(8192);
 
 let hub: TinyHub;
 let preferences: string;

@@ -6,6 +6,7 @@ import { openCatalog } from "../../cli/catalog.ts";
 import { loadStages } from "../../cli/load-stages.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { isSlowTier, sampleOf } from "../tier.ts";
+import { tinyModel } from "../tiny-model.ts";
 import { repository, runProgram } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
 import { trainOneStep } from "./train-one-step.ts";
@@ -40,7 +41,7 @@ const steps = (stdout: string, metric: string): number[] =>
 const tinyRun = `
 environment: { id: math, tasks: arithmetic, answerOnly: true }
 algorithm: { id: sft }
-model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 64 }, device: cpu, threads: 1 }
+model: ${JSON.stringify(tinyModel(64))}
 training: { steps: 2, batchSize: 4 }
 `;
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -252,7 +253,7 @@ describe("the configs", () => {
           ...set,
         ],
       });
-    const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 32 }, device: "cpu", threads: 1 };
+    const small = tinyModel(32);
     const { code, stdout, stderr } = await lyceum(
       ...[`model=${JSON.stringify(small)}`, "evaluation.limit=2"],
       ...stages,
@@ -276,7 +277,7 @@ describe("the configs", () => {
     const folder = temporaryFolder();
     const path = exampleFile(`${name}.ts`);
     expect((await readFile(path, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(lines);
-    const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: "cpu", threads: 1 };
+    const small = tinyModel(256);
     const { code, stdout, stderr } = await runProgram(join(repository, "cli/main.ts"), {
       folder,
       arguments: [

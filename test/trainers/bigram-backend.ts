@@ -102,6 +102,7 @@ class BigramModel implements Model {
   ): Promise<ForwardResult[]> {
     options.signal?.throwIfAborted();
     if (options.outputs.includes("values")) this.#requireValueHead();
+    const onlyValues = options.outputs.every((name) => name === "values");
     for (const datum of data) this.#checkDatum(datum);
     return inMicroBatches(data, options, (datum) => {
       const logprobs = new Float32Array(datum.tokens.length);
@@ -109,10 +110,11 @@ class BigramModel implements Model {
       const values = new Float32Array(datum.tokens.length);
       for (const [t, weight] of datum.lossMask.entries()) {
         if (weight === 0) continue;
+        values[t] = this.#value(datum, t);
+        if (onlyValues) continue;
         const distribution = this.#distribution(datum, t);
         logprobs[t] = distribution[datum.targets[t]!]!;
-        entropy[t] = -negativeEntropy(distribution).value;
-        values[t] = this.#value(datum, t);
+        if (options.outputs.includes("entropy")) entropy[t] = -negativeEntropy(distribution).value;
       }
       const all = { logprobs, entropy, values };
       return Object.fromEntries(options.outputs.map((name) => [name, all[name]]));
@@ -127,8 +129,9 @@ class BigramModel implements Model {
     if (this.spec.trainable.type === "frozen") throw unsupported("a frozen model cannot be trained");
     for (const datum of data) this.#checkDatum(datum);
     options.signal?.throwIfAborted();
-    const before = new Map([...this.#gradient].map(([context, row]) => [context, row.slice()]));
+    const before = new Map(this.#gradient);
     const learnsValues = terms.some(({ type }) => type === "value");
+    const onlyValues = learnsValues && terms.every(({ type }) => type === "value");
     if (learnsValues) this.#requireValueHead();
     const termSums = terms.map(() => 0);
     let tokens = 0;
@@ -139,7 +142,7 @@ class BigramModel implements Model {
         if (mask === 0) continue;
         tokens += 1;
         const target = datum.targets[t]!;
-        const distribution = this.#distribution(datum, t);
+        const distribution = onlyValues ? uniform : this.#distribution(datum, t);
         result[t] = distribution[target]!;
         predictions[t] = this.#value(datum, t);
         const input = {
@@ -149,7 +152,7 @@ class BigramModel implements Model {
           ...optional("behaviourLogprob", datum.behaviourLogprobs?.[t]),
           ...optional("referenceLogprob", datum.referenceLogprobs?.[t]),
         };
-        const row = this.#gradientRow(contextOf(datum.tokens, t));
+        const row = this.#gradientRow(contextOf(datum.tokens, t), before);
         const temperature = datum.temperature ?? 1;
         for (const [i, term] of terms.entries()) {
           if (term.type === "value") {
@@ -189,7 +192,6 @@ class BigramModel implements Model {
       throw error;
     }
     const loss = termSums.reduce((sum, value) => sum + value, 0);
-    const onlyValues = learnsValues && terms.every(({ type }) => type === "value");
     return {
       loss,
       terms: termSums,
@@ -264,6 +266,7 @@ class BigramModel implements Model {
   #applyAdam(params: AdamParams, scale: number): void {
     const { learningRate, beta1, beta2, epsilon, weightDecay } = params;
     const step = this.version + 1;
+    const [correction1, correction2] = [1 - beta1 ** step, 1 - beta2 ** step];
     const zero = new Float64Array(rowLength);
     for (const context of new Set([...this.#table.keys(), ...this.#gradient.keys()])) {
       const gradient = this.#gradient.get(context) ?? zero;
@@ -274,7 +277,7 @@ class BigramModel implements Model {
       for (let j = 0; j < rowLength; j++) {
         first[j] = beta1 * moments.first[j]! + (1 - beta1) * scale * gradient[j]!;
         second[j] = beta2 * moments.second[j]! + (1 - beta2) * (scale * gradient[j]!) ** 2;
-        const update = first[j]! / (1 - beta1 ** step) / (Math.sqrt(second[j]! / (1 - beta2 ** step)) + epsilon);
+        const update = first[j]! / correction1 / (Math.sqrt(second[j]! / correction2) + epsilon);
         row[j] = before[j]! - learningRate * (update + weightDecay * before[j]!);
       }
       this.#table.set(context, row);
@@ -294,8 +297,12 @@ class BigramModel implements Model {
     if (this.spec.valueHead !== true) throw unsupported("this model has no value head");
   }
 
-  #gradientRow(context: number): Float64Array {
-    const row = this.#gradient.get(context) ?? new Float64Array(rowLength);
+  /** Returns the row of a context for changes. `before` keeps the rows as they were. */
+  #gradientRow(context: number, before: Table): Float64Array {
+    const old = before.get(context);
+    const now = this.#gradient.get(context);
+    if (now !== undefined && now !== old) return now;
+    const row = old?.slice() ?? new Float64Array(rowLength);
     this.#gradient.set(context, row);
     return row;
   }
@@ -388,12 +395,16 @@ function contextOf(tokens: ArrayLike<number>, t: number): number {
   return (t > 0 ? tokens[t - 1]! + 1 : 0) * vocabularySize + tokens[t]!;
 }
 
+/** The distribution after tokens that the table does not have. */
+const uniform = logSoftmax(new Float64Array(vocabularySize), 1);
+
 function logSoftmax(logits: Float64Array | undefined, temperature: number): Float64Array {
+  if (logits === undefined) return uniform;
   const result = new Float64Array(vocabularySize);
   let sum = 0;
   let top = Number.NEGATIVE_INFINITY;
   for (let j = 0; j < vocabularySize; j++) {
-    result[j] = (logits?.[j] ?? 0) / temperature;
+    result[j] = logits[j]! / temperature;
     top = Math.max(top, result[j]!);
   }
   for (let j = 0; j < vocabularySize; j++) sum += Math.exp(result[j]! - top);

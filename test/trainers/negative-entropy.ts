@@ -4,15 +4,13 @@
  */
 export function negativeEntropy(logprobs: ArrayLike<number>): { value: number; derivatives: Float64Array } {
   let value = 0;
-  for (let i = 0; i < logprobs.length; i++) value += plogp(logprobs[i]!);
-  const derivatives = Float64Array.from({ length: logprobs.length }, (_, i) => {
-    const logprob = logprobs[i]!;
-    return plogp(logprob) - Math.exp(logprob) * value;
-  });
+  const derivatives = new Float64Array(logprobs.length);
+  for (let i = 0; i < logprobs.length; i++) {
+    const p = Math.exp(logprobs[i]!);
+    // The limit of p log p at p = 0 is 0.
+    derivatives[i] = p === 0 ? 0 : p * logprobs[i]!;
+    value += derivatives[i]!;
+  }
+  for (let i = 0; i < logprobs.length; i++) derivatives[i]! -= Math.exp(logprobs[i]!) * value;
   return { value, derivatives };
-}
-
-/** Returns e^l l. The limit at l = -Infinity is 0. */
-function plogp(logprob: number): number {
-  return logprob === Number.NEGATIVE_INFINITY ? 0 : Math.exp(logprob) * logprob;
 }

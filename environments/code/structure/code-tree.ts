@@ -11,13 +11,11 @@ export interface CodeNode {
   readonly [field: string]: unknown;
 }
 
-/** The statements of a program, or the parse error. Lines and columns count from 1; 0 means unknown. */
-export type CodeTree =
-  | { readonly body: readonly CodeNode[] }
-  | { readonly message: string; readonly line: number; readonly column: number };
+/** The statements of a program, or the reason why it does not parse, with line and column if they are known. */
+export type CodeTree = { readonly body: readonly CodeNode[] } | { readonly problem: string };
 
 /** Source code and the sandbox that reads it. */
-interface SourceOptions {
+export interface SourceOptions {
   readonly sandbox: Sandbox;
   readonly language: Language;
   readonly source: string;
@@ -42,12 +40,12 @@ const typescriptReader = 'function read() { return require("fs").readFileSync("c
 
 async function readInSandbox({ sandbox, language, source, signal }: SourceOptions) {
   const isPython = language === "python";
+  const python = isPython ? await readFile(new URL("./reader.py", import.meta.url), "utf8") : "";
+  const entry = isPython ? "reader.py" : "reader.js";
   const { status, cases, error } = await sandbox.execute({
     language: isPython ? "python" : "javascript",
-    files: isPython
-      ? { "reader.py": await readFile(new URL("./reader.py", import.meta.url), "utf8") }
-      : { "reader.js": typescriptReader, "code.ts": source },
-    entry: isPython ? "reader.py" : "reader.js",
+    files: isPython ? { [entry]: python } : { [entry]: typescriptReader, "code.ts": source },
+    entry,
     task: { kind: "calls", function: "read", cases: [{ args: isPython ? [source] : [] }] },
     signal,
   });
@@ -58,21 +56,15 @@ async function readInSandbox({ sandbox, language, source, signal }: SourceOption
   }
   const text = cases[0]?.value;
   if (typeof text === "string") return text;
-  const message = status === "load_error" && error !== undefined ? error.message : "the code is too large to parse";
-  return { message, line: 0, column: 0 };
+  return { problem: (status === "load_error" && error?.message) || "the code is too large to parse" };
 }
 
 function javascriptTree(source: string): CodeTree {
   try {
     return { body: nodesOf(parse(source, { ecmaVersion: "latest", sourceType: "script", allowHashBang: true }).body) };
   } catch (error) {
-    const { message = "cannot be read", loc } = error as Partial<SyntaxError> & {
-      loc?: { line: number; column: number };
-    };
-    return {
-      message: message.replace(/ \(\d+:\d+\)$/, ""),
-      line: loc?.line ?? 0,
-      column: loc === undefined ? 0 : loc.column + 1,
-    };
+    const place = / \((\d+):(\d+)\)$/;
+    const { message } = error as SyntaxError;
+    return { problem: message.replace(place, (_, line, column) => `, line ${line}, column ${Number(column) + 1}`) };
   }
 }

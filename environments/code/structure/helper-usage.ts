@@ -1,5 +1,5 @@
 import type { CodeNode } from "./code-tree.ts";
-import { LiveCode } from "./live-code.ts";
+import { liveParts } from "./live-parts.ts";
 import {
   bindingOf,
   boundBy,
@@ -13,6 +13,7 @@ import {
   targetsOf,
   walk,
 } from "./node-parts.ts";
+import { Value } from "./value.ts";
 
 /** How main uses its helper. */
 export interface HelperUsage {
@@ -26,15 +27,19 @@ export interface HelperUsage {
   readonly ignored?: string;
 }
 
-/** Functions without an effect. Such a call is not used if it stands alone. */
-const pure = new Set(
-  "print len str repr int float bool abs min max sum sorted list tuple dict set type id hash callable isinstance round range enumerate zip map filter reversed any all console Math JSON String Number Boolean Object Array".split(
-    " ",
-  ),
-);
-
 /** Functions that look at a function argument and do not call it. */
 const inspectors = /^(print|str|repr|bool|type|id|hash|callable|isinstance|console|String|Boolean)$/;
+
+/** Other functions without an effect. Such a call is not used if it stands alone. */
+const pure =
+  /^(len|int|float|abs|min|max|sum|sorted|list|tuple|dict|set|round|range|enumerate|zip|map|filter|reversed|any|all|Math|JSON|Number|Object|Array)$/;
+
+const isControl = /^(If|While|DoWhile|For|ForIn|ForOf|AsyncFor|Match|Switch)(Statement)?$/;
+const isEffect = /^(Raise|Assert|Throw|Yield|With|withitem)/;
+/** What else a function does not have that only passes a value on. */
+const isWork = /^(Try|While|DoWhile|For|AsyncFor|Match|Switch)/;
+const isDropped = /^(Expr|ExpressionStatement|Delete|void|typeof|delete)$/;
+const isExpression = /^(NamedExpr|AssignmentExpression|UpdateExpression)$/;
 
 /**
  * Finds how a function of a module (`entry`) uses a helper that is defined elsewhere (`helper`). A call counts if it may
@@ -42,172 +47,165 @@ const inspectors = /^(print|str|repr|bool|type|id|hash|callable|isinstance|conso
  * a name that is never used or that is assigned again before use. The code does not run. In doubt, a result is used.
  */
 export function helperUsage(body: readonly CodeNode[], entry: string, helper: string): HelperUsage {
-  const usage = new Usage({ type: "Module", body }, entry, helper);
-  const calls = usage.calls();
-  const results = calls.map((call) => usage.whyIgnored(call));
+  const { output, ...flow } = new ValueFlow({ type: "Module", body }, entry, helper);
+  const results = [...flow.helper.into].map((value) => value.whyUnused(output));
   const used = results.includes(undefined);
   const ignored = used ? undefined : results[0];
-  const wrapper = used && usage.isWrapper();
-  return { called: calls.length > 0, used, wrapper, ...(ignored === undefined ? {} : { ignored }) };
+  const known = new Map([[flow.helper, true]]);
+  const wrapper = used && flow.entry.passesOn(known, output);
+  return { called: results.length > 0, used, wrapper, ...(ignored === undefined ? {} : { ignored }) };
 }
 
-class Usage {
-  readonly #code: LiveCode;
-  readonly #entry: string;
-  readonly #helper: string;
+/** A function or the module. */
+interface Scope {
+  readonly variables: Map<string, Value>;
+  readonly around?: Scope;
+  /** What the function returns. */
+  readonly result: Value;
+}
+
+/** Finds where values flow, in one walk through the code that may run. */
+class ValueFlow {
+  readonly entry: Value;
+  readonly helper: Value;
+  /** Where values flow that have an effect. */
+  readonly output = new Value();
+  readonly #nothing = new Value();
   /** The names that a function assigns outside of itself. */
   readonly #outer: ReadonlySet<string>;
+  /** The nodes that are assigned, and the values of variables that are assigned again before use. */
+  readonly #targets = new Set<CodeNode>();
+  readonly #replaced = new Set<CodeNode>();
 
   constructor(module: CodeNode, entry: string, helper: string) {
-    [this.#code, this.#entry, this.#helper] = [new LiveCode(module, entry), entry, helper];
     const outer = walk(module, { nested: true }).filter(({ type }) => /^(Global|Nonlocal)$/.test(type));
     this.#outer = new Set(outer.flatMap(({ names }) => names as string[]));
+    const scope = scopeOf(module, { result: new Value() });
+    const isBound = scope.variables.has(helper) || this.#outer.has(helper);
+    this.helper = isBound ? new Value() : this.#variable(helper, scope);
+    this.entry = this.#variable(entry, scope);
+    this.entry.read(this.output);
+    this.#visitParts(module, { into: this.#nothing, scope });
   }
 
-  /** Returns the calls of the helper, and the reads that give it to others, which may call it. */
-  calls(): readonly CodeNode[] {
-    if (this.#outer.has(this.#helper)) return [];
-    return this.#code.reads(this.#helper).flatMap((read) => {
-      if (this.#code.around(read).some((node) => isScope(node) && binds(node, this.#helper))) return [];
-      const parent = this.#code.parents.get(read)!;
-      if (calleeOf(parent) === read) return [parent];
-      const isNamed = bindingOf(parent)?.value === read && this.whyIgnored(read) === undefined;
-      const call = /^(keyword|Starred|SpreadElement)$/.test(parent.type) ? this.#code.parents.get(parent)! : parent;
-      const callee = calleeOf(call);
-      const isGiven = callee !== undefined && !inspectors.test(nameOf(rootOf(callee)) ?? "");
-      return isNamed || isGiven ? [isGiven ? call : read] : [];
-    });
+  #variable(name: string, { variables, around }: Scope): Value {
+    if (this.#outer.has(name)) return this.output;
+    const variable = variables.get(name) ?? (around && this.#variable(name, around)) ?? new Value();
+    variables.set(name, variable);
+    return variable;
   }
 
-  /** Returns why a value is not used. Undefined if it is. */
-  whyIgnored(node: CodeNode, seen: Set<CodeNode> = new Set()): string | undefined {
-    const parent = this.#code.parents.get(node);
-    const alone = "stands alone";
-    if (parent === undefined || seen.has(node)) return alone;
-    seen.add(node);
-    const callee = calleeOf(parent);
-    if (callee !== undefined && callee !== node && !this.#isPure(callee)) return undefined;
-    if (isFunction(parent)) return parent.body === node ? this.#whyResultIgnored(parent, seen) : undefined;
-    if (/^Return/.test(parent.type)) return this.#whyResultIgnored(this.#code.around(parent).find(isFunction), seen);
-    if (isEffect.test(parent.type)) return undefined;
-    if (isControl.test(parent.type)) return hasEmptyBody(parent) ? alone : undefined;
-    if (isDropped.test(parent.type) || /^(void|typeof|delete)$/.test(String(parent.operator))) return alone;
-    if (targetsOf(parent).length === 0 || parent.type === "comprehension") return this.whyIgnored(parent, seen);
-    const isExpression = /^(NamedExpr|AssignmentExpression|UpdateExpression)$/.test(parent.type);
-    const why = this.#whyUnread(parent, seen);
-    return why !== undefined && isExpression ? this.whyIgnored(parent, seen) && why : why;
+  /** Visits a node whose value flows into `into`. */
+  #visit(node: CodeNode, into: Value, scope: Scope): void {
+    const name = nameOf(node);
+    if (this.#targets.has(node)) return;
+    if (name !== undefined) this.#variable(name, scope).read(into);
+    const defined = into === this.output ? undefined : definitionOf(node);
+    if (defined !== undefined) this.#define(this.#variable(defined.name, scope), defined.value, scope);
+    else if (isFunction(node)) this.#visitFunction(node, into, scope);
+    else this.#visitParts(node, { into: this.#flow(node, into, scope), ofBody: into, scope });
   }
 
-  /** Returns why the result of a function is not used. */
-  #whyResultIgnored(fn: CodeNode | undefined, seen: Set<CodeNode>): string | undefined {
-    const above = fn && this.#code.parents.get(fn);
-    if (fn === undefined || above === undefined) return "stands alone";
-    const name = (definitionOf(fn) ?? definitionOf(above))?.name;
-    if (name === this.#entry || /^(Class|Method)/.test(above.type)) return undefined;
-    if (name === undefined) return this.whyIgnored(fn, seen);
-    const uses = this.#code.reads(name).map((read) => {
-      const by = this.#code.parents.get(read)!;
-      return calleeOf(by) === read ? this.whyIgnored(by, seen) : undefined;
-    });
-    return uses.includes(undefined) ? undefined : uses[0];
-  }
-
-  /** Returns why what a node assigns is not used. */
-  #whyUnread(node: CodeNode, seen: Set<CodeNode>): string | undefined {
-    const scope = this.#code.around(node).find(isScope)!;
-    const whys = targetsOf(node).map((target) => {
-      const name = nameOf(target);
-      if (name === undefined || this.#outer.has(name)) return undefined;
-      if (this.#isReplaced(node, name)) return "is assigned to a name that is assigned again before it is used";
-      const reads = this.#code.reads(name).filter((read) => this.#code.around(read).some((one) => one === scope));
-      return reads.some((read) => this.whyIgnored(read, seen) === undefined)
-        ? undefined
-        : "is assigned to a name that is never used";
-    });
-    return whys.includes(undefined) ? undefined : whys[0];
-  }
-
-  /** True if the next statement of the block that names a variable assigns it. */
-  #isReplaced(node: CodeNode, name: string): boolean {
-    const isStatement = /^(Assign|AnnAssign|VariableDeclaration|ExpressionStatement)$/;
-    const statement = isStatement.test(node.type) ? node : this.#code.parents.get(node)!;
-    const block = Object.values(this.#code.parents.get(statement)!).find((list) => nodesOf(list).includes(statement));
-    const after = nodesOf(block).slice(nodesOf(block).indexOf(statement) + 1);
-    const mentions = (part: CodeNode): boolean => walk(part, { nested: true }).some((one) => nameOf(one) === name);
-    const next = bindingOf(after.find(mentions));
-    return next?.name === name && !mentions(next.value);
-  }
-
-  #isPure(callee: CodeNode): boolean {
-    const name = nameOf(rootOf(callee));
-    return name === this.#helper || pure.has(name ?? "");
-  }
-
-  /** True if the entry, or a function that it only wraps, returns a call of the helper and does nothing else. */
-  isWrapper(): boolean {
-    const bindings = [...this.#code.parents.keys()].flatMap((node) => definitionOf(node) ?? bindingOf(node) ?? []);
-    const wrappers = new Set([this.#helper]);
-    for (let size = 0; size !== wrappers.size; ) {
-      size = wrappers.size;
-      for (const { name, value } of bindings) {
-        const passesOn = isFunction(value) ? this.#passesOn(value, wrappers) : wrappers.has(nameOf(value) ?? "");
-        if (passesOn) wrappers.add(name);
-      }
+  #visitParts(node: CodeNode, flow: { readonly into: Value; readonly ofBody?: Value; readonly scope: Scope }): void {
+    const { into, ofBody = into, scope } = flow;
+    for (const target of targetsOf(node)) if (nameOf(target) !== undefined) this.#targets.add(target);
+    for (const list of Object.values(node)) this.#findReplaced(nodesOf(list));
+    const callee = calleeOf(node);
+    const isLook = inspectors.test(nameOf(rootOf(callee)) ?? "");
+    for (const part of liveParts(node)) {
+      const given = /^(keyword|Starred|SpreadElement)$/.test(part.type)
+        ? nodesOf(part.value ?? part.argument)[0]
+        : part;
+      const isHelper = nameOf(given) !== undefined && this.#variable(nameOf(given)!, scope) === this.helper;
+      if (!isHelper) this.#visit(part, part === callee || bodyOf(node).includes(part) ? ofBody : into, scope);
+      else if (callee === undefined && part !== node.test && into !== this.#nothing) this.helper.read(into);
+      else if (part === callee || (callee !== undefined && !isLook)) this.helper.read(ofBody);
     }
-    return wrappers.has(this.#entry);
   }
 
-  /** True if a function returns what a call of `wrappers` returns and does nothing else. */
-  #passesOn(fn: CodeNode, wrappers: ReadonlySet<string>): boolean {
-    const passed = new Set(wrappers);
-    const isResult = (value: CodeNode | undefined): boolean => {
-      if (value === undefined) return false;
-      if (value.type.startsWith("Await")) return isResult(nodesOf(value.value ?? value.argument)[0]);
-      const isPlain = !walk(value, { nested: true }).some((part) => part !== value && calleeOf(part) !== undefined);
-      return passed.has(nameOf(value) ?? "") || (isPlain && passed.has(nameOf(calleeOf(value)) ?? ""));
+  /** A function or class runs if code reads its name. */
+  #define(variable: Value, value: CodeNode, scope: Scope): void {
+    const visit = (): void => {
+      if (isFunction(value)) this.#visitFunction(value, variable, scope);
+      else this.#visit(value, this.output, scope);
     };
-    const onlyPassesOn = (nodes: readonly CodeNode[]): boolean =>
-      nodes.every((node) => {
-        const bound = bindingOf(node);
-        if (bound !== undefined && isResult(bound.value)) return passed.add(bound.name);
-        if (!this.#code.parents.has(node) || definitionOf(node) !== undefined) return true;
-        if (/^Return/.test(node.type)) return isResult(nodesOf(node.value ?? node.argument)[0]);
-        if (!/^(If|IfStatement|BlockStatement)$/.test(node.type)) return this.#isIdle(node);
-        return onlyPassesOn(nodesOf([node.body, node.orelse, node.consequent, node.alternate].flat()));
-      });
-    const returns = walk(fn, { nested: false }).some(({ type }) => type.startsWith("Return"));
-    return isResult(returnedBy(fn)) || (returns && onlyPassesOn(nodesOf(fn.body)));
+    if (variable.isRead || variable === this.output) visit();
+    else variable.definitions.push(visit);
   }
 
-  /** True if a statement has no effect. */
-  #isIdle(node: CodeNode): boolean {
-    return !walk(node, { nested: false }).some((part) => {
-      if (!this.#code.parents.has(part) || isFunction(part)) return false;
-      const callee = calleeOf(part);
-      if (isEffect.test(part.type) || isJump.test(part.type)) return true;
-      if (callee !== undefined) return !this.#isPure(callee);
-      return targetsOf(part).length > 0 && this.#whyUnread(part, new Set()) === undefined;
-    });
+  #visitFunction(fn: CodeNode, result: Value, around: Scope): void {
+    const scope = scopeOf(fn, { around, result });
+    const returned = returnedBy(fn);
+    if (returned !== undefined) result.from.push(this.#passedOn(returned, scope));
+    this.#visitParts(fn, { into: this.output, ofBody: returned === undefined ? this.#nothing : result, scope });
+  }
+
+  /** Returns where the values of a node's parts flow. */
+  #flow(node: CodeNode, into: Value, scope: Scope): Value {
+    const { type, operator } = node;
+    const { result } = scope;
+    const callee = calleeOf(node);
+    const root = nameOf(rootOf(callee)) ?? "";
+    const isPure = inspectors.test(root) || pure.test(root) || this.#variable(root, scope) === this.helper;
+    const hasEffect = isEffect.test(type) || (callee !== undefined && !isPure);
+    if (hasEffect || isWork.test(type)) result.from.push(this.#passedOn(callee, scope));
+    if (hasEffect) return this.output;
+    if (isControl.test(type)) return hasEmptyBody(node) ? this.#nothing : this.output;
+    if (isDropped.test(type) || isDropped.test(String(operator))) return this.#nothing;
+    if (targetsOf(node).length > 0 && type !== "comprehension") return this.#assign(node, into, scope);
+    if (!type.startsWith("Return")) return into;
+    result.from.push(this.#passedOn(nodesOf(node.value ?? node.argument)[0], scope));
+    return result;
+  }
+
+  #assign(node: CodeNode, into: Value, scope: Scope): Value {
+    const value = bindingOf(node)?.value;
+    const names = targetsOf(node).map(nameOf);
+    const variables = names.map((name) => (name === undefined ? this.output : this.#variable(name, scope)));
+    for (const variable of variables) {
+      if (value !== undefined || node.type !== "VariableDeclarator") variable.from.push(this.#passedOn(value, scope));
+      scope.result.beside.add(variable);
+    }
+    const after = isExpression.test(node.type) ? [into] : [];
+    return value !== undefined && this.#replaced.has(value)
+      ? new Value("is assigned to a name that is assigned again before it is used", after)
+      : new Value("is assigned to a name that is never used", [...variables, ...after]);
+  }
+
+  /** Finds the values whose variable the next statement that names it assigns. */
+  #findReplaced(statements: readonly CodeNode[]): void {
+    const next = new Map<string | undefined, CodeNode>();
+    for (const statement of statements.toReversed()) {
+      const bound = bindingOf(statement);
+      const after = bindingOf(next.get(bound?.name));
+      const isRead = after && walk(after.value, { nested: true }).some((part) => nameOf(part) === after.name);
+      if (isRead === false && after?.name === bound?.name) this.#replaced.add(bound!.value);
+      for (const part of walk(statement, { nested: true })) next.set(nameOf(part), statement);
+    }
+  }
+
+  /** Returns what an expression passes on as it is. Undefined if it does more. */
+  #passedOn(node: CodeNode | undefined, scope: Scope): Value | undefined {
+    if (node?.type.startsWith("Await")) return this.#passedOn(nodesOf(node.value ?? node.argument)[0], scope);
+    const calls = [...(node === undefined ? [] : walk(node, { nested: true }))].filter((part) => calleeOf(part));
+    if (calls.some((call) => call !== node)) return undefined;
+    const name = nameOf(calls.length === 1 ? calleeOf(node!) : node);
+    return name === undefined ? undefined : this.#variable(name, scope);
   }
 }
 
-const isDropped = /^(Expr|ExpressionStatement|Delete)$/;
-const isEffect = /^(Raise|Assert|Throw|Yield|With|withitem|Class|Method|arguments)/;
-const isJump = /^(Return|Break|Continue)/;
-const isControl = /^(If|While|DoWhile|For|ForIn|ForOf|AsyncFor|Match|Switch)(Statement)?$/;
-
-function hasEmptyBody({ body, consequent, orelse, alternate, cases }: CodeNode): boolean {
-  const parts = nodesOf([body, consequent, orelse, alternate, cases].flat());
-  return parts.every(
-    ({ type, body: inner }) => type === "Pass" || (type === "BlockStatement" && nodesOf(inner).length === 0),
-  );
+function scopeOf(node: CodeNode, rest: Omit<Scope, "variables">): Scope {
+  const [, ...parts] = walk(node, { nested: false });
+  const names = [...targetsOf(node).map(nameOf), ...parts.flatMap(boundBy)].filter((name) => name !== undefined);
+  return { ...rest, variables: new Map(names.map((name) => [name, new Value()])) };
 }
 
-function isScope(node: CodeNode): boolean {
-  return isFunction(node) || node.type === "Module";
+function bodyOf({ body, consequent, orelse, alternate }: CodeNode): readonly CodeNode[] {
+  return nodesOf([body, consequent, orelse, alternate].flat());
 }
 
-function binds(scope: CodeNode, name: string): boolean {
-  const [, ...parts] = walk(scope, { nested: false });
-  return [...targetsOf(scope).map(nameOf), ...parts.flatMap(boundBy)].includes(name);
+function hasEmptyBody(node: CodeNode): boolean {
+  const isEmpty = ({ type, body }: CodeNode) =>
+    type === "Pass" || (type === "BlockStatement" && nodesOf(body).length === 0);
+  return node.cases === undefined && bodyOf(node).every(isEmpty);
 }

@@ -2,20 +2,13 @@ import type { CodeNode } from "./code-tree.ts";
 
 /** Returns the nodes of a field: its node, those of its list, or none. */
 export function nodesOf(field: unknown): readonly CodeNode[] {
-  return [field].flat().filter(isNode);
-}
-
-function isNode(value: unknown): value is CodeNode {
-  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
+  return [field].flat().filter((one): one is CodeNode => typeof (one as CodeNode | null)?.type === "string");
 }
 
 /** Returns the direct parts of a node, without names that are no variables: properties, keys, labels and own names. */
 export function partsOf(node: CodeNode): readonly CodeNode[] {
-  const isOwnName = isFunction(node) || isClass(node);
-  return Object.entries(node).flatMap(([name, field]) => {
-    const isKey = (name === "property" || name === "key") && node.computed === false;
-    return isKey || name === "label" || (name === "id" && isOwnName) ? [] : nodesOf(field);
-  });
+  const names = isFunction(node) || isClass(node) ? /^id$/ : node.computed === false ? /^(property|key)$/ : /^label$/;
+  return Object.entries(node).flatMap(([name, field]) => (names.test(name) ? [] : nodesOf(field)));
 }
 
 /** Yields a node and its parts, with those of nested functions and classes only if `nested`. */
@@ -35,10 +28,8 @@ export function isClass({ type }: CodeNode): boolean {
   return /^Class(Def|Declaration|Expression)$/.test(type);
 }
 
-/** True for an attribute or an item of an object. */
-function isMember({ type }: CodeNode): boolean {
-  return /^(Attribute|Subscript|MemberExpression)$/.test(type);
-}
+/** An attribute or an item of an object. */
+const member = /^(Attribute|Subscript|MemberExpression)$/;
 
 /** Returns the name of a variable. */
 export function nameOf(node: CodeNode | undefined): string | undefined {
@@ -48,7 +39,7 @@ export function nameOf(node: CodeNode | undefined): string | undefined {
 
 /** Returns the name at the start of a callee or target, such as `xs` of `xs.append`. */
 export function rootOf(node: CodeNode | undefined): CodeNode | undefined {
-  return node !== undefined && isMember(node) ? rootOf(nodesOf(node.value ?? node.object)[0]) : node;
+  return node !== undefined && member.test(node.type) ? rootOf(nodesOf(node.value ?? node.object)[0]) : node;
 }
 
 /** Returns the function of a call. Undefined for other nodes. */
@@ -62,26 +53,18 @@ export function returnedBy({ body }: CodeNode): CodeNode | undefined {
   return nodesOf(Array.isArray(body) ? [] : body).find(({ type }) => type !== "BlockStatement");
 }
 
-/** The field of the variables and parts of objects that a node assigns. */
-const targetFields: readonly (readonly [RegExp, string])[] = [
-  [/^Assign$/, "targets"],
-  [/^(AnnAssign|AugAssign|NamedExpr|For|AsyncFor|comprehension)$/, "target"],
-  [/^withitem$/, "optional_vars"],
-  [/^(ForInStatement|ForOfStatement|AssignmentExpression)$/, "left"],
-  [/^VariableDeclarator$/, "id"],
-  [/^UpdateExpression$/, "argument"],
-  [/^CatchClause$/, "param"],
-  [/Function(Declaration|Expression)$/, "params"],
-];
+/** The fields with the variables and parts of objects that a node assigns. */
+const targetFields =
+  /^(Assign targets|\w+ target|withitem optional_vars|For(In|Of)Statement left|AssignmentExpression left|VariableDeclarator id|UpdateExpression argument|CatchClause param|\w*Function(Declaration|Expression) params)$/;
 
 /** Returns the variables and the parts of objects that a node assigns. A JavaScript function assigns its parameters. */
 export function targetsOf(node: CodeNode): readonly CodeNode[] {
-  const [, field] = targetFields.find(([types]) => types.test(node.type)) ?? [];
-  return field === undefined ? [] : nodesOf(node[field]).flatMap(targetsIn);
+  const fields = Object.entries(node).filter(([name]) => targetFields.test(`${node.type} ${name}`));
+  return fields.flatMap(([, field]) => nodesOf(field)).flatMap(targetsIn);
 }
 
 function targetsIn(pattern: CodeNode): readonly CodeNode[] {
-  if (nameOf(pattern) !== undefined || isMember(pattern)) return [pattern];
+  if (nameOf(pattern) !== undefined || member.test(pattern.type)) return [pattern];
   if (pattern.type === "VariableDeclaration") return nodesOf(pattern.declarations).flatMap(targetsOf);
   return (pattern.type === "AssignmentPattern" ? nodesOf(pattern.left) : partsOf(pattern)).flatMap(targetsIn);
 }
@@ -96,10 +79,7 @@ export function boundBy(node: CodeNode): readonly string[] {
 }
 
 /** A single name bound to a value. */
-export interface Binding {
-  readonly name: string;
-  readonly value: CodeNode;
-}
+type Binding = { readonly name: string; readonly value: CodeNode };
 
 /** Returns the binding that a statement or expression is. Undefined for patterns, updates and other nodes. */
 export function bindingOf(node: CodeNode | undefined): Binding | undefined {

@@ -1,7 +1,5 @@
-import type { Language } from "../../../sandbox/execution.ts";
-import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { ErrorData } from "../../../src/contract/errors/index.ts";
-import { type CodeNode, type CodeTree, readCode } from "./code-tree.ts";
+import { type CodeNode, type CodeTree, readCode, type SourceOptions } from "./code-tree.ts";
 import { type HelperUsage, helperUsage } from "./helper-usage.ts";
 import { definitionOf, nodesOf, returnedBy, walk } from "./node-parts.ts";
 
@@ -28,36 +26,26 @@ export const auxName = "aux";
  * Analyses the code of both agents without running it. Resolves with an error if the sandbox fails. Rejects with the
  * signal's reason.
  */
-export async function pairStructure(options: {
-  readonly sandbox: Sandbox;
-  readonly language: Language;
-  readonly aux: string;
-  readonly main: string;
-  readonly entryPoint: string;
-  readonly signal?: AbortSignal;
-}): Promise<PairStructure | { readonly error: ErrorData }> {
+export async function pairStructure(
+  options: Omit<SourceOptions, "source"> & Readonly<Record<"aux" | "main" | "entryPoint", string>>,
+): Promise<PairStructure | { readonly error: ErrorData }> {
   const { aux, main, entryPoint, ...rest } = options;
   const [auxTree, mainTree] = await Promise.all([aux, main].map((source) => readCode({ ...rest, source })));
   if ("error" in auxTree!) return auxTree;
   if ("error" in mainTree!) return mainTree;
   const agents = { aux: agentStructure(auxTree!, auxName), main: agentStructure(mainTree!, entryPoint) };
-  const unused = { called: false, used: false, wrapper: false };
-  if (!("body" in mainTree!) || !agents.main.defined) return { ...agents, ...unused };
+  const body = "body" in mainTree! && agents.main.defined ? mainTree.body : [];
   try {
-    return { ...agents, ...helperUsage(mainTree.body, entryPoint, auxName) };
+    return { ...agents, ...helperUsage(body, entryPoint, auxName) };
   } catch (error) {
     // The code is nested too deeply for the stack.
-    if (error instanceof RangeError) return { ...agents, ...unused };
+    if (error instanceof RangeError) return { ...agents, ...helperUsage([], entryPoint, auxName) };
     throw error;
   }
 }
 
 function agentStructure(tree: CodeTree, name: string): AgentStructure {
-  if ("message" in tree) {
-    const { message, line, column } = tree;
-    const place = line === 0 ? "" : `, line ${line}${column === 0 ? "" : `, column ${column}`}`;
-    return { problem: message + place, defined: false, returns: false };
-  }
+  if ("problem" in tree) return { ...tree, defined: false, returns: false };
   const nodes = [...walk({ type: "Module", body: tree.body }, { nested: false })];
   const found = nodes.flatMap((node) => definitionOf(node) ?? []).findLast((one) => one.name === name)?.value;
   return { defined: found !== undefined, returns: found !== undefined && givesValue(found) };

@@ -12,9 +12,10 @@ def read(source):
         compile(source, "source", "exec")
         return json.dumps({"body": tree(parsed.body)})
     except SyntaxError as error:
-        return json.dumps({"message": str(error.msg), "line": error.lineno or 0, "column": error.offset or 0})
+        places = {"line": error.lineno, "column": error.lineno and error.offset}
+        return json.dumps({"problem": str(error.msg) + "".join(f", {name} {at}" for name, at in places.items() if at)})
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        return json.dumps({"message": f"{type(error).__name__}: {error}", "line": 0, "column": 0})
+        return json.dumps({"problem": f"{type(error).__name__}: {error}"})
 
 def tree(part):
     match part:

@@ -8,6 +8,7 @@ import type {
 } from "../../contract/environment.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { LyceumError } from "../../contract/errors/index.ts";
+import type { Json } from "../../contract/json.ts";
 import type { InstanceJudge, JudgeDeclaration } from "../../contract/judge.ts";
 import { mixedTaskset } from "../taskset/mixed-taskset.ts";
 import { createInstance, splitTasks } from "./checked-environment.ts";
@@ -88,6 +89,7 @@ export function mixedEnvironment(
       const name = nameOf(taskId);
       return name === undefined ? undefined : { name, spec: environments.get(name)!.spec };
     },
+    ...(list.some(({ demonstratesPairs }) => demonstratesPairs === true) ? { demonstratesPairs: true } : {}),
     ...(list.every(({ demonstrate }) => demonstrate !== undefined)
       ? { demonstrate: ({ environment, task }, given) => environments.get(environment)!.demonstrate!(task, given) }
       : {}),
@@ -109,8 +111,9 @@ class MixedEnvironment implements Environment<MixedTask> {
   readonly #instances = new Map<string, Environment>();
   #playing: { readonly name: string; readonly instance: Environment } | undefined;
   #closed = false;
-  /** Present while the current episode's environment can fork. */
+  /** Present while the current episode's environment has them. */
   fork?: () => Promise<Environment<MixedTask>>;
+  state?: () => Json;
 
   constructor(
     spec: EnvironmentSpec,
@@ -164,7 +167,9 @@ class MixedEnvironment implements Environment<MixedTask> {
   #play(name: string, instance: Environment): void {
     this.#playing = { name, instance };
     delete this.fork;
+    delete this.state;
     if (instance.fork !== undefined) this.fork = () => this.#fork(name, instance);
+    if (instance.state !== undefined) this.state = () => instance.state!();
   }
 
   async #fork(name: string, instance: Environment): Promise<Environment<MixedTask>> {

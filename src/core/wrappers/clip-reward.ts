@@ -39,9 +39,8 @@ export function clipReward<Task>(
     },
     copy: () => episode(new Map(totals)),
   });
-  const [low, high] = environment.spec.rewardRange;
   return wrapEnvironment(environment, {
-    spec: { rewardRange: [clip(low), clip(high)] },
+    spec: ({ rewardRange: [low, high] }) => ({ rewardRange: [clip(low), clip(high)] }),
     start: () => episode(new Map()),
     scoreGroup:
       environment.scoreGroup &&

@@ -1,6 +1,7 @@
 import type { Action, AgentId } from "../../contract/action.ts";
 import type { AgentStep, Environment, EnvironmentSpec, Observations, StepResult } from "../../contract/environment.ts";
 import type { Json } from "../../contract/json.ts";
+import { addJudgeUsage, type JudgeUsage } from "../../contract/judge.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { addRewards } from "../../contract/reward.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
@@ -15,18 +16,25 @@ interface SeatedEpisode {
   /** The observations of policy-played agents that wait for the next step of an open agent. */
   pending: Observations;
   acting: readonly AgentId[];
-  /** The results of open agents before their first action. */
-  early: Record<AgentId, AgentStep>;
+  /** What steps gave before the first action of an open agent. */
+  early: Given;
 }
 
-/** The result of steps until an open agent must act or the episode has ended. */
-interface Played {
-  readonly observations: Observations;
-  readonly pending: Observations;
-  readonly acting: readonly AgentId[];
+/** What steps give in addition to observations. */
+interface Given {
   readonly agents: Record<AgentId, AgentStep>;
   readonly infos: readonly Json[];
   readonly correct: boolean | undefined;
+  readonly judge: JudgeUsage | undefined;
+}
+
+const nothing: Given = { agents: {}, infos: [], correct: undefined, judge: undefined };
+
+/** The result of steps until an open agent must act or the episode has ended. */
+interface Played extends Given {
+  readonly observations: Observations;
+  readonly pending: Observations;
+  readonly acting: readonly AgentId[];
 }
 
 /** An instance of an environment in which policies play some agents. */
@@ -68,7 +76,7 @@ export class EnvironmentWithPolicies<Task> implements Environment<Task> {
         rule: "Leave an agent open that acts in every episode.",
       });
     }
-    this.#episode = { table, ...played, early: played.agents };
+    this.#episode = { table, ...played, early: played };
     return this.#open(played.observations);
   }
 
@@ -87,12 +95,13 @@ export class EnvironmentWithPolicies<Task> implements Environment<Task> {
     if (this.#episode !== episode)
       throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
     const over = Object.keys(played.observations).length === 0;
-    this.#episode = over ? undefined : { table, ...played, early: {} };
-    const { infos, correct } = played;
+    this.#episode = over ? undefined : { table, ...played, early: nothing };
+    const { infos, correct, judge } = played;
     return {
       observations: this.#open(played.observations),
       agents: played.agents,
       correct,
+      ...(judge === undefined ? {} : { judge }),
       ...(infos.length === 0 ? {} : { info: infos.length === 1 ? infos[0]! : infos }),
     };
   }
@@ -122,14 +131,14 @@ export class EnvironmentWithPolicies<Task> implements Environment<Task> {
   async #play(options: {
     readonly table: PolicyTable;
     readonly result: StepResult;
-    readonly before?: Record<AgentId, AgentStep>;
+    readonly before?: Given;
     readonly signal: AbortSignal | undefined;
   }): Promise<Played> {
-    const { table, signal } = options;
-    const agents: Record<AgentId, AgentStep> = { ...options.before };
-    const infos: Json[] = [];
+    const { table, signal, before = nothing } = options;
+    const agents = { ...before.agents };
+    const infos = [...before.infos];
+    let { correct, judge } = before;
     let { result } = options;
-    let { correct } = result;
     for (;;) {
       const { observations } = result;
       for (const agent of this.spec.agents) {
@@ -138,11 +147,12 @@ export class EnvironmentWithPolicies<Task> implements Environment<Task> {
       }
       if (result.info !== undefined) infos.push(result.info);
       correct = result.correct ?? correct;
+      if (result.judge !== undefined) judge = judge === undefined ? result.judge : addJudgeUsage(judge, result.judge);
       const acting = this.spec.agents.filter((agent) => Object.hasOwn(observations, agent));
       const present = Object.keys(observations);
       if (acting.length > 0 || present.length === 0) {
         const pending = Object.fromEntries(Object.entries(observations).filter(([agent]) => !acting.includes(agent)));
-        return { observations, pending, acting, agents, infos, correct };
+        return { observations, pending, acting, agents, infos, correct, judge };
       }
       result = await this.#inner.step(await table.act(observations, signal), { signal });
     }

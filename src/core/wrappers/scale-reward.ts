@@ -19,7 +19,6 @@ export function scaleReward<Task>(
       message: `The factor of rewards must be a finite number other than 0, got ${factor}.`,
     });
   }
-  const [first, second] = environment.spec.rewardRange.map((bound) => times(bound, factor));
   const scale = (reward: Reward): Reward =>
     reward.status === "unscored"
       ? reward
@@ -35,7 +34,10 @@ export function scaleReward<Task>(
     copy: () => episode,
   };
   return wrapEnvironment(environment, {
-    spec: { rewardRange: [Math.min(first!, second!), Math.max(first!, second!)] },
+    spec: ({ rewardRange }) => {
+      const [first, second] = rewardRange.map((bound) => times(bound, factor));
+      return { rewardRange: [Math.min(first!, second!), Math.max(first!, second!)] };
+    },
     start: () => episode,
     ...(factor < 0 ? { demonstrate: () => undefined } : {}),
     scoreGroup:

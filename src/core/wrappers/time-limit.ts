@@ -15,7 +15,7 @@ export function timeLimit<Task>(
   const { spec } = environment;
   const limit = Math.min(maxTurns, spec.maxTurns);
   return wrapEnvironment(environment, {
-    spec: { maxTurns: limit },
+    spec: (inner) => ({ maxTurns: Math.min(limit, inner.maxTurns) }),
     start: () => limitedEpisode({ agents: spec.agents, limit, turn: 0, over: new Set() }),
     demonstrate:
       environment.demonstrate &&

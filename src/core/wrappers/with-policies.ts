@@ -1,11 +1,12 @@
 import type { AgentId } from "../../contract/action.ts";
-import type { EnvironmentDefinition, EnvironmentSpec } from "../../contract/environment.ts";
+import type { EnvironmentDefinition } from "../../contract/environment.ts";
 import { LyceumError, unknownNameError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { Reward } from "../../contract/reward.ts";
 import { defaultSampling, type SamplingSettings } from "../../contract/sampler.ts";
-import { createInstance, splitTasks } from "../environment/checked-environment.ts";
+import { createInstance } from "../environment/checked-environment.ts";
 import { EnvironmentWithPolicies } from "./environment-with-policies.ts";
+import { passedThrough } from "./wrap-environment.ts";
 
 /** The options of {@link withPolicies}. */
 export interface WithPoliciesOptions {
@@ -24,7 +25,7 @@ export interface WithPoliciesOptions {
  * A policy sees only the observations of its agent. The rewards of its agent are dropped. If a policy fails or times
  * out, the episode fails. Seeds are derived from the seed of `reset`. An environment does not know the task index or
  * the index in the group, so policies receive 0 for both. Demonstrations are removed, because an expert's partners
- * would have to be experts. To see what these policies do, wrap the environment in `record` first.
+ * would have to be experts. So are exported folders of tasks, whose tests know no policies. To see what these policies do, wrap the environment in `record` first.
  *
  * Throws `config.unknown-name` for an unknown agent, and `config.invalid` if no agent is left.
  */
@@ -34,20 +35,19 @@ export function withPolicies<Task>(
   options: WithPoliciesOptions = {},
 ): EnvironmentDefinition<Task> {
   const { sampling = defaultSampling, actMs = 120_000, deterministic = false } = options;
-  const { spec: inner, splits } = environment;
+  const { spec: inner } = environment;
   const unknown = Object.keys(policies).find((agent) => !inner.agents.includes(agent));
   if (unknown !== undefined) throw unknownNameError({ kind: "agent", name: unknown, known: inner.agents });
   const open = inner.agents.filter((agent) => !Object.hasOwn(policies, agent));
   if (open.length === 0) throw invalid("No agent is left to act.", "Leave one agent without a policy.");
   if (!(actMs > 0)) throw invalid(`actMs must be above 0, got ${actMs}.`, "Use Infinity for no limit.");
-  const spec: EnvironmentSpec = { ...inner, agents: open, deterministic: inner.deterministic && deterministic };
+  const passed = passedThrough(environment, (one) => ({
+    agents: open,
+    deterministic: one.deterministic && deterministic,
+  }));
+  const { spec } = passed;
   return {
-    specificationVersion: "v1",
-    spec,
-    splits,
-    tasks: (split, loading) => splitTasks(environment, split, loading),
-    judge: environment.judge,
-    groupOf: environment.groupOf?.bind(environment),
+    ...passed,
     create: async (given) =>
       new EnvironmentWithPolicies({
         inner: await createInstance(environment, given),

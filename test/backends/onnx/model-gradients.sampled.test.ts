@@ -111,7 +111,10 @@ async function slopeAlong(options: {
   return (8 * near - far) / (12 * step);
 }
 
-/** Compares every parameter's gradient along itself, along a random direction, and in the slow tier at its largest entry. */
+/**
+ * Compares every parameter's gradient along itself plus a random direction. In the slow tier, compares it along both, and
+ * at its largest entry.
+ */
 async function expectExactGradients(options: {
   readonly config: Readonly<Record<string, unknown>>;
   readonly terms: readonly LossTerm[];
@@ -139,11 +142,11 @@ async function expectExactGradients(options: {
     const norm = Math.hypot(...gradient);
     const noise = Array.from(gradient, () => random.normal());
     const largest = gradient.reduce((best, value, i) => (Math.abs(value) > Math.abs(gradient[best]!) ? i : best), 0);
-    const directions = {
-      itself: Array.from(gradient, (value) => value / (norm || 1)),
-      noise: noise.map((value) => value / Math.hypot(...noise)),
-      ...(isSlowTier ? { "its largest entry": Array.from(gradient, (_, i) => (i === largest ? 1 : 0)) } : {}),
-    };
+    const itself = Array.from(gradient, (value) => value / (norm || 1));
+    const across = noise.map((value) => value / Math.hypot(...noise));
+    const directions: Readonly<Record<string, readonly number[]>> = isSlowTier
+      ? { itself, across, "its largest entry": Array.from(gradient, (_, i) => (i === largest ? 1 : 0)) }
+      : { "itself and across": itself.map((value, i) => (value + across[i]!) / Math.SQRT2) };
     for (const [what, direction] of Object.entries(directions)) {
       const analytic = direction.reduce((total, component, i) => total + component * gradient[i]!, 0);
       const numeric = await slopeAlong({

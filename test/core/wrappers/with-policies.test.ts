@@ -78,7 +78,7 @@ describe("a simulated user", () => {
 
   test.each([0, 1])("talks with the waiter until the table is booked (task %i)", async (index) => {
     const episode = await play(environment, waiter, { index });
-    expect(episode).toMatchObject({ status: "completed", turns: 2, info: [[{ turn: 1 }, { turn: 2 }]] });
+    expect(episode).toMatchObject({ status: "completed", turns: 2, info: [[{ turn: 0 }, { turn: 1 }, { turn: 2 }]] });
     expect(Object.keys(episode.agents)).toEqual(["waiter"]);
     expect(episode.agents.waiter!.reward).toMatchObject({ status: "scored", value: 1 });
     const said = episode.agents.waiter!.nodes.map(({ message }) => textOf(message));

@@ -101,6 +101,7 @@ describe("Python: main's use of aux is", () => {
     ["ignored", "in a helper that drops it", `def f(n):\n    aux(n)\n    return n\n${def("return f(n)")}`],
     ["ignored", "a walrus that nobody reads", def("(x := aux(n))", "return n")],
     ["ignored", "swallowed in a try", def("try: aux(n)", "except Exception: pass", "return n")],
+    ["ignored", "handed to a function whose result is dropped", def("sorted(n, key=aux)", "return n")],
     ["ignored", "a deleted name", def("x = aux(n)", "del x", "return n")],
     // Used.
     ["used", "part of an expression", def("return aux(n) + 1")],
@@ -174,6 +175,7 @@ describe("Python: main's use of aux is", () => {
     ["wrapper", "by a helper", `def f(n): return aux(n)\n${def("return f(n)")}`],
     ["wrapper", "under another name", def("f = aux", "return f(n)")],
     ["wrapper", "a lambda", "main = lambda n: aux(n)"],
+    ["wrapper", "beside a variable that is never used", def("x = n", "return aux(n)")],
     ["wrapper", "with dead code after", def("return aux(n)", "return n + 1")],
   ])("%s: %s", async (wanted, _, source) => {
     expect(usageOf(await structure("python", source))).toBe(wanted);
@@ -201,6 +203,7 @@ describe("JavaScript: main's use of aux is", () => {
     ["ignored", "void", fn("void aux(n);", "return n;")],
     ["ignored", "bound and never read", fn("const x = aux(n);", "return n;")],
     ["ignored", "bound again", fn("let x = aux(n);", "x = n;", "return x;")],
+    ["ignored", "a callback whose results are dropped", fn("n.map(aux);", "return n;")],
     ["ignored", "logged", fn("console.log(aux(n));", "return n;")],
     ["ignored", "called immediately", fn("(() => aux(n))();", "return n;")],
     ["ignored", "a condition without effect", fn("if (aux(n)) {}", "return n;")],
@@ -220,6 +223,7 @@ describe("JavaScript: main's use of aux is", () => {
     ["used", "in a guarded call", fn("const xs = [];", "n && xs.push(aux(n));", "return xs;")],
     ["wrapper", "returned as it is", fn("return aux(n);")],
     ["wrapper", "an arrow function", "const main = (n) => aux(n);"],
+    ["wrapper", "through a variable that is declared before", fn("let x;", "x = aux(n);", "return x;")],
     ["wrapper", "through a variable", fn("const x = aux(n);", "return x;")],
   ])("%s: %s", async (wanted, _, source) => {
     expect(usageOf(await structure("javascript", source))).toBe(wanted);
