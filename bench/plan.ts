@@ -104,7 +104,7 @@ function planCase(
   const lengths = { prompt: exactly(promptTokens), completion: exactly(completion), turns: 1 };
   const algorithm = createAlgorithm(checked);
   const workload = planWorkload({ config: checked, algorithm, agents: agents.length, lengths });
-  const { maxTokensPerMicroBatch } = checked.training;
+  const { maxTokensPerMicroBatch = 2048 } = checked.training;
   return planEngine({ size, adapted: size, workload, maxTokensPerMicroBatch, rates, steps: 1 });
 }
 

@@ -137,8 +137,10 @@ const optimization = z
     beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the second moment."),
     epsilon: z.number().positive().default(1e-8).describe("Added to the root of the second moment."),
     maxTokensPerMicroBatch: count()
-      .default(2048)
-      .describe("The largest number of tokens that run at once, including padding. Lower it to use less memory."),
+      .optional()
+      .describe(
+        "The largest number of tokens that run at once, including padding. Lower it to use less memory. When absent: 2048, on a card with PyTorch 16384 for each process.",
+      ),
     sampleEvery: z.int().min(0).default(10).describe("Show a completion every this many steps. 0: never."),
   })
   .check((context) => {

@@ -19,7 +19,7 @@ import type { Workload } from "./workload.ts";
 export interface TorchRun {
   readonly size: ModelSize;
   readonly workload: Workload;
-  readonly precision: "bfloat16" | "float32";
+  readonly precision: "bfloat16" | "float16" | "float32";
   readonly recompute: boolean;
   readonly maxTokensPerMicroBatch: number;
   readonly decodeBatchSize: number;
@@ -55,7 +55,7 @@ export function torchMemory(run: TorchRun): PlanFigure[] {
   const gradients = product(interval(1, 1, 2), 4 * trained);
   const earlier = product(workload.samples ? interval(0, 1, 1) : exactly(0), 4 * trained);
   // Autocast keeps the trained weights that it has cast until the pass ends.
-  const cast = full && precision === "bfloat16" ? 2 * size.blockWeights : 0;
+  const cast = full && precision !== "float32" ? 2 * size.blockWeights : 0;
   const gathered = sharded ? ((full ? 4 : valueBytes(run)) * 2 * size.blockWeights) / size.layers : 0;
   const activations = product(torchActivations(run), activationFactor);
   const logits = logitBytes(run);
@@ -79,7 +79,7 @@ export function torchMemory(run: TorchRun): PlanFigure[] {
       ? [part("sampler's weights", earlier, "a copy of trained weights, if a sampler is open at a step")]
       : []),
     ...(gathered === 0 ? [] : [part("gathered weights", gathered, "two layers while they compute (fsdp)")]),
-    ...(cast === 0 ? [] : [part("cast weights", cast, "bfloat16 copies during a pass")]),
+    ...(cast === 0 ? [] : [part("cast weights", cast, `${precision} copies during a pass`)]),
     part(
       "activations",
       activations,

@@ -13,7 +13,7 @@ export async function updateCritic(options: {
   readonly updates: UpdateSchedule;
   /** How far a prediction may move from its old value before its gradient is clipped. */
   readonly clip?: number;
-  readonly maxTokensPerMicroBatch?: number;
+  readonly maxTokensPerMicroBatch?: number | undefined;
   readonly seed?: number;
   readonly meter?: ActivityMeter;
 }): Promise<Record<string, number>> {

@@ -24,7 +24,7 @@ export interface UpdateOptions {
   /** The frozen model that a KL term or a preference compares with. */
   readonly reference?: Model;
   /** See {@link PassOptions}. The backend's own maximum by default. */
-  readonly maxTokensPerMicroBatch?: number;
+  readonly maxTokensPerMicroBatch?: number | undefined;
   /** Shuffles the samples if there are several minibatches. 0 by default. */
   readonly seed?: number;
   /**

@@ -8,10 +8,8 @@ import gc
 import importlib.util
 import json
 import os
-<<<<<<< HEAD
-import sys
-=======
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator
 
