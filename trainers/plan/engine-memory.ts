@@ -1,3 +1,4 @@
+import { keptBytesPerToken, mostTokens } from "../model-folders/architecture/kept-activations.ts";
 import { cacheBytesPerToken } from "./cache-memory.ts";
 import { decodeBatch, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
@@ -33,7 +34,7 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const gradients = product(interval(1, microBatches ? 2 : 1.5, microBatches ? 3 : 2), bytes * trained);
   const moments = 2 * bytes * trained;
   const copies = product(stateCopies, bytes * trained);
-  const merged = full ? 0 : bytes * size.blockWeights;
+  const merged = full ? 0 : (bytes * size.blockWeights) / size.layers;
   const decoding = decodingBytes(run);
   const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
   const logits = logitBytes(run);
@@ -51,9 +52,9 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
     part("gradients", gradients, "the sum, and two copies for the current micro-batch"),
     part("optimizer", moments, "Adam's two moments in float32"),
     part("copied state", copies, "copies of weights and moments, from the preflight and checkpoints"),
-    ...(full ? [] : [part("merged weights", merged, "the base with the adapter added, kept for the backward pass")]),
+    ...(full ? [] : [part("merged weights", merged, "one block of the base with the adapter added")]),
     part("activations", activations, "the values of a micro-batch that the backward pass needs"),
-    part("logits", logits, "up to 33.5 million logits at a time, with probabilities and gradient"),
+    part("logits", logits, "up to 16.8 million logits at a time, with probabilities and gradient"),
     part("decoding", decoding, "weights in the layout for decoding, keys, values and logits"),
     part("peak", peak, "the largest sum of parts that exist at the same time"),
   ];
@@ -65,32 +66,27 @@ function kept(decoding: Interval): Interval {
 }
 
 /** Returns the bytes of the values that a training graph keeps for its backward pass, for the largest micro-batch. */
-function engineActivations({ size, workload, maxTokensPerMicroBatch }: EngineRun): Interval {
-  const { hiddenSize, queryWidth, keyValueWidth, unitWidth, heads, layers, gated } = size;
-  const of = (length: number): number => {
-    const tokens = microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
-    // The attention of long sequences is computed in four blocks, which skip three eighths of the scores.
-    const scores = heads * length * (length < 128 ? 1 : 0.625);
-    const values = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth + scores;
-    return bytes * layers * tokens * values;
-  };
-  const { low, middle, high } = workload.sequenceLength;
+function engineActivations(run: EngineRun): Interval {
+  const of = (length: number): number => microBatchTokens(run, length) * keptBytesPerToken(run.size, length);
+  const { low, middle, high } = run.workload.sequenceLength;
   return { low: of(low), middle: Math.max(of(low), of(middle)), high: Math.max(of(low), of(middle), of(high)) };
 }
 
 /** Returns the tokens of the largest micro-batch, with padding. A longer sequence is a micro-batch of its own. */
 export function microBatchTokens(
-  { workload, maxTokensPerMicroBatch }: Pick<EngineRun, "workload" | "maxTokensPerMicroBatch">,
+  { size, workload, maxTokensPerMicroBatch: maxTokens }: EngineRun,
   length: number,
 ): number {
   const sequences = Math.ceil(workload.sequences / workload.learners);
-  return length * Math.max(1, Math.min(sequences, Math.floor(maxTokensPerMicroBatch / length)));
+  const most = mostTokens(size, { longest: length, maxTokens });
+  return length * Math.max(1, Math.min(sequences, Math.floor(most / length)));
 }
 
-function logitBytes({ size, workload, maxTokensPerMicroBatch }: EngineRun): Interval {
+function logitBytes(run: EngineRun): Interval {
+  const { size, workload } = run;
   const { completion, sequenceLength, turns } = workload;
   const of = (end: keyof Interval): number => {
-    const tokens = microBatchTokens({ workload, maxTokensPerMicroBatch }, sequenceLength[end]);
+    const tokens = microBatchTokens(run, sequenceLength[end]);
     const positions = (tokens * turns * completion[end]) / sequenceLength[end];
     return bytes * Math.min(logitsPerChunk, positions * size.vocabularySize);
   };

@@ -59,4 +59,4 @@ export const stateCopies: Interval = interval(0.3, 2, 4);
  */
 export const decodeBatch = 32;
 export const preflightRows = 2;
-export const logitsPerChunk = 33_554_432;
+export const logitsPerChunk = 16_777_216;

@@ -53,6 +53,12 @@ interface OpenSampler {
   readonly release: () => void;
 }
 
+/**
+ * The bytes of a base from which its copy in the layout for decoding is released before training. The sampler compiles
+ * it again, which takes about a second for 500 MB.
+ */
+const largeBase = 2 ** 28;
+
 /** The interval at which a sampling call reports its number of tokens. */
 const tokenReportMs = 250;
 
@@ -106,8 +112,11 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     },
     forward: ({ model, data, outputs, maxTokensPerMicroBatch }, { signal, emit }) =>
       modelOf(model).model.forward(data, outputs, { signal, maxTokensPerMicroBatch, onProgress: emit }),
-    forwardBackward: ({ model, data, terms, maxTokensPerMicroBatch }, { signal, emit }) =>
-      modelOf(model).model.forwardBackward(data, terms, { signal, maxTokensPerMicroBatch, onProgress: emit }),
+    forwardBackward: async ({ model: id, data, terms, maxTokensPerMicroBatch }, { signal, emit }) => {
+      const { model, baseKey } = modelOf(id);
+      if (model.weights.base.data.byteLength > largeBase) await sessions.release(`decode|${baseKey}`);
+      return model.forwardBackward(data, terms, { signal, maxTokensPerMicroBatch, onProgress: emit });
+    },
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
     snapshot: async ({ model: id }) => {
       const { model, baseKey, shared, tokenizer, tables } = modelOf(id);

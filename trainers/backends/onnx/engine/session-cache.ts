@@ -20,10 +20,18 @@ export class SessionCache implements AsyncDisposable {
     this.#limit = limit;
   }
 
-  /** Returns the graph for `key`. Compiles the graph from `plan` if it is not cached. */
-  async get(key: string, plan: () => GraphPlan): Promise<CompiledGraph> {
+  /**
+   * Returns the graph for `key`. Compiles the graph from `plan` if it is not cached. If `replaces` is present, releases
+   * the other graphs whose keys begin with it first.
+   */
+  async get(
+    key: string,
+    plan: () => GraphPlan,
+    { replaces }: { readonly replaces?: string | undefined } = {},
+  ): Promise<CompiledGraph> {
     let compiled = this.#compiled.get(key);
     if (compiled === undefined) {
+      if (replaces !== undefined) await this.release(replaces);
       const { graph, ...parameters } = plan();
       compiled = { session: await GraphSession.create(graph, this.settings), ...parameters };
     } else {
