@@ -35,6 +35,9 @@ import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 /** The default maximum number of logits in memory at a time (64 MB). */
 const defaultLogitsPerChunk = 16_777_216;
 
+/** The arrays of logits of one chunk: the logits, their probabilities, and a product's working memory. */
+const logitCopies = 3;
+
 /** The shortest length that can be split into blocks, none of which is empty. */
 const shortestBlocked = 16;
 
@@ -179,6 +182,11 @@ export class SequenceRunner {
             sequences: indices.map((index, i) => ({ tokens: data[i]!.tokens.length, seed: dropout.seeds[index]! })),
           })),
     });
+    if (structure.isLarge && !isShort) {
+      const kept = batch.tokens * keptBytesPerToken(activationSizes(config), batch.length);
+      const logits = (loss.padded / structure.chunks) * config.vocabularySize;
+      await this.#sessions.releaseIfGrown(compiled, kept + logitCopies * 4 * logits);
+    }
     return {
       indices,
       terms: results.terms ?? new Float32Array(0),
