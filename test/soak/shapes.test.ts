@@ -9,7 +9,7 @@ test("200 passes of varying shapes need about the memory of the largest", async 
   expect(sizes).toHaveLength(passes);
   const quarter = passes / 4;
   const [second, last] = [median(sizes.slice(quarter, 2 * quarter)), median(sizes.slice(-quarter))];
-  expect(last, `bytes resident: ${second} in the second quarter`).toBeLessThan(1.1 * second);
+  expect(last, `bytes resident: ${second} in the second quarter`).toBeLessThan(1.2 * second);
   // The runtime's arena has gaps, so that it is larger than its largest run.
-  expect(Math.max(...sizes), `bytes resident: ${sizes[0]} at first`).toBeLessThan(1.6 * sizes[0]!);
+  expect(Math.max(...sizes), `bytes resident: ${sizes[0]} at first`).toBeLessThan(1.75 * sizes[0]!);
 });

@@ -23,7 +23,7 @@ import { runLogits } from "./logits.ts";
 import { LossScale } from "./loss-scale.ts";
 import { loadTrainingState, saveTrainingState } from "./model-files.ts";
 import { PositionTables } from "./position-tables.ts";
-import { BatchSampler } from "./sampler.ts";
+import { BatchSampler, largeBase } from "./sampler.ts";
 import { SequenceRunner } from "./sequence-runner.ts";
 import { SessionCache } from "./session-cache.ts";
 import { checkContinued, readStoredAdapter } from "./stored-adapter.ts";
@@ -52,12 +52,6 @@ interface OpenSampler {
   /** Called when the sampler is closed. */
   readonly release: () => void;
 }
-
-/**
- * The bytes of a base from which its copy in the layout for decoding is released before training. The sampler compiles
- * it again, which takes about a second for 500 MB.
- */
-const largeBase = 2 ** 28;
 
 /** The interval at which a sampling call reports its number of tokens. */
 const tokenReportMs = 250;
