@@ -1,5 +1,6 @@
+import { keptBytesPerToken, mostTokens } from "../model-folders/architecture/kept-activations.ts";
 import { cacheBytesPerToken } from "./cache-memory.ts";
-import { decodeBatch, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
+import { decodeBatch, largeBase, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
 import type { ModelSize } from "./model-size.ts";
 import type { PlanFigure } from "./plan.ts";
@@ -28,17 +29,27 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const bases = full ? learners + critics + (workload.reference ? 1 : 0) : 1;
   const trained = size.trained * (learners + critics);
   const weights = bytes * (size.parameters * bases + size.adapter * (learners + critics));
-  const microBatches = workload.passed.middle > run.maxTokensPerMicroBatch;
+  const length = workload.sequenceLength.middle;
+  const most = mostTokens(size, { longest: length, maxTokens: run.maxTokensPerMicroBatch });
+  const microBatches = workload.passed.middle > Math.max(most, length);
   // When a micro-batch ends, there are its gradient in the runtime, a copy of it, and the sum of earlier gradients.
   const gradients = product(interval(1, microBatches ? 2 : 1.5, microBatches ? 3 : 2), bytes * trained);
   const moments = 2 * bytes * trained;
   const copies = product(stateCopies, bytes * trained);
-  const merged = full ? 0 : bytes * size.blockWeights;
-  const decoding = decodingBytes(run);
+  const merged = full ? 0 : (bytes * size.blockWeights) / size.layers;
+  const { layouts, batch } = decodingBytes(run);
+  const decoding = sum(layouts, batch);
+  // Training releases a large base's layout for decoding.
+  const kept = bytes * size.parameters > largeBase ? batch : decoding;
   const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
   const logits = logitBytes(run);
   const training = sum(activations, logits, exactly(merged), gradients);
-  const peak = sum(processBytes, exactly(weights + moments), copies, greatest(sum(training, kept(decoding)), decoding));
+  const peak = sum(
+    processBytes,
+    exactly(weights + moments),
+    copies,
+    greatest(sum(training, { ...kept, low: 0 }), decoding),
+  );
   const part = (name: string, value: Interval | number, assumption: string): PlanFigure => ({
     name,
     unit: "bytes",
@@ -51,46 +62,36 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
     part("gradients", gradients, "the sum, and two copies for the current micro-batch"),
     part("optimizer", moments, "Adam's two moments in float32"),
     part("copied state", copies, "copies of weights and moments, from the preflight and checkpoints"),
-    ...(full ? [] : [part("merged weights", merged, "the base with the adapter added, kept for the backward pass")]),
+    ...(full ? [] : [part("merged weights", merged, "one block of the base with the adapter added")]),
     part("activations", activations, "the values of a micro-batch that the backward pass needs"),
-    part("logits", logits, "up to 33.5 million logits at a time, with probabilities and gradient"),
+    part("logits", logits, "up to 16.8 million logits at a time, with probabilities and gradient"),
     part("decoding", decoding, "weights in the layout for decoding, keys, values and logits"),
     part("peak", peak, "the largest sum of parts that exist at the same time"),
   ];
 }
 
-/** Returns the memory of decoding that stays allocated while the model trains. */
-function kept(decoding: Interval): Interval {
-  return interval(0, decoding.middle, decoding.high);
-}
-
 /** Returns the bytes of the values that a training graph keeps for its backward pass, for the largest micro-batch. */
-function engineActivations({ size, workload, maxTokensPerMicroBatch }: EngineRun): Interval {
-  const { hiddenSize, queryWidth, keyValueWidth, unitWidth, heads, layers, gated } = size;
-  const of = (length: number): number => {
-    const tokens = microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
-    // The attention of long sequences is computed in four blocks, which skip three eighths of the scores.
-    const scores = heads * length * (length < 128 ? 1 : 0.625);
-    const values = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth + scores;
-    return bytes * layers * tokens * values;
-  };
-  const { low, middle, high } = workload.sequenceLength;
+function engineActivations(run: EngineRun): Interval {
+  const of = (length: number): number => microBatchTokens(run, length) * keptBytesPerToken(run.size, length);
+  const { low, middle, high } = run.workload.sequenceLength;
   return { low: of(low), middle: Math.max(of(low), of(middle)), high: Math.max(of(low), of(middle), of(high)) };
 }
 
 /** Returns the tokens of the largest micro-batch, with padding. A longer sequence is a micro-batch of its own. */
 export function microBatchTokens(
-  { workload, maxTokensPerMicroBatch }: Pick<EngineRun, "workload" | "maxTokensPerMicroBatch">,
+  { size, workload, maxTokensPerMicroBatch: maxTokens }: EngineRun,
   length: number,
 ): number {
   const sequences = Math.ceil(workload.sequences / workload.learners);
-  return length * Math.max(1, Math.min(sequences, Math.floor(maxTokensPerMicroBatch / length)));
+  const most = mostTokens(size, { longest: length, maxTokens });
+  return length * Math.max(1, Math.min(sequences, Math.floor(most / length)));
 }
 
-function logitBytes({ size, workload, maxTokensPerMicroBatch }: EngineRun): Interval {
+function logitBytes(run: EngineRun): Interval {
+  const { size, workload } = run;
   const { completion, sequenceLength, turns } = workload;
   const of = (end: keyof Interval): number => {
-    const tokens = microBatchTokens({ workload, maxTokensPerMicroBatch }, sequenceLength[end]);
+    const tokens = microBatchTokens(run, sequenceLength[end]);
     const positions = (tokens * turns * completion[end]) / sequenceLength[end];
     return bytes * Math.min(logitsPerChunk, positions * size.vocabularySize);
   };
@@ -98,14 +99,15 @@ function logitBytes({ size, workload, maxTokensPerMicroBatch }: EngineRun): Inte
   return interval(Math.min(of("low"), middle), 3 * middle, 4 * Math.max(middle, of("high")));
 }
 
-function decodingBytes({ size, workload }: EngineRun): Interval {
+/** Returns the memory of decoding: the base in the layouts for it, and keys, values and logits of a batch. */
+function decodingBytes({ size, workload }: EngineRun): { readonly layouts: Interval; readonly batch: Interval } {
   // If the model does not sample in training, the preflight still decodes a few completions.
   const rows = workload.samples ? Math.min(decodeBatch, workload.sequences / workload.learners) : preflightRows;
   const cache = product(workload.sequenceLength, rows * cacheBytesPerToken(size, bytes));
   const logits = 2 * rows * size.vocabularySize * bytes;
-  const layouts = bytes * (size.blockWeights + size.headWeights);
+  const copy = bytes * (size.blockWeights + size.headWeights);
   // The decoding graph for few rows contains an adapter's base as constants, and again in the runtime's layout. In full
   // training the weights change, and the graph reads them in place.
-  const copies = size.adapter === 0 ? exactly(0) : interval(0, 1.3 * layouts, 2.2 * layouts);
-  return sum(copies, product(cache, interval(0.6, 1.2, 2.2)), exactly(logits));
+  const layouts = size.adapter === 0 ? exactly(0) : interval(0, 1.3 * copy, 2.2 * copy);
+  return { layouts, batch: sum(product(cache, interval(0.6, 1.2, 2.2)), exactly(logits)) };
 }

@@ -64,7 +64,7 @@ function samplingSeconds({ size, workload }: EngineRun, rates: MachineRates): In
 }
 
 function trainingSeconds(run: EngineRun, rates: MachineRates): Interval {
-  const { size, workload, maxTokensPerMicroBatch } = run;
+  const { size, workload } = run;
   const { sequenceLength, completion, turns } = workload;
   const length = sequenceLength.middle;
   const headShare = (turns * completion.middle) / length;
@@ -73,7 +73,7 @@ function trainingSeconds(run: EngineRun, rates: MachineRates): Interval {
     product(workload.passed, trainingFlops(size, { length, recompute: false, headShare })),
     product(workload.forwarded, blockForwardFlops(size, length) + headShare * headForwardFlops(size)),
   );
-  const perMicroBatch = microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
+  const perMicroBatch = microBatchTokens(run, length);
   const passed = workload.passed.middle + workload.forwarded.middle / 3;
   const microBatches = Math.max(workload.learners, Math.ceil(passed / perMicroBatch));
   const values =

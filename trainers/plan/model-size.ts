@@ -1,10 +1,11 @@
 import type { DecoderConfig } from "../model-folders/architecture/decoder-config.ts";
+import { type ActivationSizes, activationSizes } from "../model-folders/architecture/kept-activations.ts";
 import { groupsOf } from "../model-folders/architecture/linear-groups.ts";
 import { loraParameters } from "../model-folders/architecture/lora-layers.ts";
 import { decoderParameters, type ParameterSpec } from "../model-folders/architecture/parameters.ts";
 
 /** The counts of a decoder that memory and time depend on. */
-export interface ModelSize {
+export interface ModelSize extends ActivationSizes {
   /** All parameters. A matrix that is embedding and output head counts once. */
   readonly parameters: number;
   /** The weights of the linear layers of all blocks, without biases. */
@@ -15,17 +16,6 @@ export interface ModelSize {
   readonly trained: number;
   /** The parameters of the adapter. 0 without one. */
   readonly adapter: number;
-  readonly layers: number;
-  readonly hiddenSize: number;
-  /** The width of all queries: heads x head size. */
-  readonly queryWidth: number;
-  /** The width of all keys, which is also that of all values: key-value heads x head size. */
-  readonly keyValueWidth: number;
-  /** The width of the feed-forward unit. */
-  readonly unitWidth: number;
-  /** True if the unit has a gate next to its hidden layer. */
-  readonly gated: boolean;
-  readonly heads: number;
   readonly vocabularySize: number;
   /** The largest number of tokens of one sequence. */
   readonly maxPositions: number;
@@ -41,7 +31,7 @@ const defaultRank = 16;
 
 /** Counts the parameters of a decoder from the shapes that the embedded engine builds, so that the counts are exact. */
 export function modelSize(config: DecoderConfig, part: TrainedPart = { type: "full" }): ModelSize {
-  const { layers, hiddenSize, heads, keyValueHeads, headSize, vocabularySize, linear, architecture } = config;
+  const { layers, hiddenSize, vocabularySize, linear } = config;
   const parameters = countParameters(decoderParameters(config));
   const block = groupsOf(linear).flatMap((group) => group.layers);
   const adapter =
@@ -54,13 +44,7 @@ export function modelSize(config: DecoderConfig, part: TrainedPart = { type: "fu
     headWeights: vocabularySize * hiddenSize,
     trained: part.type === "full" ? parameters : adapter,
     adapter,
-    layers,
-    hiddenSize,
-    queryWidth: heads * headSize,
-    keyValueWidth: keyValueHeads * headSize,
-    unitWidth: linear.mlpOutput.layers[0]!.inputs,
-    gated: architecture.mlp.inputs.length === 2,
-    heads,
+    ...activationSizes(config),
     vocabularySize,
     maxPositions: config.maxPositions,
   };

@@ -214,7 +214,7 @@ describe("a batch", () => {
   const outputs = ["logprobs", "entropy", "values"] as const;
   const layouts = fc.record({
     maxTokens: fc.integer({ min: 1, max: 80 }),
-    logitsPerChunk: fc.integer({ min: 10, max: 4000 }),
+    logitsPerChunk: fc.integer({ min: 100, max: 4000 }),
   });
   const truncations = fc.boolean();
 

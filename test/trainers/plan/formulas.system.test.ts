@@ -5,6 +5,7 @@ import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter
 import { policySpec } from "../../../trainers/config/model-config.ts";
 import { checkConfig } from "../../../trainers/config/training-config.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { keptBytesPerToken } from "../../../trainers/model-folders/architecture/kept-activations.ts";
 import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { activationBytes, layerActivationBytes } from "../../../trainers/plan/activation-memory.ts";
 import { cacheBytesPerToken } from "../../../trainers/plan/cache-memory.ts";
@@ -211,8 +212,24 @@ describe("memory of the embedded engine", () => {
     const workload = exactWorkload({ batchSize: 4 });
     expect(workload.sequences).toBe(16);
     const tokens = (maxTokensPerMicroBatch: number, length: number) =>
-      microBatchTokens({ workload, maxTokensPerMicroBatch }, length);
+      microBatchTokens({ size, workload, maxTokensPerMicroBatch }, length);
     expect([tokens(512, 100), tokens(512, 600), tokens(4096, 100)]).toEqual([500, 600, 1600]);
+  });
+
+  it("keeps at most 1 GiB of activations, except those of a single sequence", () => {
+    const workload = exactWorkload({ batchSize: 64 });
+    for (const name of ["SmolLM2-135M", "Llama-3-8B"] as const) {
+      const large = sizeOf(name);
+      for (const length of [1, 50, 127, 128, 400, 4000]) {
+        const tokens = microBatchTokens({ size: large, workload, maxTokensPerMicroBatch: 2048 }, length);
+        const bytes = tokens * keptBytesPerToken(large, length);
+        expect(tokens % length).toBe(0);
+        if (tokens > length) expect(bytes).toBeLessThanOrEqual(2 ** 30);
+        // One more sequence would be too much, or there is no other.
+        const more = (tokens + length) * keptBytesPerToken(large, length);
+        if (tokens < length * workload.sequences) expect(more > 2 ** 30 || tokens + length > 2048).toBe(true);
+      }
+    }
   });
 });
 

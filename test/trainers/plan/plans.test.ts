@@ -189,9 +189,9 @@ describe("planEngine", () => {
   });
 
   it("names changes that make it fit", () => {
-    const workload = exactWorkload({ batchSize: 32, prompt: 200, completion: 300 });
+    const workload = exactWorkload({ batchSize: 32, prompt: 40, completion: 60 });
     const options = engine({ workload, maxTokensPerMicroBatch: 8192 });
-    const memory = 10e9;
+    const memory = 7e9;
     const small = { ...options, rates: { ...options.rates, memory } };
     const { fit } = planEngine(small);
     expect(fit.fits).not.toBe("yes");

@@ -29,8 +29,8 @@ export interface OnnxBackendOptions {
   /** The threads of the CPU provider. Default: `OMP_NUM_THREADS`, or one per core. */
   readonly threads?: number;
   /**
-   * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it.
-   * Default: 2048.
+   * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it. Passes of
+   * several sequences have fewer tokens if their activations would take more than 1 GiB. Default: 2048.
    */
   readonly maxTokensPerMicroBatch?: number;
   /** The maximum number of sequences that are decoded at a time. The key-value cache grows with it. Default: 32. */

@@ -121,14 +121,13 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
 
 /**
  * Returns the supports of the positions of {@link layOutLoss} as bitmaps, with {@link supportWords} words per position.
- * Undefined if every target was sampled from the whole vocabulary.
+ * A target without a support was sampled from the whole vocabulary.
  */
 export function layOutSupports(
   data: readonly Datum[],
   { count, padded }: Pick<LossPositions, "count" | "padded">,
   vocabularySize: number,
-): Int32Array | undefined {
-  if (!hasSupports(data)) return undefined;
+): Int32Array {
   const width = supportWords(vocabularySize);
   const bitmaps = new Int32Array(padded * width);
   let place = 0;
@@ -144,7 +143,7 @@ export function layOutSupports(
 }
 
 /** True if a target with loss was sampled from a part of the vocabulary. */
-function hasSupports(data: readonly Datum[]): boolean {
+export function hasSupports(data: readonly Datum[]): boolean {
   return data.some(({ lossMask, supports }) => supports?.some((support, t) => support !== null && lossMask[t] !== 0));
 }
 

@@ -23,7 +23,7 @@ import { runLogits } from "./logits.ts";
 import { LossScale } from "./loss-scale.ts";
 import { loadTrainingState, saveTrainingState } from "./model-files.ts";
 import { PositionTables } from "./position-tables.ts";
-import { BatchSampler } from "./sampler.ts";
+import { BatchSampler, largeBase } from "./sampler.ts";
 import { SequenceRunner } from "./sequence-runner.ts";
 import { SessionCache } from "./session-cache.ts";
 import { checkContinued, readStoredAdapter } from "./stored-adapter.ts";
@@ -106,8 +106,11 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     },
     forward: ({ model, data, outputs, maxTokensPerMicroBatch }, { signal, emit }) =>
       modelOf(model).model.forward(data, outputs, { signal, maxTokensPerMicroBatch, onProgress: emit }),
-    forwardBackward: ({ model, data, terms, maxTokensPerMicroBatch }, { signal, emit }) =>
-      modelOf(model).model.forwardBackward(data, terms, { signal, maxTokensPerMicroBatch, onProgress: emit }),
+    forwardBackward: async ({ model: id, data, terms, maxTokensPerMicroBatch }, { signal, emit }) => {
+      const { model, baseKey } = modelOf(id);
+      if (model.weights.base.data.byteLength > largeBase) await sessions.release(`decode|${baseKey}`);
+      return model.forwardBackward(data, terms, { signal, maxTokensPerMicroBatch, onProgress: emit });
+    },
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
     snapshot: async ({ model: id }) => {
       const { model, baseKey, shared, tokenizer, tables } = modelOf(id);

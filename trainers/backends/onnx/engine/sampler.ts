@@ -19,6 +19,12 @@ import type { Feed, GraphSession } from "./session.ts";
 import type { SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
+/**
+ * The bytes of a base from which its copy in the layout for decoding and the graphs of training are not kept at the same
+ * time. Each is compiled again, which takes one to two seconds for 500 MB.
+ */
+export const largeBase: number = 2 ** 28;
+
 /** The number of rows from which products are faster with the weights on the left. */
 const manyRows = 8;
 
@@ -141,7 +147,10 @@ export class BatchSampler implements DecodingModel {
     const weights = this.#weights;
     const plan = this.#plans.get(name) ?? { key: `${name}|${structureKey(weights)}` };
     this.#plans.set(name, plan);
-    const compiled = await this.#sessions.get(plan.key, () => planGraph(weights, recipe));
+    // The copy of a large base takes the place of training graphs, as they take its place: see `largeBase`.
+    const isCopy = recipe.placement === "constant" && weights.base.data.byteLength > largeBase;
+    const replaces = isCopy ? "sequences|" : undefined;
+    const compiled = await this.#sessions.get(plan.key, () => planGraph(weights, recipe), { replaces });
     plan.feeds ??= parameterFeeds(compiled, weights);
     return { session: compiled.session, feeds: plan.feeds };
   }

@@ -4,14 +4,22 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import { microBatches } from "../../../backend/micro-batches.ts";
 import type { ForwardOutput, ForwardResult, PassOptions } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import {
+  activationSizes,
+  blockedLength,
+  keptBytesPerToken,
+  mostTokens,
+} from "../../../model-folders/architecture/kept-activations.ts";
 import { layersWithFewWeights } from "../../../model-folders/architecture/lora-layers.ts";
 import { termCoefficients, termStructure } from "../loss-graphs/bound-term.ts";
+import type { GraphPlan } from "../models/graph-parameters.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
 import { needsLogits } from "../models/training-heads.ts";
 import {
   type Batch,
   causalMask,
   countLossPositions,
+  hasSupports,
   type LossPositions,
   layOutLoss,
   layOutSequences,
@@ -24,8 +32,17 @@ import type { Feed, Feeds } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
-/** The default maximum number of logits in memory at a time (128 MB). */
-const defaultLogitsPerChunk = 33_554_432;
+/** The default maximum number of logits in memory at a time (64 MB). */
+const defaultLogitsPerChunk = 16_777_216;
+
+/** The arrays of logits of one chunk: the logits, their probabilities, and a product's working memory. */
+const logitCopies = 3;
+
+/** The shortest length that can be split into blocks, none of which is empty. */
+const shortestBlocked = 16;
+
+/** The activations from which a model keeps only one graph of a kind: see `SessionCache`. */
+const largeActivations = 2 ** 26;
 
 /** The result of one micro-batch. */
 export interface RunResult {
@@ -52,6 +69,25 @@ interface SequencePass {
   readonly outputs: readonly ForwardOutput[];
   /** Drops inputs of the adapters, with masks from one seed per datum. */
   readonly dropout?: { readonly rate: number; readonly seeds: readonly number[] } | undefined;
+}
+
+/** The data of one micro-batch. */
+interface Part {
+  readonly indices: readonly number[];
+  readonly data: readonly Datum[];
+  readonly batch: Batch;
+  /** The number of positions with a loss. */
+  readonly positions: number;
+}
+
+/** What the graph of a pass depends on besides its options. */
+interface Structure {
+  readonly chunks: number;
+  readonly blocks: number;
+  readonly merged: readonly string[];
+  readonly truncated: boolean;
+  /** True if a run needs so much memory that only one graph of a kind is kept. */
+  readonly isLarge: boolean;
 }
 
 /** Runs whole sequences through a model, with or without gradients, in micro-batches of similar lengths. */
@@ -83,41 +119,52 @@ export class SequenceRunner {
     const { signal, maxTokensPerMicroBatch = Infinity, onProgress } = passOptions;
     const lengths = data.map((datum) => datum.tokens.length);
     signal?.throwIfAborted();
-    for (const indices of microBatches(lengths, Math.min(this.#maxTokens, maxTokensPerMicroBatch))) {
-      const part = indices.map((i) => data[i]!);
-      const tokens = countLossPositions(part);
-      const result = tokens === 0 ? emptyResult(indices, part, options) : await this.#runPart(options, indices, part);
+    const sizes = activationSizes(options.weights.config);
+    const maxTokens = Math.min(this.#maxTokens, maxTokensPerMicroBatch);
+    const batches = microBatches(lengths, (longest) => mostTokens(sizes, { longest, maxTokens }));
+    const parts = batches.map((indices) => {
+      const chosen = indices.map((i) => data[i]!);
+      const batch = layOutSequences(chosen.map((datum) => datum.tokens));
+      return { indices, data: chosen, batch, positions: countLossPositions(chosen) };
+    });
+    const structure = this.#structureOf(options, parts);
+    for (const part of parts) {
+      const { indices, positions: tokens } = part;
+      const result = tokens === 0 ? emptyResult(part, options) : await this.#runPart(options, part, structure);
       yield { ...result, tokens };
-      onProgress?.({ sequences: part.length, tokens });
+      onProgress?.({ sequences: indices.length, tokens });
       signal?.throwIfAborted();
     }
   }
 
-  async #runPart(
-    options: SequencePass,
-    indices: readonly number[],
-    part: readonly Datum[],
-  ): Promise<Omit<RunResult, "tokens">> {
-    const { weights, terms, trains, outputs, dropout } = options;
+  /**
+   * Returns what the graph of a pass depends on besides its options. All micro-batches of a pass share a graph, because
+   * each graph keeps the memory of its largest run.
+   */
+  #structureOf(options: SequencePass, parts: readonly Part[]): Structure {
+    const { config } = options.weights;
+    const most = (of: (part: Part) => number): number => Math.max(0, ...parts.map(of));
+    const [longest, tokens] = [most(({ batch }) => batch.length), most(({ batch }) => batch.tokens)];
+    const hasLogits = needsLogits(options);
+    const logits = hasLogits ? most(({ positions }) => positions) * config.vocabularySize : 1;
+    return {
+      chunks: chunkCount(logits, this.#logitsPerChunk),
+      blocks: longest < blockedLength ? 1 : 4,
+      merged: this.#merged(options, tokens),
+      truncated: hasLogits && hasSupports(options.data),
+      isLarge: tokens * keptBytesPerToken(activationSizes(config), longest) > largeActivations,
+    };
+  }
+
+  async #runPart(options: SequencePass, part: Part, structure: Structure): Promise<Omit<RunResult, "tokens">> {
+    const { weights, terms, outputs, dropout } = options;
     const { config } = weights;
-    const batch = layOutSequences(part.map((datum) => datum.tokens));
-    const logits = needsLogits(options) ? countLossPositions(part) * config.vocabularySize : 1;
-    const chunks = chunkCount(logits, this.#logitsPerChunk);
-    const loss = layOutLoss(part, batch.tokens, chunks);
-    const supports = needsLogits(options) ? layOutSupports(part, loss, config.vocabularySize) : undefined;
-    const blocks = attentionBlocks(batch.length);
-    const merged = this.#merged(options, batch.tokens);
-    const compiled = await this.#compile({
-      weights,
-      terms,
-      trains,
-      merged,
-      chunks,
-      blocks,
-      outputs,
-      truncated: supports !== undefined,
-      dropout: dropout?.rate,
-    });
+    const { indices, data, batch } = part;
+    const loss = layOutLoss(data, batch.tokens, structure.chunks);
+    const supports = structure.truncated ? layOutSupports(data, loss, config.vocabularySize) : undefined;
+    // A graph for few tokens needs little memory, so it does not replace that of the rest of the pass.
+    const isShort = batch.length < shortestBlocked && structure.blocks > 1;
+    const compiled = await this.#compile(options, isShort ? { ...structure, blocks: 1, isLarge: false } : structure);
     const { results, gradients, overflows } = await this.#runScaled(compiled, {
       ...parameterFeeds(compiled, weights),
       ...sequenceFeeds(batch, config),
@@ -132,13 +179,18 @@ export class SequenceRunner {
         : dropoutFeeds({
             block: weights.adapter!.block,
             rate: dropout.rate,
-            sequences: indices.map((index, i) => ({ tokens: part[i]!.tokens.length, seed: dropout.seeds[index]! })),
+            sequences: indices.map((index, i) => ({ tokens: data[i]!.tokens.length, seed: dropout.seeds[index]! })),
           })),
     });
+    if (structure.isLarge && !isShort) {
+      const kept = batch.tokens * keptBytesPerToken(activationSizes(config), batch.length);
+      const logits = (loss.padded / structure.chunks) * config.vocabularySize;
+      await this.#sessions.releaseIfGrown(compiled, kept + logitCopies * 4 * logits);
+    }
     return {
       indices,
       terms: results.terms ?? new Float32Array(0),
-      outputs: spreadOut(part, outputs, results),
+      outputs: spreadOut(data, outputs, results),
       gradients,
       overflows,
     };
@@ -182,23 +234,14 @@ export class SequenceRunner {
     }
   }
 
-  #compile(options: {
-    readonly weights: ModelWeights;
-    readonly terms: readonly LossTerm[];
-    readonly trains: "base" | "adapter" | "none";
-    readonly merged: readonly string[];
-    readonly chunks: number;
-    readonly blocks: number;
-    readonly outputs: readonly ForwardOutput[];
-    readonly truncated: boolean;
-    readonly dropout: number | undefined;
-  }): Promise<CompiledGraph> {
-    const { weights, terms, trains, merged, chunks, blocks, truncated, dropout } = options;
-    const outputs = options.outputs.toSorted();
-    const losses = terms.map(termStructure).join("+");
-    const structure = [trains, merged, losses, chunks, blocks, outputs, truncated, dropout].join("|");
-    const key = `sequences|${structureKey(weights)}|${structure}`;
-    return this.#sessions.get(key, () =>
+  #compile(
+    { weights, terms, trains, outputs, dropout }: SequencePass,
+    { merged, chunks, blocks, truncated, isLarge }: Structure,
+  ): Promise<CompiledGraph> {
+    const sorted = outputs.toSorted();
+    const kind = [structureKey(weights), trains, terms.map(termStructure).join("+"), sorted, dropout?.rate].join("|");
+    const family = `sequences|${kind}|`;
+    const plan = (): GraphPlan =>
       buildTrainingGraph({
         ...weights,
         trains,
@@ -206,13 +249,14 @@ export class SequenceRunner {
         terms,
         chunks,
         blocks,
-        outputs,
+        outputs: sorted,
         truncated,
-        dropout,
+        dropout: dropout?.rate,
         device: this.#sessions.settings.device,
         precision: this.#lossScale === undefined ? "float32" : "float16",
-      }),
-    );
+      });
+    const key = `${family}${[merged, chunks, blocks, truncated].join("|")}`;
+    return this.#sessions.get(key, plan, { replaces: isLarge ? family : undefined });
   }
 }
 
@@ -232,14 +276,9 @@ function divide(values: Float32Array, by: number): void {
   for (let i = 0; i < values.length; i++) values[i] = values[i]! / by;
 }
 
-/** Returns a power of two, so that few graphs serve all batches. */
+/** Returns a power of four, so that few graphs serve all batches. */
 function chunkCount(logits: number, logitsPerChunk: number): number {
-  return 2 ** Math.max(0, Math.ceil(Math.log2(logits / logitsPerChunk)));
-}
-
-/** Blocks save work in products, but each block adds a dozen operators. These dominate for short sequences. */
-function attentionBlocks(length: number): number {
-  return length < 128 ? 1 : 4;
+  return 4 ** Math.max(0, Math.ceil(Math.log2(logits / logitsPerChunk) / 2));
 }
 
 /** Returns the feeds of the sequence inputs that every graph over whole sequences declares. */
@@ -301,8 +340,7 @@ function spreadOut(
 }
 
 function emptyResult(
-  indices: readonly number[],
-  data: readonly Datum[],
+  { indices, data }: Part,
   { terms, outputs }: { readonly terms: readonly LossTerm[]; readonly outputs: readonly ForwardOutput[] },
 ): Omit<RunResult, "tokens"> {
   const zeros = data.map(({ tokens }) =>

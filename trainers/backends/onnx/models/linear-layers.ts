@@ -1,5 +1,7 @@
 import { add, multiply } from "../graph/elementwise.ts";
+import { gatherRows } from "../graph/gather.ts";
 import { matrixProduct, sum } from "../graph/linear.ts";
+import { reduceMax } from "../graph/reduction.ts";
 import { concatenate, split } from "../graph/shape.ts";
 import { knownDimension, type Tensor } from "../graph/tensor.ts";
 
@@ -56,8 +58,9 @@ export function maskedLayers(group: {
 }
 
 /**
- * Computes the same with the adapters added to the weights first. The sums are kept for the backward pass. They need
- * less memory and time than products of the tokens if there are more tokens than layer inputs or than layer outputs.
+ * Computes the same with the adapters added to the weights first. That needs less time than products of the tokens if
+ * there are more tokens than layer inputs or than layer outputs. The backward pass computes the sums again, because the
+ * sums of all layers would need as much memory as their weights.
  */
 export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Tensor[] {
   const halves = byAdapter(a, 0, layers);
@@ -75,7 +78,13 @@ export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Te
       ),
       gradient: (dys) => {
         const adapted = layers.flatMap(({ b }, i) => (b === undefined ? [] : [{ b, i, dy: dys[i]! }]));
-        const byX = (): Tensor => sum(dys.map((dy, i) => matrixProduct(dy!, merged[i]!)));
+        const again = (i: number): Tensor => {
+          const { weight, b } = layers[i]!;
+          if (b === undefined) return weight;
+          const late = multiply(halves[i]!, scaleAfter(dys[i]!, scale));
+          return add(weight, matrixProduct(b, late));
+        };
+        const byX = (): Tensor => sum(dys.map((dy, i) => matrixProduct(dy!, again(i))));
         const byA = (): Tensor => {
           const reduced = adapted.map(({ b, dy }) => matrixProduct(dy, b));
           const together = reduced.length === 1 ? reduced[0]! : concatenate(reduced, 1, knownDimension(a, 0));
@@ -90,6 +99,16 @@ export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Te
       },
     }),
   });
+}
+
+/**
+ * Returns a scale that depends on a gradient, so that the runtime computes what is multiplied by it only after the
+ * gradient. Otherwise it computes the sums of all layers first, and keeps them.
+ */
+function scaleAfter(dy: Tensor, scale: number): Tensor {
+  const { graph } = dy;
+  const row = gatherRows(dy, graph.constant(Int32Array.of(0), [1]));
+  return add(multiply(reduceMax(row, [1], { keepAxes: true }), graph.scalar(0)), graph.scalar(scale));
 }
 
 /** Splits a stacked tensor along an axis into the parts of the layers with an adapter. */
