@@ -92,7 +92,7 @@ async function planOnTorch(
   options: Parameters<typeof planOn>[1] & { readonly backend: Extract<RunConfig["backend"], { type: "torch" }> },
 ): Promise<Plan> {
   const { args, config, shape, workload, steps, backend } = options;
-  const { processes, nodes, strategy = "ddp", recompute } = backend;
+  const { processes = 1, nodes = 1, strategy = "ddp", recompute } = backend;
   refuseHardwareOptions(args);
   // Refuses keys that PyTorch does not have.
   engineOptions(config);
@@ -105,7 +105,8 @@ async function planOnTorch(
     adapted: modelSize(shape, { type: "lora" }),
     ...{ workload, steps, processes, nodes, strategy, recompute, price: args.price },
     precision: backend.precision ?? (card?.bfloat16 === true ? "bfloat16" : "float32"),
-    maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch ?? (card === undefined ? 2048 : 16_384),
+    maxTokensPerMicroBatch:
+      config.training.maxTokensPerMicroBatch ?? processes * nodes * (card === undefined ? 2048 : 16_384),
     decodeBatchSize: backend.decodeBatchSize ?? (card === undefined ? 32 : 256),
     hardware: card === undefined ? { machine: await measureMachine(config.model.threads) } : { card },
   });

@@ -72,7 +72,13 @@ async function commandOf(distributed: object) {
     eval_envs: [{ env_type: "math" }],
     distributed: { enabled: true, num_gpus: 4, ...distributed } as Json,
   };
-  const { converted } = await migrateConfig({ text: stringify(old), name: "old.yaml", to: "new.yaml", cluster: "skyrl", catalog });
+  const { converted } = await migrateConfig({
+    text: stringify(old),
+    name: "old.yaml",
+    to: "new.yaml",
+    cluster: "skyrl",
+    catalog,
+  });
   return { command: converted.commands.at(-1)!, server: converted.server };
 }
 

@@ -1,6 +1,5 @@
 import { cacheBytesPerToken } from "./cache-memory.ts";
 import { memoryOverhead } from "./cluster-rates.ts";
-import { microBatchTokens } from "./engine-memory.ts";
 import { atEach, exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
 import type { ModelSize } from "./model-size.ts";
 import type { PlanFigure } from "./plan.ts";
@@ -21,6 +20,7 @@ export interface TorchRun {
   readonly workload: Workload;
   readonly precision: "bfloat16" | "float16" | "float32";
   readonly recompute: boolean;
+  /** Of all processes together. */
   readonly maxTokensPerMicroBatch: number;
   readonly decodeBatchSize: number;
   /** The processes of all machines. */
@@ -114,10 +114,10 @@ function torchActivations(run: TorchRun): Interval {
   return ordered(bytes);
 }
 
-/** Returns the tokens of the largest micro-batch of a process. */
+/** Returns the tokens of a process in the largest micro-batch. A longer sequence is a micro-batch of its own. */
 export function tokensOf({ workload, maxTokensPerMicroBatch, world }: TorchRun, length: number): number {
-  const own = { ...workload, sequences: Math.ceil(workload.sequences / world) };
-  return microBatchTokens({ workload: own, maxTokensPerMicroBatch }, length);
+  const sequences = Math.ceil(workload.sequences / workload.learners / world);
+  return length * Math.max(1, Math.min(sequences, Math.floor(maxTokensPerMicroBatch / world / length)));
 }
 
 function logitBytes(run: TorchRun): Interval {

@@ -24,7 +24,7 @@ export function isFunction({ type }: CodeNode): boolean {
   return /^(Async)?FunctionDef$|^Lambda$|Function(Declaration|Expression)$/.test(type);
 }
 
-export function isClass({ type }: CodeNode): boolean {
+function isClass({ type }: CodeNode): boolean {
   return /^Class(Def|Declaration|Expression)$/.test(type);
 }
 

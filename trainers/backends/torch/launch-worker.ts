@@ -26,7 +26,7 @@ export interface LaunchedWorker {
 const killMs = 5000;
 
 /** The arguments of Python that start the worker's processes on one of the machines, counted from 0. */
-export function workerArguments(processes: WorkerProcesses, node: number, settings: object): string[] {
+function workerArguments(processes: WorkerProcesses, node: number, settings: object): string[] {
   const { processes: count = 1, nodes = 1, rendezvous } = processes;
   const worker = ["-m", "worker", JSON.stringify(settings)];
   if (count === 1 && nodes === 1) return worker;
@@ -39,7 +39,7 @@ export function workerArguments(processes: WorkerProcesses, node: number, settin
 }
 
 /** The environment variables of a worker. Those by which torchrun counts ranks are left out. */
-export function workerEnvironment(): NodeJS.ProcessEnv {
+function workerEnvironment(): NodeJS.ProcessEnv {
   const { WORLD_SIZE: _size, RANK: _rank, LOCAL_RANK: _local, LOCAL_WORLD_SIZE: _localSize, ...rest } = process.env;
   return {
     ...rest,
