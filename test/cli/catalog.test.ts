@@ -2,25 +2,26 @@ import { describe, expect, it } from "vitest";
 import { engineOptions, namedEngine, openCatalog } from "../../cli/catalog.ts";
 import { checkConfig, type TrainingConfigInput } from "../../trainers/config/training-config.ts";
 
-const parse = (model: Partial<TrainingConfigInput["model"]>) => ({
-  ...checkConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model } }),
+const parse = (model: Partial<TrainingConfigInput["model"]>, training: TrainingConfigInput["training"] = {}) => ({
+  ...checkConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model }, training: { ...training } }),
   backend: { type: "onnx" } as const,
 });
 
 describe("the backend of a config", () => {
   it("is created with every key that selects what runs the model", () => {
-    const config = parse({ device: "cuda", precision: "float16", deviceIndex: 3, threads: 2 });
+    const limits = { maxTokensPerMicroBatch: 300 };
+    const config = parse({ device: "cuda", precision: "float16", deviceIndex: 3, threads: 2 }, limits);
     expect(engineOptions(config)).toEqual({
       type: "onnx",
       device: "cuda",
       precision: "float16",
       deviceIndex: 3,
       threads: 2,
-      maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
+      ...limits,
     });
     const plain = parse({});
     const given = Object.entries(engineOptions(plain)).filter(([, value]) => value !== undefined);
-    expect(given.map(([key]) => key)).toEqual(["type", "device", "maxTokensPerMicroBatch", "precision"]);
+    expect(given.map(([key]) => key)).toEqual(["type", "device", "precision"]);
   });
 
   it("of PyTorch has its own precision, and refuses the devices that it does not have", () => {
