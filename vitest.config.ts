@@ -34,6 +34,7 @@ const notQuick = [
   "tinker-cookbook",
   "torch-processes",
   "torch-worker",
+  "unsupported-models",
   "trackers",
   "trained-families",
   "transformers-js",
