@@ -73,7 +73,8 @@ export async function launchWorker(
     server.close();
     void rm(folder, { recursive: true, force: true });
   };
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(socket, resolve));
+  // After it listens, a failure shows as a worker that does not connect.
+  await new Promise<void>((resolve, reject) => server.on("error", reject).listen(socket, resolve));
   server.once("connection", (stream) => {
     server.close();
     onStream(stream);
