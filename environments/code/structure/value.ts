@@ -5,7 +5,7 @@ export class Value {
   readonly into: Set<Value>;
   /** What it passes on as it is. Undefined stands for anything else. */
   readonly from: (Value | undefined)[] = [];
-  /** The variables that a function sets beside its result. */
+  /** The variables that a function sets, besides its result. */
   readonly beside = new Set<Value>();
   /** Visits the functions and classes of this name, which run only if code reads it. */
   readonly definitions: (() => void)[] = [];
@@ -29,7 +29,7 @@ export class Value {
     return reached.has(output) ? undefined : why;
   }
 
-  /** True if it is a value of `known`, passed on, and nothing else that is used is set beside it. */
+  /** True if it is a value of `known`, passed on, and no other value is set that is used. */
   passesOn(known: Map<Value, boolean>, output: Value): boolean {
     const found = known.get(this);
     if (found !== undefined) return found;

@@ -1,7 +1,7 @@
 import type { Language } from "../../../sandbox/execution.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { ErrorData } from "../../../src/contract/errors/index.ts";
-import type { JsonObject } from "../../../src/contract/json.ts";
+import type { Json } from "../../../src/contract/json.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import { type Reward, unscored } from "../../../src/contract/reward.ts";
 import { type EditRequest, expertEdits, expertMetrics } from "./expert-edits.ts";
@@ -34,7 +34,7 @@ export interface JudgedTurn<Earned extends object> {
   readonly correct: boolean;
   /** True if no code can earn more, so that the episode ends. `correct` by default. */
   readonly isTop?: boolean;
-  readonly info: JsonObject & { readonly metrics: Readonly<Record<string, number | boolean>> };
+  readonly info: { readonly [key: string]: Json } & { readonly metrics: Readonly<Record<string, number | boolean>> };
   /** Returns the feedback for each agent, in their order. */
   readonly feedback: () => Promise<readonly string[]>;
 }
