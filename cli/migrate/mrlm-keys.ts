@@ -6,7 +6,7 @@ import { serverGpus, skyrlGpus, torchGpus } from "./mrlm-cluster.ts";
 import { mrlmDistributedKeys } from "./mrlm-distributed-keys.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
-import { bfloat16, bfloat16Keys, serverPrecision, torchPrecision } from "./mrlm-precision.ts";
+import { bfloat16, bfloat16Keys, serverPrecision } from "./mrlm-precision.ts";
 import { algorithmOf, forAlgorithms, missing, online } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
@@ -201,12 +201,12 @@ export const mrlmKeys: readonly OldKey[] = [
   },
   {
     old: "training.use_fp16",
-    now: "model.precision",
+    now: "backend.precision, model.precision",
     idle: [false],
-    note: "the embedded engine trains in float16 on cuda and webgpu, not on a CPU; PyTorch and SkyRL train in bfloat16",
-    convert: (value, config) => {
+    note: "the embedded engine trains in float16 on cuda and webgpu, not on a CPU; SkyRL trains in bfloat16",
+    convert: (value, config): Converted => {
       if (serverGpus(config) !== undefined) return { lost: serverPrecision };
-      if (torchGpus(config) !== undefined) return { lost: torchPrecision };
+      if (torchGpus(config) !== undefined) return value === true ? { set: { "backend.precision": "float16" } } : {};
       return { set: { "model.precision": value === true ? "float16" : value }, note: halfPrecisionNote };
     },
     alone: true,

@@ -38,8 +38,8 @@ export const mrlmModelKeys: readonly OldKey[] = [
       skyrl: (value) => ({ server: { "trainer.gradient_checkpointing": value === true } }),
     }),
   },
-  { old: "model.load_in_8bit", idle: [false], note: "weights are not quantized" },
-  { old: "model.load_in_4bit", idle: [false], note: "weights are not quantized" },
+  quantized("model.load_in_8bit", 8),
+  quantized("model.load_in_4bit", 4),
   {
     old: "model.use_lora",
     now: "model.adapter.type",
@@ -111,6 +111,20 @@ export const mrlmModelKeys: readonly OldKey[] = [
   },
   { old: "model.device_map", idle: ["auto", "cpu"], note: "see distributed.num_gpus" },
 ];
+
+/** The row of a key that asks for quantized weights, which PyTorch has under an adapter. */
+function quantized(old: string, bits: 4 | 8): OldKey {
+  return {
+    old,
+    now: "backend.quantize",
+    idle: [false],
+    note: "only PyTorch has quantized weights, and only under an adapter",
+    convert: (value, config) =>
+      value === true && torchGpus(config) !== undefined
+        ? { set: { "backend.quantize": bits } }
+        : { lost: "only PyTorch has quantized weights: set backend to { type: torch, quantize } (docs/gpu.md)" },
+  };
+}
 
 function withLora(value: Json): (config: OldConfig) => Json | undefined {
   return (config) => (config.get("model.use_lora") === true ? value : undefined);

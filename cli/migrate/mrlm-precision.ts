@@ -12,10 +12,6 @@ export const bfloat16Keys = [
   "generator.inference_engine.model_dtype",
 ] as const;
 
-/** The reason why float16 is lost in a converted config that trains by PyTorch. */
-export const torchPrecision =
-  "PyTorch trains in bfloat16 on a card that has it, else in float32; for float16 remove backend, which selects the embedded engine, and set model.precision";
-
 /** Converts a key that asks for bfloat16. The embedded engine does not have it. */
 export function bfloat16(config: OldConfig): Converted {
   if (torchGpus(config) !== undefined) return { set: { "backend.precision": "bfloat16" } };
@@ -36,12 +32,12 @@ export const torchDtypeKey: OldKey = {
   now: "backend.precision, model.precision",
   server: bfloat16Keys.join(", "),
   idle: ["auto"],
-  note: "PyTorch has bfloat16 and float32. The embedded engine has float32, and float16 on cuda and webgpu. SkyRL trains in bfloat16",
+  note: "PyTorch has all three. The embedded engine has float32, and float16 on cuda and webgpu. SkyRL trains in bfloat16",
   convert: (value, config) => {
     if (value === "bfloat16") return bfloat16(config);
     if (serverGpus(config) !== undefined) return { lost: serverPrecision };
-    if (torchGpus(config) !== undefined) {
-      return value === "float32" ? { set: { "backend.precision": value } } : { lost: torchPrecision };
+    if (torchGpus(config) !== undefined && (value === "float32" || value === "float16")) {
+      return { set: { "backend.precision": value } };
     }
     return value === "float32" ? {} : precisionKey.convert!(value, config);
   },

@@ -79,11 +79,12 @@ function oldKeyOf(key: string): OldKey | undefined {
 
 function translated(key: string, row: OldKey, value: Json): Readonly<Record<string, Json>> {
   if (row.noEffect === true) return {};
+  const isIdle = row.idle?.some((idle) => JSON.stringify(idle) === JSON.stringify(value)) === true;
   if (row.now !== undefined && (row.partOf !== undefined || (row.convert !== undefined && row.alone !== true))) {
+    if (isIdle) return {};
     throw refusal(key, value, `is now ${row.now}${row.note === undefined ? "" : ` (${row.note})`}`, row.now);
   }
-  if (row.now === undefined && row.idle?.some((idle) => JSON.stringify(idle) === JSON.stringify(value)) === true)
-    return {};
+  if (row.now === undefined && isIdle) return {};
   const meant = value ?? row.none;
   if (meant === undefined) {
     throw refusal(

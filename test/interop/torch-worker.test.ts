@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { chmod, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, inject, it, vi } from "vitest";
+import { datumFromIds } from "../../trainers/backend/datum.ts";
 import { backendOn } from "../../trainers/backends/torch/backend.ts";
 import { createTorchBackend } from "../../trainers/backends/torch/index.ts";
 import { WorkerProcess } from "../../trainers/backends/torch/worker-process.ts";
@@ -185,4 +186,33 @@ describe("the PyTorch worker", () => {
     });
     expect(await once(child, "exit")).toEqual([0, null]);
   });
+});
+
+it("recomputes activations: the same gradient with less memory", async () => {
+  const config = {
+    ...tinyConfig,
+    hidden_size: 256,
+    intermediate_size: 1024,
+    num_hidden_layers: 12,
+    head_dim: 64,
+    max_position_embeddings: 128,
+  };
+  const data = Array.from({ length: 8 }, (_, seed) => {
+    const ids = Array.from({ length: 120 }, (_, i) => 33 + ((7 * i + seed) % 90));
+    return datumFromIds({ ids, mask: ids.map(() => 1) });
+  });
+  const measured = async (recompute: boolean) => {
+    const worker = await WorkerProcess.start(python, { device: "cpu", threads: 1, recompute });
+    await using backend = backendOn(worker);
+    const model = await backend.openModel({ source: { type: "scratch", config, seed: 1 }, trainable: spec.trainable });
+    const peak = async (): Promise<number> =>
+      Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${worker.pid}/status`, "utf8"))![1]);
+    const before = await peak();
+    await model.forwardBackward(data, [{ type: "crossEntropy" }]);
+    const { gradientNorm } = await model.optimStep(adam, { stepId: 1 });
+    return { gradientNorm, grown: (await peak()) - before };
+  };
+  const [kept, recomputed] = [await measured(false), await measured(true)];
+  expect(recomputed.gradientNorm).toBeCloseTo(kept.gradientNorm, 3);
+  expect(recomputed.grown).toBeLessThan(0.8 * kept.grown);
 });

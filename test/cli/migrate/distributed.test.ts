@@ -128,10 +128,11 @@ describe("the distributed keys of MRLM", () => {
     [{ training: { use_bf16: true }, model: card, distributed: alone }, { precision: "bfloat16" }, []],
     [{ model: { torch_dtype: "bfloat16" }, distributed }, { precision: "bfloat16" }, []],
     [{ model: { ...card, torch_dtype: "float32" }, distributed: alone }, { precision: "float32" }, []],
-    [{ training: { use_fp16: true }, distributed }, {}, ["training.use_fp16"]],
+    [{ training: { use_fp16: true }, distributed }, { precision: "float16" }, []],
+    [{ model: { ...card, load_in_4bit: true, use_lora: true } }, { quantize: 4 }, []],
     [
       { model: { torch_dtype: "float16" }, training: { use_bf16: true }, distributed: { num_gpus: 1 } },
-      ...([{ precision: "bfloat16" }, ["model.torch_dtype"]] as const),
+      ...([{ precision: "bfloat16" }, []] as const),
     ],
     [{ model: { ...card, gradient_checkpointing: true }, distributed: alone }, { recompute: true }, []],
   ])("keep the precision and recomputation of %j", async (sections, backend, without) => {

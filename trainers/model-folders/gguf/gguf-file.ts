@@ -12,7 +12,7 @@ const mostHeaderBytes = 256 * 1024 * 1024;
 /** The size of a read, in values. A multiple of every block. */
 const chunkValues = 1024 * 1024;
 
-/** True for a file that begins with the magic bytes of GGUF, whatever its name: Ollama's files have no extension. */
+/** True if a file begins with the magic bytes of GGUF. Names do not say it: Ollama's files have no extension. */
 export async function isGguf(file: string): Promise<boolean> {
   // Opening a pipe would wait for its writer.
   if ((await stat(file).catch(() => undefined))?.isFile() !== true) return false;
