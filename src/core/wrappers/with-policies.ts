@@ -25,7 +25,8 @@ export interface WithPoliciesOptions {
  * A policy sees only the observations of its agent. The rewards of its agent are dropped. If a policy fails or times
  * out, the episode fails. Seeds are derived from the seed of `reset`. An environment does not know the task index or
  * the index in the group, so policies receive 0 for both. Demonstrations are removed, because an expert's partners
- * would have to be experts. So are exported folders of tasks, whose tests know no policies. To see what these policies do, wrap the environment in `record` first.
+ * would have to be experts. Folders of exported tasks are removed too, because their tests know no policies. To see what
+ * these policies do, wrap the environment in `record` first.
  *
  * Throws `config.unknown-name` for an unknown agent, and `config.invalid` if no agent is left.
  */
