@@ -21,7 +21,7 @@ import { layerNorm } from "../../../../trainers/backends/onnx/graph/layer-norm.t
 import { batchedProduct, matrixProduct, rowDot, sum } from "../../../../trainers/backends/onnx/graph/linear.ts";
 import { rmsNorm, rotate, silu, softmax, swiglu } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { total } from "../../../../trainers/backends/onnx/graph/pick.ts";
-import { reduceMean, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
+import { reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
 import {
   concatenate,
   expandDimension,
@@ -159,17 +159,6 @@ const reductions = fc.tuple(dimensions(3), fc.constantFrom(...axisSets), fc.bool
     apply: ([x]) => reduceSum(x!, axes, { keepAxes }),
   }),
 );
-
-const means = fc
-  .tuple(size, size, fc.constantFrom([1], [-1], [1, 2], [-2]), fc.boolean(), seed)
-  .map(([rows, columns, axes, keepAxes, seed]): OperatorCase => {
-    const sizes = { rows: 2 };
-    return {
-      operands: [operand({ shape: ["rows", rows, columns], sizes, random: createRandom(seed) })],
-      sizes,
-      apply: ([x]) => reduceMean(x!, axes, { keepAxes }),
-    };
-  });
 
 /** Shapes of attention, and others: [from, to], with the sizes of their names. */
 const reshapes: readonly (readonly [readonly Dimension[], readonly Dimension[], Readonly<Record<string, number>>])[] = [
@@ -417,7 +406,6 @@ export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
   log: ofOne(log, { domain: between(0.5, 4) }),
   sigmoid: ofOne(sigmoid),
   reduceSum: reductions,
-  reduceMean: means,
   total: ofOne(total),
   reshape: reshapings,
   transpose: transpositions,

@@ -7,7 +7,7 @@ import { layerNorm } from "../../../../trainers/backends/onnx/graph/layer-norm.t
 import { batchedProduct, matrixProduct } from "../../../../trainers/backends/onnx/graph/linear.ts";
 import { rmsNorm, rotate, silu, softmax } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { pickColumns } from "../../../../trainers/backends/onnx/graph/pick.ts";
-import { reduceMax, reduceMean, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
+import { reduceMax, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
 import { reshape, splitBy, splitEvenly, transpose } from "../../../../trainers/backends/onnx/graph/shape.ts";
 import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
 
@@ -66,7 +66,6 @@ const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, reado
   pickColumns: [(x, graph) => pickColumns(x, graph.constant(Int32Array.of(2, 0), [2])), [3, 1]],
   reduceMax: [(x) => reduceMax(x, [-1]), [3, 1]],
   reduceSum: [(x) => reduceSum(x, [0], { keepAxes: true }), [-1, -0.25, 2]],
-  reduceMean: [(x) => reduceMean(x, [1]), [0.5 / 3, 0.25 / 3]],
   transpose: [(x) => transpose(x, [1, 0]), [-2, 1, -0.5, 0.25, 3, -1]],
   matrixProduct: [
     (x, graph) =>

@@ -1,6 +1,5 @@
-import { divide, multiply } from "./elementwise.ts";
 import type { GradientRule } from "./graph.ts";
-import { expandDimension, filledLike } from "./shape.ts";
+import { expandDimension, expandLike } from "./shape.ts";
 import type { Dimension, Tensor } from "./tensor.ts";
 
 interface ReductionOptions {
@@ -11,13 +10,6 @@ interface ReductionOptions {
 /** Sums over some axes (all if absent). */
 export function reduceSum(x: Tensor, axes?: readonly number[], options: ReductionOptions = {}): Tensor {
   return reduce("ReduceSum", x, axes, options);
-}
-
-/** Averages over axes of known size. */
-export function reduceMean(x: Tensor, axes: readonly number[], options: ReductionOptions = {}): Tensor {
-  const count = axes.reduce((product, axis) => product * Number(x.shape.at(axis)), 1);
-  if (!Number.isFinite(count)) throw new RangeError("reduceMean needs axes of known size.");
-  return divide(reduceSum(x, axes, options), x.graph.scalar(count));
 }
 
 /** The maximum over some axes. No gradient. */
@@ -38,7 +30,7 @@ function reduce(
     : x.shape.filter((_, axis) => !reduced.has(axis));
   const places = [...reduced].sort((a, b) => a - b);
   const spread = (dy: Tensor): Tensor => (keepAxes ? dy : places.reduce(expandDimension, dy));
-  const sumRule: GradientRule = ([dy]) => [() => multiply(spread(dy!), filledLike(x, 1))];
+  const sumRule: GradientRule = ([dy]) => [() => expandLike(spread(dy!), x)];
   return x.graph.operation(operator, axes === undefined ? [x] : [x, x.graph.integers(places)], {
     shape,
     attributes: { keepdims: keepAxes ? 1 : 0 },

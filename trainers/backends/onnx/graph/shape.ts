@@ -142,6 +142,10 @@ export function shapeOf(x: Tensor): Tensor {
 
 /** Returns a tensor of the same shape in which every number is `value`. */
 export function filledLike(x: Tensor, value: number): Tensor {
-  const inputs = [x.graph.scalar(value), shapeOf(x)];
-  return x.graph.operation("Expand", inputs, { shape: x.shape });
+  return expandLike(x.graph.scalar(value), x);
+}
+
+/** Broadcasts x to the shape of another tensor. No gradient. */
+export function expandLike(x: Tensor, like: Tensor): Tensor {
+  return x.graph.operation("Expand", [x, shapeOf(like)], { shape: like.shape });
 }
