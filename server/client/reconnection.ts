@@ -1,5 +1,5 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { backoffMs, sleep } from "../../src/core/policy/serving/model-server.ts";
+import { backoffMs, sleep } from "../../src/core/policy/serving/retry-wait.ts";
 import type { RemoteSettings } from "./remote-options.ts";
 
 /** Waits between the attempts of one call to reach its server, up to a maximum time. */

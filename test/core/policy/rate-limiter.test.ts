@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { backoffMs } from "../../../src/core/policy/serving/model-server.ts";
 import { RateLimiter, type RequestSlot } from "../../../src/core/policy/serving/rate-limiter.ts";
-import { retryAfterMs } from "../../../src/core/policy/serving/retry-after.ts";
+import { backoffMs, retryAfterMs } from "../../../src/core/policy/serving/retry-wait.ts";
 
 const unlimited = { maxConcurrent: Infinity, requestsPerMinute: Infinity, tokensPerMinute: Infinity };
 

@@ -4,6 +4,7 @@ import { createRandom, deriveSeed } from "../../random/random.ts";
 import { startTimer } from "../../rollout/rollout-limits.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { RequestFailure } from "./request-failure.ts";
+import { backoffMs, sleep } from "./retry-wait.ts";
 import { resolveServing, type ServingOptions, type ServingSettings } from "./serving-options.ts";
 
 /** The number of prompts that a server refuses before its refusals count as those of all prompts. */
@@ -118,38 +119,6 @@ export class ModelServer {
     if (asked > 0) this.#limiter.pause(asked);
     await sleep(Math.max(asked, backoffMs({ ...this.#settings, retries, random })), signal);
   }
-}
-
-/** Waits. Rejects with the signal's reason on abort. */
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal!.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener("abort", onAbort, { once: true });
-  });
-}
-
-/**
- * Returns the wait before a retry. It doubles with each retry, and half of it is random, so that clients that failed
- * together do not retry together.
- */
-export function backoffMs(options: {
-  readonly retryDelayMs: number;
-  readonly maxRetryDelayMs: number;
-  readonly retries: number;
-  /** In [0, 1). */
-  readonly random: number;
-}): number {
-  const { retryDelayMs, maxRetryDelayMs, retries, random } = options;
-  const whole = Math.min(maxRetryDelayMs, retryDelayMs * 2 ** retries);
-  return whole * (0.5 + 0.5 * random);
 }
 
 /**

@@ -2,7 +2,7 @@ import { type ErrorCode, LyceumError } from "../../../contract/errors/index.ts";
 import { type Json, tryParseJson } from "../../../contract/json.ts";
 import { namesMaxTokens, type RefusalKind, refusalKind, refusedField } from "./refusal-kind.ts";
 import { RequestFailure } from "./request-failure.ts";
-import { requestedWaitMs } from "./requested-wait.ts";
+import { requestedWaitMs } from "./retry-wait.ts";
 
 /** The request that a server refused. */
 interface Refused {
