@@ -60,6 +60,8 @@ export function adapterTargets({ config }: Pick<TinyCheckpoint, "config">): {
   switch (config.model_type) {
     case "gpt2":
       return { all: ["c_attn", "c_proj", "c_fc"], some: ["c_attn", "mlp.c_proj"] };
+    case "phi3":
+      return { all: ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"], some: ["qkv_proj", "down_proj"] };
     case "starcoder2":
       return { all: ["q_proj", "k_proj", "v_proj", "o_proj", "c_fc", "c_proj"], some: ["q_proj", "v_proj", "c_proj"] };
     default:
@@ -73,7 +75,7 @@ export function adapterTargets({ config }: Pick<TinyCheckpoint, "config">): {
 /** One checkpoint of each family. Together they have every storage type, tied or untied weights, sharded or not. */
 const quickNames = [
   "llama-llama3-rope",
-  "smollm2-bf16",
+  "gemma3",
   "qwen2-tied-f16",
   "qwen2-padded-sharded",
   "qwen3-narrow-heads-sharded-f16",
@@ -283,6 +285,70 @@ const allCheckpoints: readonly TinyCheckpoint[] = [
       tie_word_embeddings: true,
     },
     dtype: "float32",
+    configForm: "current",
+  },
+  {
+    name: "mistral-window",
+    tokenizer: "sentencepiece",
+    config: {
+      ...shape,
+      ...specialIds,
+      model_type: "mistral",
+      sliding_window: 24,
+      rope_parameters: plainRope(10_000),
+      tie_word_embeddings: false,
+    },
+    dtype: "float32",
+    configForm: "current",
+  },
+  {
+    name: "mistral-no-window-legacy-bf16",
+    tokenizer: "sentencepiece",
+    config: {
+      ...shape,
+      ...specialIds,
+      model_type: "mistral",
+      head_dim: 32,
+      sliding_window: null,
+      rope_parameters: plainRope(1_000_000),
+      tie_word_embeddings: false,
+    },
+    dtype: "bfloat16",
+    configForm: "legacy",
+  },
+  {
+    name: "phi3-window-sharded-f16",
+    tokenizer: "sentencepiece",
+    config: {
+      ...shape,
+      ...specialIds,
+      model_type: "phi3",
+      sliding_window: 23,
+      rope_parameters: plainRope(10_000),
+      tie_word_embeddings: false,
+    },
+    dtype: "float16",
+    maxShardSize: "100KB",
+    configForm: "current",
+  },
+  {
+    name: "gemma3",
+    tokenizer: "metaspace",
+    config: {
+      ...shape,
+      ...specialIds,
+      model_type: "gemma3_text",
+      head_dim: 24,
+      query_pre_attn_scalar: 40,
+      num_hidden_layers: 4,
+      sliding_window: 16,
+      layer_types: ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+      rope_parameters: {
+        full_attention: { rope_type: "linear", rope_theta: 1_000_000, factor: 8 },
+        sliding_attention: plainRope(10_000),
+      },
+    },
+    dtype: "bfloat16",
     configForm: "current",
   },
 ];

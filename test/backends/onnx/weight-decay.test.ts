@@ -13,6 +13,7 @@ const shape = {
   intermediate_size: 32,
   num_hidden_layers: 1,
   num_attention_heads: 2,
+  num_key_value_heads: 2,
   rms_norm_eps: 1e-5,
   attention_bias: true,
   mlp_bias: true,
@@ -34,6 +35,19 @@ const notDecayed: Record<DecoderFamily, { readonly block: readonly string[]; rea
     last: ["model.norm.weight"],
   },
   smollm3: { block: [...rmsNorms, ...llamaBiases, ...mlpBiases], last: ["model.norm.weight"] },
+  mistral: { block: rmsNorms, last: ["model.norm.weight"] },
+  phi3: { block: rmsNorms, last: ["model.norm.weight"] },
+  gemma3_text: {
+    block: [
+      ...rmsNorms,
+      "pre_feedforward_layernorm.weight",
+      "post_feedforward_layernorm.weight",
+      "self_attn.q_norm.weight",
+      "self_attn.k_norm.weight",
+      ...llamaBiases,
+    ],
+    last: ["model.norm.weight"],
+  },
   gpt2: {
     block: ["ln_1", "ln_2"]
       .flatMap((norm) => [`${norm}.weight`, `${norm}.bias`])

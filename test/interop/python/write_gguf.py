@@ -25,6 +25,7 @@ NAMES = {
     "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
     "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
     "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+    "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up",
     "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
 }  # fmt: skip
 
@@ -88,7 +89,8 @@ def add_tokenizer(writer: gguf.GGUFWriter, folder: Path, *, pre: str | None, siz
 def write(checkpoint: Path, file: str, pre: str | None) -> None:
     config = AutoConfig.from_pretrained(checkpoint)
     model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype="auto")
-    family = config.model_type
+    # A file of Mistral names the architecture llama.
+    family = "llama" if config.model_type == "mistral" else config.model_type
     writer = gguf.GGUFWriter(file, family)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_context_length(config.max_position_embeddings)
@@ -113,7 +115,7 @@ def write(checkpoint: Path, file: str, pre: str | None) -> None:
         writer.add_rope_dimension_count(head_dim)
         if rope["rope_type"] == "llama3":
             writer.add_tensor("rope_freqs.weight", rope_factors(rope, head_dim))
-    if family == "starcoder2" and config.sliding_window is not None:
+    if family in ("starcoder2", "phi3") and config.sliding_window is not None:
         writer.add_sliding_window(config.sliding_window)
     add_tokenizer(writer, checkpoint, pre=pre, size=config.vocab_size)
     for name, weight in model.state_dict().items():

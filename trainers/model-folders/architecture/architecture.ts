@@ -13,8 +13,15 @@ export interface Architecture {
   /** The name of the list of blocks. */
   readonly blocks: string;
   readonly finalNorm: string;
-  /** rms: root mean square norm, without bias. layer: layer norm (mean and variance), with bias. */
-  readonly norm: "rms" | "layer";
+  /**
+   * rms: root mean square norm, without bias. rms-offset: the same, multiplied by 1 + weight. layer: layer norm (mean
+   * and variance), with bias.
+   */
+  readonly norm: "rms" | "rms-offset" | "layer";
+  /** True if embeddings are multiplied by the square root of the model's width. */
+  readonly scaledEmbedding?: boolean;
+  /** True if layers with a window have rotary frequencies of their own. */
+  readonly windowRope?: boolean;
   /** Names within a block. */
   readonly attention: {
     readonly norm: string;
@@ -25,13 +32,18 @@ export interface Architecture {
     readonly headNorms?: { readonly queries: string; readonly keys: string };
     readonly output: string;
     readonly outputBias: Bias;
+    /** A norm of the output, before it is added to the hidden state. If absent, there is none. */
+    readonly outputNorm?: string;
   };
   /** Names within a block. */
   readonly mlp: {
     readonly norm: string;
-    /** Two linear layers (gate and up) form a gated unit. One layer is a plain hidden layer. */
+    /** The gate and the hidden layer of a gated unit, as two linear layers or as one. Else one plain hidden layer. */
     readonly inputs: readonly string[];
+    readonly gated: boolean;
     readonly output: string;
+    /** As that of the attention. */
+    readonly outputNorm?: string;
     readonly bias: Bias;
     /** The hidden layer's width as a multiple of the model's width, if `config.json` has no width. */
     readonly expansion?: number;
@@ -39,7 +51,7 @@ export interface Architecture {
   /** True if checkpoints store the matrices of linear layers as (inputs, outputs). */
   readonly transposed: boolean;
   /** The layers that only attend to the last `sliding_window` tokens. If absent, there are none. */
-  readonly window?: "every layer" | "from max_window_layers" | "layers without positions";
+  readonly window?: "every layer" | "from max_window_layers" | "layers without positions" | "by sliding_window_pattern";
   /** The keys of `config.json` whose name differs from Llama's. */
   readonly keys?: Readonly<Record<string, string>>;
   /** The values of keys that `config.json` may omit, by Llama's name. */

@@ -19,11 +19,16 @@ export function readAttentionWindow(
 ): AttentionWindow | undefined {
   const layers = windowLayers(source, model);
   if (!layers.includes(true)) return undefined;
-  const size = source.sliding_window;
+  const size = windowSize(source, model.architecture);
   if (typeof size !== "number" || !Number.isInteger(size) || size < 1) {
     throw malformedConfig(`sliding_window must be an integer of at least 1, but it is ${String(size)}`);
   }
   return { size, layers };
+}
+
+/** A size that `config.json` sets to null is no window, and one that it omits has the family's default. */
+function windowSize(source: Readonly<Record<string, unknown>>, { defaults }: Architecture): unknown {
+  return (source.sliding_window === undefined ? defaults.sliding_window : source.sliding_window) ?? undefined;
 }
 
 function windowLayers(
@@ -37,9 +42,10 @@ function windowLayers(
   const each = (windowed: (layer: number) => boolean): boolean[] =>
     Array.from({ length: layers }, (_, layer) => windowed(layer));
   const rule = architecture.window;
-  if (rule === "every layer") return each(() => (source.sliding_window ?? undefined) !== undefined);
+  if (rule === "every layer") return each(() => windowSize(source, architecture) !== undefined);
   const types = source.layer_types;
-  const inUse = source.use_sliding_window === true;
+  const byPattern = rule === "by sliding_window_pattern";
+  const inUse = byPattern || source.use_sliding_window === true;
   if (rule === undefined) {
     if (inUse) throw unsupportedConfig("use_sliding_window", "this family attends to the whole context");
     if (Array.isArray(types) && types.some((type) => type !== "full_attention")) {
@@ -53,6 +59,10 @@ function windowLayers(
     if (unknown !== undefined)
       throw unsupportedConfig(`"${String(unknown)}" in layer_types`, "this layer type is unknown");
     return types.map((type) => inUse && type === "sliding_attention");
+  }
+  if (byPattern) {
+    const pattern = Number(source.sliding_window_pattern ?? architecture.defaults.sliding_window_pattern);
+    return each((layer) => (layer + 1) % pattern !== 0);
   }
   if (rule === "layers without positions") return each((layer) => inUse && rope?.layers[layer] === false);
   return each((layer) => inUse && layer >= Number(source.max_window_layers ?? 28));

@@ -64,6 +64,6 @@ export function unsupportedConfig(what: string, why: string): LyceumError {
   return new LyceumError({
     code: "model.unsupported",
     message: `The model's config.json sets ${what}, which the embedded engine does not support: ${why}.`,
-    hint: "Choose another checkpoint, or train this one on a remote backend.",
+    hint: "Choose another checkpoint, or use backend torch, which opens what transformers opens.",
   });
 }

@@ -17,6 +17,11 @@ export interface DecoderConfig {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headSize: number;
+  /**
+   * Multiplies queries, whose products with keys are then divided by the square root of the head size. Undefined if
+   * queries stay as they are.
+   */
+  readonly queryScale: number | undefined;
   readonly maxPositions: number;
   readonly normEpsilon: number;
   /** The linear layers of each block. */
@@ -58,10 +63,14 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
   if (heads % keyValueHeads !== 0) {
     throw malformedConfig(`num_attention_heads (${heads}) is not a multiple of num_key_value_heads (${keyValueHeads})`);
   }
-  const rope = architecture.positionEmbedding === undefined ? readRopeSettings(source, { fields, layers }) : undefined;
+  const rope =
+    architecture.positionEmbedding === undefined
+      ? readRopeSettings(source, { architecture, fields, layers })
+      : undefined;
   if (rope !== undefined && headSize % 2 !== 0) {
     throw malformedConfig(`head_dim (${headSize}) is odd; rotary positions need pairs`);
   }
+  const scalar = fields.number("query_pre_attn_scalar", headSize);
   return {
     family,
     architecture,
@@ -71,6 +80,7 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
     heads,
     keyValueHeads,
     headSize,
+    queryScale: scalar === headSize ? undefined : Math.sqrt(headSize / scalar),
     maxPositions: fields.size("max_position_embeddings"),
     normEpsilon: fields.number("rms_norm_eps"),
     linear: linearGroups(architecture, fields, { hiddenSize, heads, keyValueHeads, headSize }),
@@ -90,7 +100,7 @@ function readFamily(value: unknown): DecoderFamily {
   throw new LyceumError({
     code: "model.unsupported",
     message: `The model's architecture, model_type "${String(value)}" in its config.json, is not supported.`,
-    hint: `Choose a checkpoint of one of these: ${families.join(", ")} (SmolLM and SmolLM2 are llama).`,
+    hint: `Use backend torch, or choose a checkpoint of one of these: ${families.join(", ")} (SmolLM and SmolLM2 are llama).`,
     data: { modelType: String(value), known: families },
   });
 }

@@ -24,7 +24,7 @@ export function activationSizes(config: DecoderConfig): ActivationSizes {
     queryWidth: heads * headSize,
     keyValueWidth: keyValueHeads * headSize,
     unitWidth: linear.mlpOutput.layers[0]!.inputs,
-    gated: architecture.mlp.inputs.length === 2,
+    gated: architecture.mlp.gated,
     heads,
   };
 }

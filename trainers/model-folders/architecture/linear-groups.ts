@@ -66,7 +66,7 @@ export function linearGroups(
     }),
     mlpInputs: group(mlp.inputs, {
       inputs: hiddenSize,
-      widths: mlp.inputs.map(() => unit),
+      widths: mlp.gated ? [unit, unit] : [unit],
       bias: fields.bias(mlp.bias),
     }),
     mlpOutput: group([mlp.output], { inputs: unit, widths: [hiddenSize], bias: fields.bias(mlp.bias) }),

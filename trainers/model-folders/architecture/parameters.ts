@@ -45,8 +45,10 @@ export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
   ];
   const positions = positionEmbeddingName(config);
   if (positions !== undefined) specs.push({ name: positions, shape: [maxPositions, hiddenSize], initial: "normal" });
+  // With an offset, the weights start at zero.
+  const whole = architecture.norm === "rms-offset" ? "zeros" : "ones";
   const norm = (module: string): void => {
-    specs.push({ name: `${module}.weight`, shape: [hiddenSize], initial: "ones" });
+    specs.push({ name: `${module}.weight`, shape: [hiddenSize], initial: whole });
     if (architecture.norm === "layer") specs.push({ name: `${module}.bias`, shape: [hiddenSize], initial: "zeros" });
   };
   for (let layer = 0; layer < config.layers; layer++) {
@@ -64,12 +66,14 @@ export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
     norm(module(attention.norm));
     group(linear.attentionInputs);
     for (const name of Object.values(attention.headNorms ?? {})) {
-      specs.push({ name: `${module(name)}.weight`, shape: [headSize], initial: "ones" });
+      specs.push({ name: `${module(name)}.weight`, shape: [headSize], initial: whole });
     }
     group(linear.attentionOutput);
+    if (attention.outputNorm !== undefined) norm(module(attention.outputNorm));
     norm(module(mlp.norm));
     group(linear.mlpInputs);
     group(linear.mlpOutput);
+    if (mlp.outputNorm !== undefined) norm(module(mlp.outputNorm));
   }
   norm(finalNormName(config));
   if (!config.tiedEmbeddings)

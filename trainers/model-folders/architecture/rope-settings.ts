@@ -1,5 +1,6 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { isJsonObject } from "../../../src/contract/json.ts";
+import type { Architecture } from "./architecture.ts";
 import type { ConfigFields } from "./config-fields.ts";
 
 /** How rotary frequencies are scaled for contexts longer than those of the first training. */
@@ -13,31 +14,62 @@ export type RopeScaling =
       readonly originalMaxPositions: number;
     };
 
-/** The rotary positions of a model. */
-export interface RopeSettings {
+/** The frequencies of rotary positions: theta^(-2i / headSize), scaled. */
+export interface RopeFrequencies {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
+}
+
+/** The rotary positions of a model. */
+export interface RopeSettings extends RopeFrequencies {
+  /** The frequencies of layers with a window, if they have their own. */
+  readonly windowed?: RopeFrequencies;
   /** True for each layer that applies positions. SmolLM3 has layers without positions. */
   readonly layers: readonly boolean[];
 }
 
 /**
  * Reads `rope_theta`, `rope_scaling` and `no_rope_layers`. Newer configs have `rope_parameters` in place of the first
- * two. If a config has both, `rope_scaling` counts, as in `transformers`.
+ * two. If a config has both, `rope_scaling` counts, as in `transformers`. If layers with a window have frequencies of
+ * their own, `rope_parameters` has one entry for each type of layer, or `rope_local_base_freq` is theirs.
  */
 export function readRopeSettings(
   source: Readonly<Record<string, unknown>>,
-  { fields, layers }: { readonly fields: ConfigFields; readonly layers: number },
+  {
+    architecture,
+    fields,
+    layers,
+  }: { readonly architecture: Architecture; readonly fields: ConfigFields; readonly layers: number },
 ): RopeSettings {
-  const settings = filledRecord(source.rope_scaling) ?? filledRecord(source.rope_parameters);
+  const given = filledRecord(source.rope_parameters);
+  const byType = architecture.windowRope === true;
+  const settings = filledRecord(source.rope_scaling) ?? (byType ? filledRecord(given?.full_attention) : given);
+  const whole = {
+    ...readFrequencies(source, { settings, theta: "rope_theta", fields }),
+    layers: readRopeLayers(source, { fields, layers }),
+  };
+  if (!byType) return whole;
+  const local = filledRecord(given?.sliding_attention);
+  return { ...whole, windowed: readFrequencies(source, { settings: local, theta: "rope_local_base_freq", fields }) };
+}
+
+function readFrequencies(
+  source: Readonly<Record<string, unknown>>,
+  options: {
+    readonly settings: Readonly<Record<string, unknown>> | undefined;
+    /** The key of `config.json` with the theta of settings that have none. */
+    readonly theta: string;
+    readonly fields: ConfigFields;
+  },
+): RopeFrequencies {
+  const { settings, fields } = options;
   const nested = Object.entries(settings ?? {}).find(([, value]) => isJsonObject(value));
   if (nested !== undefined) throw refuse("model.unsupported", `rope settings for each type of layer ("${nested[0]}")`);
-  const theta = settings?.rope_theta ?? fields.number("rope_theta");
+  const theta = settings?.rope_theta ?? fields.number(options.theta);
   if (typeof theta !== "number" || !(theta > 0)) throw refuse("model.malformed", `rope_theta ${String(theta)}`);
   const rotated = settings?.partial_rotary_factor ?? source.partial_rotary_factor ?? 1;
   if (rotated !== 1) throw refuse("model.unsupported", `partial_rotary_factor ${String(rotated)}`);
-  const scaling = settings === undefined ? undefined : readScaling(settings, { source, fields });
-  return { theta, scaling, layers: readRopeLayers(source, { fields, layers }) };
+  return { theta, scaling: settings === undefined ? undefined : readScaling(settings, { source, fields }) };
 }
 
 function readRopeLayers(

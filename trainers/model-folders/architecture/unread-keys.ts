@@ -44,6 +44,8 @@ const harmlessKeys: readonly string[] = [
   "unsloth_fixed",
   "is_llama_config",
   "rope_interleaved",
+  "cache_implementation",
+  "_sliding_window_pattern",
   // Token ids. Prompts and stops are read from the tokenizer and generation_config.json.
   "bos_token_id",
   "eos_token_id",

@@ -31,7 +31,7 @@ export async function ggufConfig(file: GgufFile): Promise<Record<string, unknown
   const required = (name: string): number => file.required(`${family}.${name}`, number(name));
   const heads = required("attention.head_count");
   const hiddenSize = required("embedding_length");
-  const epsilon = architecture.norm === "rms" ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+  const epsilon = architecture.norm === "layer" ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
   const headSize = number("attention.key_length") ?? hiddenSize / heads;
   const rotary = architecture.positionEmbedding === undefined;
   checkHeads(file, { family, headSize });

@@ -1,4 +1,5 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import type { RopeFrequencies } from "../../../model-folders/architecture/rope-settings.ts";
 import { ropeTables } from "../models/rope-tables.ts";
 import type { Feed } from "./session.ts";
 
@@ -6,21 +7,27 @@ import type { Feed } from "./session.ts";
 export class PositionTables {
   readonly #config: DecoderConfig;
   #rows = 0;
-  #tables: { readonly cos: Float32Array; readonly sin: Float32Array } | undefined;
+  #feeds: Readonly<Record<string, Feed>> = {};
 
   constructor(config: DecoderConfig) {
     this.#config = config;
   }
 
-  /** Returns `cos` and `sin` with at least `rows` rows. The operator needs one row for each token of a run. */
+  /** Returns the tables with at least `rows` rows. The operator needs one row for each token of a run. */
   feeds(rows: number): Readonly<Record<string, Feed>> {
     const { rope, headSize } = this.#config;
-    if (rope === undefined) return {};
-    if (this.#tables === undefined || rows > this.#rows) {
-      this.#rows = Math.max(64, 2 ** Math.ceil(Math.log2(rows)));
-      this.#tables = ropeTables(rope, { headSize, positions: this.#rows });
-    }
-    const shape = [this.#rows, headSize / 2];
-    return { cos: { data: this.#tables.cos, shape }, sin: { data: this.#tables.sin, shape } };
+    if (rope === undefined || rows <= this.#rows) return this.#feeds;
+    const positions = Math.max(64, 2 ** Math.ceil(Math.log2(rows)));
+    const shape = [positions, headSize / 2];
+    const tables = (frequencies: RopeFrequencies, [cosName, sinName]: readonly [string, string]) => {
+      const { cos, sin } = ropeTables(frequencies, { headSize, positions });
+      return { [cosName]: { data: cos, shape }, [sinName]: { data: sin, shape } };
+    };
+    this.#rows = positions;
+    this.#feeds = {
+      ...tables(rope, ["cos", "sin"]),
+      ...(rope.windowed === undefined ? {} : tables(rope.windowed, ["windowCos", "windowSin"])),
+    };
+    return this.#feeds;
   }
 }

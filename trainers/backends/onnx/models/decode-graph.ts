@@ -1,10 +1,11 @@
 import { finalNormName, moduleName } from "../../../model-folders/architecture/parameters.ts";
+import { add } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
-import { type RotaryTables, rmsNorm, rotateHeads } from "../graph/neural.ts";
+import { type RotaryTables, rotateHeads } from "../graph/neural.ts";
 import { concatenate, reshape, split } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { weightsOnTheLeft, weightsOnTheRight } from "./decode-layers.ts";
-import type { DecoderParts } from "./decoder.ts";
+import { type DecoderParts, outputNorm, scaleQueries } from "./decoder.ts";
 import type { diagonalName } from "./diagonal-halves.ts";
 import { groupedAttention } from "./grouped-attention.ts";
 import { norm } from "./norm.ts";
@@ -52,12 +53,20 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: Decode
     const attended = norm(parts, hidden, moduleName(config, layer, attention.norm));
     const mixedInputs = linear({ layer, group: attentionInputs }, attended);
     const byHead = reshape(mixedInputs, ["rows", heads + 2 * keyValueHeads, 1, headSize]);
-    const [queries, keys, values] = placeHeads(parts, layer, { byHead, rotary: positions.rotary });
+    const [queries, keys, values] = placeHeads(parts, layer, { byHead, rotary: positions.rotaryOf(layer) });
     newKeys.push(keys);
     newValues.push(values);
     const mixed = reshape(attend(layer, { queries, keys, values }), ["rows", heads * headSize]);
-    hidden = linear({ layer, group: attentionOutput }, mixed, hidden);
-    hidden = feedForward(layer, norm(parts, hidden, moduleName(config, layer, mlp.norm)), hidden);
+    // Without a norm in between, the product adds its output to the hidden state.
+    hidden =
+      attention.outputNorm === undefined
+        ? linear({ layer, group: attentionOutput }, mixed, hidden)
+        : add(hidden, outputNorm(parts, layer, attention.outputNorm, linear({ layer, group: attentionOutput }, mixed)));
+    const fed = norm(parts, hidden, moduleName(config, layer, mlp.norm));
+    hidden =
+      mlp.outputNorm === undefined
+        ? feedForward(layer, fed, hidden)
+        : add(hidden, outputNorm(parts, layer, mlp.outputNorm, feedForward(layer, fed)));
   }
   const final = norm(parts, hidden, finalNormName(config));
   outputProbabilities(graph, parts, { hidden: final, rows: "rows", product: head });
@@ -71,22 +80,20 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: Decode
  * positions.
  */
 function placeHeads(
-  { config, parameters }: DecoderParts,
+  parts: DecoderParts,
   layer: number,
   { byHead, rotary }: { readonly byHead: Tensor; readonly rotary: RotaryTables | undefined },
 ): readonly [Tensor, Tensor, Tensor] {
+  const { config } = parts;
   const { heads, keyValueHeads } = config;
   const { headNorms } = config.architecture.attention;
-  const turn = (x: Tensor): Tensor => (config.rope?.layers[layer] === true ? rotateHeads(x, rotary!) : x);
+  const turn = (x: Tensor): Tensor => (rotary === undefined ? x : rotateHeads(x, rotary));
   if (headNorms === undefined) {
     const [both, values] = split(byHead, 1, [heads + keyValueHeads, keyValueHeads]) as [Tensor, Tensor];
     const [queries, keys] = split(turn(both), 1, [heads, keyValueHeads]) as [Tensor, Tensor];
-    return [queries, keys, values];
+    return [scaleQueries(config, queries), keys, values];
   }
   const [queries, keys, values] = split(byHead, 1, [heads, keyValueHeads, keyValueHeads]) as [Tensor, Tensor, Tensor];
-  const place = (x: Tensor, name: string): Tensor => {
-    const weight = parameters.tensor(`${moduleName(config, layer, name)}.weight`);
-    return turn(rmsNorm(x, weight, config.normEpsilon));
-  };
-  return [place(queries, headNorms.queries), place(keys, headNorms.keys), values];
+  const place = (x: Tensor, name: string): Tensor => turn(norm(parts, x, moduleName(config, layer, name)));
+  return [scaleQueries(config, place(queries, headNorms.queries)), place(keys, headNorms.keys), values];
 }

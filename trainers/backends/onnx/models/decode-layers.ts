@@ -21,7 +21,7 @@ export interface DecodeLayers {
   /** Computes the layers' concatenated outputs, plus `addend`. */
   readonly linear: (layers: BlockGroup, x: Tensor, addend?: Tensor) => Tensor;
   /** Computes the feed-forward unit of a layer, plus `addend`. */
-  readonly feedForward: (layer: number, x: Tensor, addend: Tensor) => Tensor;
+  readonly feedForward: (layer: number, x: Tensor, addend?: Tensor) => Tensor;
   /** Computes x weight^T without bias or adapter. */
   readonly head: (x: Tensor, weight: Tensor) => Tensor;
 }
@@ -73,7 +73,8 @@ export function weightsOnTheLeft(parts: DecoderParts): DecodeLayers {
     },
     feedForward: (layer, x, addend) => {
       const unit = unitOf(parts.config, columns({ layer, group: mlpInputs }, x, { transposeB: true }), 0);
-      return add(inRows(columns({ layer, group: mlpOutput }, unit, { transposeB: false })), addend);
+      const output = inRows(columns({ layer, group: mlpOutput }, unit, { transposeB: false }));
+      return addend === undefined ? output : add(output, addend);
     },
     head: (x, weight) => inRows(batchedProduct(weight, x, { transposeB: true })),
   };

@@ -3,8 +3,8 @@ import type { LinearGroup } from "../../../model-folders/architecture/linear-gro
 import { loraA, loraB, loraDropout } from "../../../model-folders/architecture/lora-layers.ts";
 import { finalNormName, moduleName } from "../../../model-folders/architecture/parameters.ts";
 import { unpackBits } from "../graph/bits.ts";
-import { add, select } from "../graph/elementwise.ts";
-import { rmsNorm, rotate } from "../graph/neural.ts";
+import { add, multiply, select } from "../graph/elementwise.ts";
+import { rotate } from "../graph/neural.ts";
 import { reshape, split } from "../graph/shape.ts";
 import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
 import { feedForwardUnit } from "./feed-forward-unit.ts";
@@ -58,17 +58,30 @@ export function decoderBody(
       queries = headNorm(parts, queries, config.heads, moduleName(config, layer, headNorms.queries));
       keys = headNorm(parts, keys, config.keyValueHeads, moduleName(config, layer, headNorms.keys));
     }
-    if (config.rope?.layers[layer] === true) {
-      queries = rotate(queries, config.heads, inputs.positions.rotary!);
-      keys = rotate(keys, config.keyValueHeads, inputs.positions.rotary!);
+    const rotary = inputs.positions.rotaryOf(layer);
+    if (rotary !== undefined) {
+      queries = rotate(queries, config.heads, rotary);
+      keys = rotate(keys, config.keyValueHeads, rotary);
     }
+    queries = scaleQueries(config, queries);
     const mixed = inputs.attention({ layer, queries, keys, values });
-    hidden = add(hidden, linear(parts, layer, attentionOutput, mixed)[0]!);
+    const output = linear(parts, layer, attentionOutput, mixed)[0]!;
+    hidden = add(hidden, outputNorm(parts, layer, attention.outputNorm, output));
     const fed = norm(parts, hidden, moduleName(config, layer, mlp.norm));
     const unit = feedForwardUnit(config.activation, linear(parts, layer, mlpInputs, fed));
-    hidden = add(hidden, linear(parts, layer, mlpOutput, unit)[0]!);
+    hidden = add(hidden, outputNorm(parts, layer, mlp.outputNorm, linear(parts, layer, mlpOutput, unit)[0]!));
   }
   return norm(parts, hidden, finalNormName(config));
+}
+
+/** Applies the norm that some families have before an output is added to the hidden state. */
+export function outputNorm(parts: DecoderParts, layer: number, name: string | undefined, x: Tensor): Tensor {
+  return name === undefined ? x : norm(parts, x, moduleName(parts.config, layer, name));
+}
+
+/** Scales queries if their products with keys are not divided by the square root of the head size. */
+export function scaleQueries({ queryScale }: DecoderConfig, queries: Tensor): Tensor {
+  return queryScale === undefined ? queries : multiply(queries, queries.graph.scalar(queryScale));
 }
 
 /**
@@ -118,9 +131,8 @@ function linearOutputs(parts: DecoderParts, layer: number, group: LinearGroup, x
 }
 
 /** Applies a norm to each head's part of (tokens, heads x headSize). */
-function headNorm({ config, parameters }: DecoderParts, x: Tensor, heads: number, module: string): Tensor {
+function headNorm(parts: DecoderParts, x: Tensor, heads: number, module: string): Tensor {
+  const { headSize } = parts.config;
   const tokens = dimension(x, 0);
-  const byHead = reshape(x, [tokens, heads, config.headSize]);
-  const normed = rmsNorm(byHead, parameters.tensor(`${module}.weight`), config.normEpsilon);
-  return reshape(normed, [tokens, heads * config.headSize]);
+  return reshape(norm(parts, reshape(x, [tokens, heads, headSize]), module), [tokens, heads * headSize]);
 }

@@ -1,6 +1,6 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { embeddingName, positionEmbeddingName } from "../../../model-folders/architecture/parameters.ts";
-import { add } from "../graph/elementwise.ts";
+import { add, multiply } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { RotaryTables } from "../graph/neural.ts";
@@ -12,17 +12,29 @@ import type { GraphParameters } from "./graph-parameters.ts";
 export interface TokenPositions {
   /** int64, one for each token. */
   readonly positions: Tensor;
-  /** The rotary tables. Undefined if positions are learned. */
-  readonly rotary: RotaryTables | undefined;
+  /** Returns the rotary tables of a layer. Undefined if it has none. */
+  readonly rotaryOf: (layer: number) => RotaryTables | undefined;
 }
 
-/** Declares `positions` with a shape and, for rotary positions, the tables `cos` and `sin` (table, headSize / 2). */
+/**
+ * Declares `positions` with a shape and, for rotary positions, the tables `cos` and `sin` (table, headSize / 2). If
+ * layers with a window have their own, they are `windowCos` and `windowSin`.
+ */
 export function positionInputs(graph: Graph, config: DecoderConfig, shape: readonly Dimension[]): TokenPositions {
   const positions = graph.input("positions", "int64", shape);
-  if (config.rope === undefined) return { positions, rotary: undefined };
-  const half = config.headSize / 2;
-  const [cos, sin] = ["cos", "sin"].map((name) => graph.input(name, "float32", ["table", half])) as [Tensor, Tensor];
-  return { positions, rotary: { positions, cos, sin } };
+  const { rope, window, headSize } = config;
+  if (rope === undefined) return { positions, rotaryOf: () => undefined };
+  const table = (name: string): Tensor => graph.input(name, "float32", ["table", headSize / 2]);
+  const whole = { positions, cos: table("cos"), sin: table("sin") };
+  const windowed =
+    rope.windowed === undefined ? whole : { positions, cos: table("windowCos"), sin: table("windowSin") };
+  return {
+    positions,
+    rotaryOf: (layer) => {
+      if (rope.layers[layer] !== true) return undefined;
+      return window?.layers[layer] === true ? windowed : whole;
+    },
+  };
 }
 
 /** Embeds token ids (tokens) as the input (tokens, hiddenSize) of the first block. Adds learned positions, if any. */
@@ -31,7 +43,9 @@ export function embedTokens(
   ids: Tensor,
   { positions }: TokenPositions,
 ): Tensor {
-  const embedded = gatherRows(parameters.tensor(embeddingName(config)), ids);
+  const rows = gatherRows(parameters.tensor(embeddingName(config)), ids);
+  const scale = config.architecture.scaledEmbedding === true ? Math.fround(Math.sqrt(config.hiddenSize)) : undefined;
+  const embedded = scale === undefined ? rows : multiply(rows, rows.graph.scalar(scale));
   const table = positionEmbeddingName(config);
   if (table === undefined) return embedded;
   return add(embedded, gatherRows(parameters.tensor(table), reshape(positions, [dimension(ids, 0)])));

@@ -1,8 +1,8 @@
-import type { RopeScaling, RopeSettings } from "../../../model-folders/architecture/rope-settings.ts";
+import type { RopeFrequencies, RopeScaling } from "../../../model-folders/architecture/rope-settings.ts";
 
 /** Returns the cosines and sines of all positions below `positions`: (positions, headSize / 2) each. */
 export function ropeTables(
-  rope: Pick<RopeSettings, "theta" | "scaling">,
+  rope: RopeFrequencies,
   { headSize, positions }: { readonly headSize: number; readonly positions: number },
 ): { readonly cos: Float32Array; readonly sin: Float32Array } {
   const frequencies = ropeFrequencies(rope, headSize);
@@ -21,7 +21,7 @@ export function ropeTables(
 }
 
 /** Returns the angle per position of each pair of dimensions, theta^(-2i / headSize), with the config's scaling. */
-function ropeFrequencies({ theta, scaling }: Pick<RopeSettings, "theta" | "scaling">, headSize: number): Float32Array {
+function ropeFrequencies({ theta, scaling }: RopeFrequencies, headSize: number): Float32Array {
   return Float32Array.from({ length: headSize / 2 }, (_, i) => {
     const frequency = Math.fround(1 / theta ** ((2 * i) / headSize));
     return scaling === undefined ? frequency : scaleFrequency(frequency, scaling);
