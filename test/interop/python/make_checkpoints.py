@@ -17,13 +17,15 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 def randomize(model: torch.nn.Module, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
+    # The weights of Gemma's norms start at zero.
+    norm = 0 if model.config.model_type == "gemma3_text" else 1
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator)
             if name.endswith("bias"):
                 parameter.copy_(0.5 * noise)
             elif parameter.dim() == 1:
-                parameter.copy_(1 + 0.2 * noise)
+                parameter.copy_(norm + 0.2 * noise)
             elif any(part in name for part in ["embed_tokens", "wte", "wpe"]):
                 parameter.copy_(0.5 * noise)
             else:
