@@ -3,7 +3,7 @@ import type { Encoding, GradientRule } from "../trainers/backends/tinker/index.t
 
 /** The engine that trains. The schema below describes each key. */
 export type BackendConfig =
-  | { readonly type: "onnx" }
+  | { readonly type: "onnx"; readonly quantize?: 4 | 8 | undefined }
   | {
       readonly type: "torch";
       readonly python?: string | undefined;
@@ -24,10 +24,15 @@ export type BackendConfig =
       readonly encoding: Encoding | "auto";
     };
 
+const quantizeSchema = z.union([z.literal(4), z.literal(8)]).optional();
+
 /** The schema of the section `backend`. */
 export const backendConfigSchema: z.ZodType<BackendConfig> = z
   .discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("onnx").describe("The embedded engine on this machine.") }),
+    z.strictObject({
+      type: z.literal("onnx").describe("The embedded engine on this machine."),
+      quantize: quantizeSchema.describe("Bits of the frozen weights under an adapter, on the CPU: 4 or 8."),
+    }),
     z.strictObject({
       type: z.literal("torch").describe("PyTorch on this machine, in a Python process. See gpu.md."),
       python: z
@@ -45,10 +50,7 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .boolean()
         .default(false)
         .describe("Compute activations again in the backward pass: less memory, about a third more time."),
-      quantize: z
-        .union([z.literal(4), z.literal(8)])
-        .optional()
-        .describe("Bits of the frozen weights under an adapter, by the Python package bitsandbytes: 4 or 8."),
+      quantize: quantizeSchema.describe("Bits of the frozen weights under an adapter, by the Python package bitsandbytes: 4 or 8."),
       decodeBatchSize: z
         .int()
         .min(1)

@@ -13,6 +13,7 @@ export interface CaptureArguments {
   readonly modelOption: readonly string[];
   readonly backend: EngineType;
   readonly device: Device;
+  readonly quantize?: 4 | 8 | undefined;
   /** A free port by default. */
   readonly port?: number;
   readonly host: string;

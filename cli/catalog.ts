@@ -34,7 +34,8 @@ export function engineOptions(config: Pick<RunConfig, "model" | "training" | "ba
   const { device, precision, deviceIndex, threads } = model;
   const { maxTokensPerMicroBatch } = training;
   if (backend.type !== "torch") {
-    return { type: "onnx", device, maxTokensPerMicroBatch, precision, deviceIndex, threads };
+    const quantize = backend.type === "onnx" ? backend.quantize : undefined;
+    return { type: "onnx", device, maxTokensPerMicroBatch, precision, deviceIndex, threads, quantize };
   }
   if (precision !== "float32") {
     throw invalidConfig(
@@ -45,11 +46,18 @@ export function engineOptions(config: Pick<RunConfig, "model" | "training" | "ba
   return { ...backend, device: torchDevice(device), maxTokensPerMicroBatch, deviceIndex, threads };
 }
 
+/** The options of a command line for the engine. */
+export interface NamedEngine {
+  readonly backend: EngineType;
+  readonly device: Device;
+  readonly quantize?: 4 | 8 | undefined;
+}
+
 /** Returns the engine that a command line names. Throws `config.invalid` for a device that it does not have. */
-export function namedEngine({ backend, device }: { readonly backend: EngineType; readonly device: Device }) {
+export function namedEngine({ backend, device, quantize }: NamedEngine) {
   return backend === "torch"
-    ? ({ type: backend, device: torchDevice(device) } as const)
-    : ({ type: backend, device } as const);
+    ? ({ type: backend, device: torchDevice(device), quantize } as const)
+    : ({ type: backend, device, quantize } as const);
 }
 
 function torchDevice(device: Device): "auto" | "cpu" | "cuda" {

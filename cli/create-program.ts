@@ -68,6 +68,7 @@ export interface PlayArguments {
   readonly modelOption: readonly string[];
   readonly backend: EngineType;
   readonly device: Device;
+  readonly quantize?: 4 | 8 | undefined;
   readonly temperature: number;
   readonly maxTokens: number;
   /** The environment's first split by default. */
@@ -92,6 +93,7 @@ export interface CollectArguments extends SamplingArguments {
   readonly modelOption: readonly string[];
   readonly backend: EngineType;
   readonly device: Device;
+  readonly quantize?: 4 | 8 | undefined;
   /** The environment's first split by default. */
   readonly split?: string;
   /** The maximum number of episodes, rounded up to complete groups. Every task by default. */

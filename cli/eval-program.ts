@@ -27,6 +27,7 @@ export interface EvalArguments extends SamplingArguments {
   readonly judgePrice?: { readonly prompt: number; readonly completion: number };
   readonly backend: EngineType;
   readonly device: Device;
+  readonly quantize?: 4 | 8 | undefined;
   /** A folder or a JSON file. A new folder in runs/eval by default. */
   readonly output?: string;
   readonly split?: string;

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
 import { append } from "./option-values.ts";
 
@@ -29,7 +29,8 @@ export function addModelOptions(
       [],
     )
     .addOption(backendOption())
-    .addOption(deviceOption());
+    .addOption(deviceOption())
+    .addOption(quantizeOption());
 }
 
 /** The option for the engine of local models. */
@@ -41,4 +42,16 @@ export function backendOption(): Option {
 /** The option for the device of local models. */
 export function deviceOption(): Option {
   return new Option("--device <device>", "the device of local models").choices(devices).default("auto");
+}
+
+/** The option for the bits of the weights of local models. */
+export function quantizeOption(): Option {
+  const help = "the bits of the weights of local models: 8 or 4. An adapter stays in float32";
+  return new Option("--quantize <bits>", help).argParser(bits);
+}
+
+function bits(value: string): 4 | 8 {
+  if (value === "4") return 4;
+  if (value === "8") return 8;
+  throw new InvalidArgumentError("Allowed choices are 4, 8.");
 }

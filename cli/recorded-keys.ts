@@ -19,7 +19,7 @@ export function recordedKeys(config: RunConfig, folders: { readonly from: string
       environment: environment === undefined ? null : moved(environment),
       ...(environments === undefined ? {} : { environments: environments.map(moved) }),
       output: folders.to,
-      ...(backend.type === "onnx" ? {} : { backend }),
+      ...(backend.type === "onnx" && backend.quantize === undefined ? {} : { backend }),
       trackers,
       health,
       algorithm: moved(algorithm),

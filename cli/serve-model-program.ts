@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { Option } from "commander";
 import type { Device } from "../trainers/config/model-config.ts";
 import type { EngineType } from "./catalog.ts";
-import { backendOption, deviceOption } from "./model-options.ts";
+import { backendOption, deviceOption, quantizeOption } from "./model-options.ts";
 import { append, port, positive } from "./option-values.ts";
 
 /** The arguments of `lyceum serve-model`. */
@@ -14,6 +14,7 @@ export interface ServeModelArguments {
   readonly chatTemplate?: string;
   readonly backend: EngineType;
   readonly device: Device;
+  readonly quantize?: 4 | 8 | undefined;
   /** A free port by default. */
   readonly port?: number;
   readonly host: string;
@@ -57,6 +58,7 @@ export function addServeModelCommand(
     )
     .addOption(backendOption())
     .addOption(deviceOption())
+    .addOption(quantizeOption())
     .option("--port <n>", "the port (default: a free one)", port)
     .option("--host <address>", "the address to listen on; an address other than loopback needs a token", "127.0.0.1")
     .option("--token <token>", "the API key that clients must send (default: $LYCEUM_SERVER_TOKEN)")

@@ -17,6 +17,7 @@ export interface ServeArguments {
   readonly modelOption: readonly string[];
   readonly backend: EngineType;
   readonly device: Device;
+  readonly quantize?: 4 | 8 | undefined;
   /** A free port by default. */
   readonly port?: number;
   readonly host: string;

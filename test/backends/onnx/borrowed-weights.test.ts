@@ -20,7 +20,7 @@ function openModel({ adapter }: { readonly adapter: boolean }) {
   const model = new EngineModel({ weights, trained: adapter ? own : base, runner });
   const borrow = () => {
     const { weights: lent, release } = model.borrow();
-    const block = lent.adapter?.block ?? lent.base;
+    const block = lent.adapter?.block ?? (lent.base as ParameterBlock);
     return { block, before: block.data.slice(), release };
   };
   return { model, base, borrow, step: (stepId: number) => model.optimStep(adam, stepId) };

@@ -267,7 +267,7 @@ describe("a batch", () => {
     const data = await withOtherPolicies(model, randomData([9, 4], { vocabulary: 29, seed: 2 }));
     // Padding positions predict token 0 from the first token. This makes that so unlikely that e^(-logprob) is
     // infinite.
-    const head = model.weights.base.view("lm_head.weight").subarray(0, model.weights.config.hiddenSize);
+    const head = model.weights.base.read("lm_head.weight").subarray(0, model.weights.config.hiddenSize);
     const [first] = data;
     const probe = { ...first!, targets: first!.targets.map(() => 0), lossMask: first!.lossMask.map(() => 1) };
     const unlikely = async (): Promise<boolean> => (await model.pass([probe], [])).logprobs[0]![0]! < -100;

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../../src/contract/errors/index.ts";
 import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, LossResult, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "../shared/check-input.ts";
@@ -35,17 +35,28 @@ export interface OnnxBackendOptions {
   readonly maxTokensPerMicroBatch?: number;
   /** The maximum number of sequences that are decoded at a time. The key-value cache grows with it. Default: 32. */
   readonly decodeBatchSize?: number;
+  /**
+   * The bits of the matrices of frozen weights, as of the base under an adapter: 4 or 8. The embedding and the output head
+   * have 8. Training and sampling use the same values, so that their log-probabilities differ by rounding only. On the CPU
+   * and in float32 only. Default: frozen weights are float32.
+   */
+  readonly quantize?: 4 | 8;
 }
 
 /**
  * Starts the embedded training engine: ONNX Runtime in a worker thread of this process. It needs no Python and no
  * download. Throws `backend.unsupported` if ONNX Runtime is not installed, if the device does not work here or not in
- * this precision, or if there is no device with this index.
+ * this precision, or if there is no device with this index. Throws `config.invalid` if `quantize` is
+ * combined with another device than the CPU or with float16.
  */
 export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
   checkRuntime();
-  const { precision = "float32", deviceIndex } = options;
-  const device = await chooseDevice(options.device ?? "auto", { precision, deviceIndex });
+  const { precision = "float32", deviceIndex, quantize } = options;
+  if (quantize !== undefined) checkQuantize(options);
+  const device = await chooseDevice(quantize === undefined ? (options.device ?? "auto") : "cpu", {
+    precision,
+    deviceIndex,
+  });
   const client = new EngineClient({
     device,
     precision,
@@ -53,6 +64,7 @@ export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promi
     threads: options.threads,
     maxTokensPerMicroBatch: options.maxTokensPerMicroBatch ?? 2048,
     decodeBatchSize: options.decodeBatchSize ?? 32,
+    quantize,
   });
   return new OnnxBackend(client, { device, precision });
 }
@@ -101,6 +113,31 @@ class OnnxBackend implements TrainingBackend {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+}
+
+/** Throws `config.invalid` for options that quantized weights exclude. */
+function checkQuantize({ device = "auto", precision, deviceIndex, quantize }: OnnxBackendOptions): void {
+  if (quantize !== 4 && quantize !== 8) {
+    throw invalidConfig(
+      `backend.quantize is ${String(quantize)}, but frozen weights have 4 or 8 bits.`,
+      "Set backend.quantize to 8 or 4, or remove it.",
+      { key: "backend.quantize" },
+    );
+  }
+  if (deviceIndex !== undefined || (device !== "auto" && device !== "cpu")) {
+    throw invalidConfig(
+      `backend.quantize needs the CPU in the embedded engine, but the device is ${device === "auto" ? "chosen by its index" : device}.`,
+      "Set model.device to cpu without model.deviceIndex, or backend.type to torch, which quantizes on a card.",
+      { key: "backend.quantize" },
+    );
+  }
+  if (precision === "float16") {
+    throw invalidConfig(
+      "backend.quantize needs products in float32, but model.precision is float16.",
+      "Remove model.precision, or backend.quantize.",
+      { key: "backend.quantize" },
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { diagonalSpecs, fillDiagonals } from "../models/diagonal-halves.ts";
+import type { BaseBlock } from "../models/graph-parameters.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
 import type { Feed } from "./session.ts";
 import { type ModelWeights, structureKey } from "./weights.ts";
@@ -32,7 +33,7 @@ export class AdapterBuffer {
 
 /** The adapter buffers of an engine. They are freed together with their base weights. */
 export class AdapterBuffers {
-  readonly #byBase = new WeakMap<ParameterBlock, Map<string, AdapterBuffer>>();
+  readonly #byBase = new WeakMap<BaseBlock, Map<string, AdapterBuffer>>();
 
   /** Returns the buffer for adapters of this structure. Undefined without an adapter. */
   of(weights: ModelWeights): AdapterBuffer | undefined {

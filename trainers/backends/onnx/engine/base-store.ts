@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { JsonObject } from "../../../../src/contract/json.ts";
 import { warn } from "../../../../src/core/text/warn.ts";
 import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
@@ -13,8 +13,11 @@ import type { WritableDtype } from "../../../model-folders/weights/float-convers
 import { readWeights, type WeightsReader } from "../../../model-folders/weights/safetensors.ts";
 import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
 import type { LocalSource } from "../../shared/open-source.ts";
+import type { BaseBlock } from "../models/graph-parameters.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
+import { QuantizedBlock } from "../models/quantized-block.ts";
+import type { Bits } from "../models/quantized-matrix.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { baseHash } from "./base-hash.ts";
 import { mergedParameter } from "./merge-adapter.ts";
@@ -22,18 +25,24 @@ import { readStoredAdapter, type StoredAdapter } from "./stored-adapter.ts";
 import { storedShape } from "./stored-form.ts";
 
 /** Base weights in memory. All models of the same source that do not train them share them. */
-export interface BaseWeights {
+export interface BaseWeights<Block extends BaseBlock = BaseBlock> {
   readonly key: string;
   readonly config: DecoderConfig;
-  readonly block: ParameterBlock;
+  readonly block: Block;
   /** The type of the embedding in the files. F32 if that type is wider, or if there are no files. */
   readonly dtype: WritableDtype;
 }
 
 /** Loads base weights. Each source is loaded once while it is in use. */
 export class BaseStore {
+  readonly #quantize: Bits | undefined;
   /** The shared weights, with the number of users of each source. */
   readonly #shared: { readonly base: BaseWeights; readonly users: Map<string, number> }[] = [];
+
+  /** `quantize` are the bits of shared weights. Default: they are float32. */
+  constructor(quantize?: Bits) {
+    this.#quantize = quantize;
+  }
 
   /**
    * Returns read-only weights. Sources with equal weights share memory, for example the bases next to the adapters of a
@@ -43,7 +52,7 @@ export class BaseStore {
     const key = JSON.stringify(source);
     let known = this.#shared.find(({ users }) => users.has(key));
     if (known === undefined) {
-      const base = await loadBase(source);
+      const base = await (this.#quantize === undefined ? loadBase(source) : loadQuantized(source, this.#quantize));
       known = this.#shared.find((shared) => sameWeights(shared.base, base));
       if (known === undefined) {
         known = { base, users: new Map() };
@@ -75,9 +84,10 @@ export class BaseStore {
 function sameWeights(a: BaseWeights, b: BaseWeights): boolean {
   const form = ({ config, block, dtype }: BaseWeights): string => JSON.stringify([config, block.specs, dtype]);
   if (form(a) !== form(b)) return false;
-  const bytes = ({ block: { data } }: BaseWeights): Buffer =>
-    Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  return baseHash(a.block) === baseHash(b.block) && bytes(a).equals(bytes(b));
+  if (baseHash(a.block) !== baseHash(b.block)) return false;
+  if (a.block instanceof QuantizedBlock) return b.block instanceof QuantizedBlock && a.block.equals(b.block);
+  const bytes = ({ data }: ParameterBlock): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return b.block instanceof ParameterBlock && bytes(a.block).equals(bytes(b.block));
 }
 
 /**
@@ -88,44 +98,73 @@ function sameWeights(a: BaseWeights, b: BaseWeights): boolean {
 export async function loadBase(
   source: LocalSource,
   { valueHead = false, trained = false }: { readonly valueHead?: boolean; readonly trained?: boolean } = {},
-): Promise<BaseWeights> {
-  const parameters = (config: DecoderConfig): ParameterSpec[] => {
+): Promise<BaseWeights<ParameterBlock>> {
+  const create = (config: DecoderConfig): ParameterBlock => {
     const specs = [...decoderParameters(config), ...(valueHead ? valueHeadParameters(config) : [])];
     checkParameterMemory(specs, { trained });
-    return specs;
+    return new ParameterBlock(specs);
   };
   const key = JSON.stringify(source);
   if (source.type === "scratch") {
     const config = readDecoderConfig(source.config);
-    const block = new ParameterBlock(parameters(config));
+    const block = create(config);
     initializeParameters(block, { seed: source.seed, deviation: config.initializerRange });
     return { key, config, block, dtype: "F32" };
   }
-  const config = readDecoderConfig(await readConfigJson(source.folder));
-  const { unread, ...read } = await readWeights(source.folder, (weights) =>
-    readBase(weights, { folder: source.folder, config, parameters }),
-  );
-  warnOfUnread(source.folder, { keys: unreadKeys(config), tensors: unread });
-  const base = { key, ...read };
+  const base = { key, ...(await readFolder(source.folder, create)) };
   if (source.adapter !== undefined) mergeInto(base, await readStoredAdapter(source.adapter, base));
   return base;
 }
 
-interface ReadBase extends Omit<BaseWeights, "key"> {
+/**
+ * Loads frozen weights and quantizes their matrices, one at a time. Throws `config.invalid` for a source whose weights are
+ * not those of its files, and the errors of {@link loadBase}.
+ */
+async function loadQuantized(source: LocalSource, bits: Bits): Promise<BaseWeights<QuantizedBlock>> {
+  if (source.type === "scratch" || source.adapter !== undefined) throw notQuantizable();
+  const create = (config: DecoderConfig): QuantizedBlock => {
+    const specs = decoderParameters(config);
+    checkParameterMemory(specs, { trained: false, quantization: { config, bits } });
+    return new QuantizedBlock(specs, { config, bits });
+  };
+  return { key: JSON.stringify(source), ...(await readFolder(source.folder, create)) };
+}
+
+/** The error for a model whose weights would not stay as they are quantized. */
+export function notQuantizable(): LyceumError {
+  return invalidConfig(
+    "backend.quantize is for frozen weights, but this model trains all of its weights, merges an adapter or begins from scratch.",
+    "Set model.adapter to train an adapter on the quantized weights, or remove backend.quantize.",
+    { key: "backend.quantize" },
+  );
+}
+
+/** Reads a model folder into a new block. */
+async function readFolder<Block extends BaseBlock>(
+  folder: string,
+  create: (config: DecoderConfig) => Block,
+): Promise<Omit<BaseWeights<Block>, "key">> {
+  const config = readDecoderConfig(await readConfigJson(folder));
+  const { unread, ...read } = await readWeights(folder, (weights) => readBase(weights, { folder, config, create }));
+  warnOfUnread(folder, { keys: unreadKeys(config), tensors: unread });
+  return read;
+}
+
+interface ReadBase<Block extends BaseBlock> extends Omit<BaseWeights<Block>, "key"> {
   /** The names of tensors that the model does not have. */
   readonly unread: readonly string[];
 }
 
 /** Reads the weights of a decoder. The embedding and the head may be stored in one tensor, under either name. */
-async function readBase(
+async function readBase<Block extends BaseBlock>(
   weights: WeightsReader,
   options: {
     readonly folder: string;
     readonly config: DecoderConfig;
-    readonly parameters: (config: DecoderConfig) => ParameterSpec[];
+    readonly create: (config: DecoderConfig) => Block;
   },
-): Promise<ReadBase> {
-  const { folder, config, parameters } = options;
+): Promise<ReadBase<Block>> {
+  const { folder, config, create } = options;
   let dtype: WritableDtype = "F32";
   // A checkpoint that contains only the body omits the body's name.
   const body = `${config.architecture.body}.`;
@@ -147,14 +186,15 @@ async function readBase(
   const inFileOrder = tensors.toSorted((a, b) =>
     a.file === b.file ? a.byteOffset - b.byteOffset : a.file < b.file ? -1 : 1,
   );
-  const block = new ParameterBlock(parameters(config));
+  const block = create(config);
   for (const { name, stored, transposed, wanted } of inFileOrder) {
-    if (transposed) block.view(name).set(transposeMatrix(await weights.read(stored), wanted));
-    else await weights.read(stored, block.view(name));
+    if (transposed) block.set(name, transposeMatrix(await weights.read(stored), wanted));
+    else if (block instanceof ParameterBlock) await weights.read(stored, block.view(name));
+    else block.set(name, await weights.read(stored));
   }
   const used = new Set([...tensors.map(({ stored }) => stored), outputHead]);
   const unread = weights.names.filter((name) => !used.has(name) && !harmlessTensor.test(name));
-  const untied = await readOwnHead(weights, { folder, config, block, parameters });
+  const untied = await readOwnHead(weights, { folder, config, block });
   return { config, block, dtype, unread, ...untied };
 }
 
@@ -168,25 +208,20 @@ const harmlessTensor = /(^|\.)(rotary_emb\.inv_freq|attn\.bias|attn\.masked_bias
  * like `transformers`, returns a model with a head of its own. Returns undefined if they are equal, or if there is no
  * other head.
  */
-async function readOwnHead(
+async function readOwnHead<Block extends BaseBlock>(
   weights: WeightsReader,
-  options: Pick<BaseWeights, "config" | "block"> & {
-    readonly folder: string;
-    readonly parameters: (config: DecoderConfig) => ParameterSpec[];
-  },
-): Promise<Pick<BaseWeights, "config" | "block"> | undefined> {
-  const { folder, config: tied, block: shared, parameters } = options;
+  options: Pick<BaseWeights<Block>, "config" | "block"> & { readonly folder: string },
+): Promise<Pick<BaseWeights<Block>, "config" | "block"> | undefined> {
+  const { folder, config: tied, block: shared } = options;
   if (!tied.tiedEmbeddings || !weights.has(outputHead)) return undefined;
-  const embedding = shared.view(embeddingName(tied));
   const wanted = shared.shape(embeddingName(tied));
   const { shape: found } = weights.info(outputHead);
   if (found.join() !== wanted.join()) throw wrongShape({ folder, name: outputHead, found, wanted });
   const head = await weights.read(outputHead);
-  if (head.every((value, i) => Object.is(value, embedding[i]) || value === embedding[i])) return undefined;
+  if (shared.holds(embeddingName(tied), head)) return undefined;
   const config = { ...tied, tiedEmbeddings: false, source: { ...tied.source, tie_word_embeddings: false } };
-  const block = new ParameterBlock(parameters(config));
-  for (const { name } of shared.specs) block.view(name).set(shared.view(name));
-  block.view(outputHead).set(head);
+  const block = shared.extended(decoderParameters(config), config) as Block;
+  block.set(outputHead, head);
   return { config, block };
 }
 
@@ -210,7 +245,7 @@ function shortList(names: readonly string[]): string {
 
 /** Merges an adapter into the base weights, in place. */
 function mergeInto(
-  { config, block: base }: Pick<BaseWeights, "config" | "block">,
+  { config, block: base }: Pick<BaseWeights<ParameterBlock>, "config" | "block">,
   { block, config: { alpha, rank } }: StoredAdapter,
 ): void {
   const weights = { config, base, adapter: { block, scale: alpha / rank } };

@@ -14,6 +14,7 @@ import type {
 import type { LocalSource } from "../../shared/open-source.ts";
 import type { TokenizerSource } from "../../shared/tokenizer-source.ts";
 import type { Precision } from "../graph/graph.ts";
+import type { Bits } from "../models/quantized-matrix.ts";
 import type { Device } from "./session.ts";
 
 /** The settings of an engine. They do not change. */
@@ -28,6 +29,8 @@ export interface EngineSettings {
   readonly precision?: Precision;
   /** The maximum number of sequences that are decoded at a time. */
   readonly decodeBatchSize: number;
+  /** The bits of frozen weights. Default: they are float32. */
+  readonly quantize?: Bits | undefined;
 }
 
 /** The description of a model that {@link EngineCalls.open} returns. */

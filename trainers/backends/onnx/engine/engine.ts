@@ -15,7 +15,7 @@ import { initializeParameters, ParameterBlock } from "../models/parameter-block.
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { AdapterBuffers } from "./adapter-buffer.ts";
-import { BaseStore, type BaseWeights, loadBase } from "./base-store.ts";
+import { BaseStore, type BaseWeights, loadBase, notQuantizable } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
 import { type AdapterForm, dtypeNames, exportModel } from "./export-model.ts";
@@ -60,7 +60,7 @@ const tokenReportMs = 250;
 export function createEngine(settings: EngineSettings): EngineCalls {
   const { device, deviceIndex, threads } = settings;
   const sessions = new SessionCache({ device, deviceIndex, threads });
-  const bases = new BaseStore();
+  const bases = new BaseStore(settings.quantize);
   const adapterBuffers = new AdapterBuffers();
   const models = new Map<number, OpenModel>();
   const samplers = new Map<number, OpenSampler>();
@@ -81,7 +81,9 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     open: async ({ source: given, tokenizer, trainable, valueHead = false }) => {
       const { source, adapter: stored } = baseOf(given, trainable);
       const shared = trainable.type !== "full";
-      const base = shared ? await bases.share(source) : await loadBase(source, { valueHead, trained: true });
+      if (settings.quantize !== undefined && !shared) throw notQuantizable();
+      const own = shared ? undefined : await loadBase(source, { valueHead, trained: true });
+      const base = own ?? (await bases.share(source));
       const { config, dtype } = base;
       const opened = await openAdapter({ base, stored, trainable, valueHead }).catch((error: unknown) => {
         if (shared) bases.release(source);
@@ -89,7 +91,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       });
       const tables = new PositionTables(config);
       const weights = { config, base: base.block, ...opened?.weights };
-      const trained = { full: base.block, lora: opened?.weights.adapter.block, frozen: undefined }[trainable.type];
+      const trained = { full: own?.block, lora: opened?.weights.adapter.block, frozen: undefined }[trainable.type];
       const maxTokensPerMicroBatch = settings.maxTokensPerMicroBatch;
       const lossScale = settings.precision === "float16" ? new LossScale() : undefined;
       const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch, lossScale });
@@ -108,7 +110,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       modelOf(model).model.forward(data, outputs, { signal, maxTokensPerMicroBatch, onProgress: emit }),
     forwardBackward: async ({ model: id, data, terms, maxTokensPerMicroBatch }, { signal, emit }) => {
       const { model, baseKey } = modelOf(id);
-      if (model.weights.base.data.byteLength > largeBase) await sessions.release(`decode|${baseKey}`);
+      if (model.weights.base.byteLength > largeBase) await sessions.release(`decode|${baseKey}`);
       return model.forwardBackward(data, terms, { signal, maxTokensPerMicroBatch, onProgress: emit });
     },
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),

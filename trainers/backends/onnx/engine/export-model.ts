@@ -9,7 +9,7 @@ import type { TensorToWrite } from "../../../model-folders/weights/safetensors-w
 import { valueHeadFile } from "../../../model-folders/weights/value-head-file.ts";
 import type { LocalSource } from "../../shared/open-source.ts";
 import { type TokenizerSource, tokenizerFilesOf } from "../../shared/tokenizer-source.ts";
-import type { ParameterBlock } from "../models/parameter-block.ts";
+import type { BaseBlock } from "../models/graph-parameters.ts";
 import { isValueHeadParameter } from "../models/value-head.ts";
 import { baseHash } from "./base-hash.ts";
 import { mergedParameter } from "./merge-adapter.ts";
@@ -90,7 +90,7 @@ async function exportAdapter({ weights, source, tokenizer, lora, folder }: Expor
       transposedBase: weights.config.architecture.transposed,
       ...(isFile ? nameOfBase(source, folder) : { baseModel: baseFolder }),
     },
-    tensors: tensorsOf(block).filter(({ name }) => !isValueHeadParameter(name)),
+    tensors: tensorsOf(block, (name) => !isValueHeadParameter(name)),
     valueHead: valueHeadTensors(block),
     writeExtraFiles: async (partial) => {
       const path = isFile && source.hub === undefined ? { path: resolve(source.folder) } : {};
@@ -127,10 +127,12 @@ function nameOfBase(
   return { baseModel: relative(resolve(adapter), resolve(base)).replaceAll("\\", "/") };
 }
 
-function valueHeadTensors(block: ParameterBlock): TensorToWrite[] {
-  return tensorsOf(block).filter(({ name }) => isValueHeadParameter(name));
+function valueHeadTensors(block: BaseBlock): TensorToWrite[] {
+  return tensorsOf(block, isValueHeadParameter);
 }
 
-function tensorsOf(block: ParameterBlock): TensorToWrite[] {
-  return block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name) }));
+function tensorsOf(block: BaseBlock, isWanted: (name: string) => boolean): TensorToWrite[] {
+  return block.specs
+    .filter(({ name }) => isWanted(name))
+    .map(({ name, shape }) => ({ name, shape, data: block.read(name) }));
 }

@@ -1,7 +1,7 @@
 import { headName } from "../../../model-folders/architecture/parameters.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { Graph } from "../graph/graph.ts";
-import { matrixProduct } from "../graph/linear.ts";
+import { weightProduct } from "../graph/quantized-weight.ts";
 import { decoderBody } from "../models/decoder.ts";
 import { bindParameters } from "../models/graph-parameters.ts";
 import { sequenceInputs } from "../models/sequence-inputs.ts";
@@ -37,8 +37,8 @@ export async function runLogits(options: {
       attention: trainingAttention(config, { layout, maskOf }),
     });
     const read = gatherRows(hidden, graph.input("rows", "int32", ["rows"]));
-    const head = parts.parameters.tensor(headName(config));
-    graph.output("logits", matrixProduct(read, head, { transposeB: true }));
+    const head = parts.parameters.weight(headName(config));
+    graph.output("logits", weightProduct(read, head));
     return plan;
   });
   const batch = layOutSequences([ids]);

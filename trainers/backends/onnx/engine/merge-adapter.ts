@@ -6,7 +6,7 @@ import type { ModelWeights } from "./weights.ts";
  */
 export function mergedParameter(weights: ModelWeights, name: string): Float32Array {
   const { base, adapter } = weights;
-  const values = base.view(name);
+  const values = base.read(name);
   const place = adapter === undefined ? undefined : adapterOf(weights, name);
   if (adapter === undefined || place === undefined) return values;
   const a = adapter.block.view(place.a);

@@ -6,6 +6,9 @@ import { isJsonObject, type JsonObject } from "../../../../src/contract/json.ts"
 import { writeNewFolder } from "../../../model-folders/weights/new-folder.ts";
 import { openWeights } from "../../../model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../../model-folders/weights/safetensors-writer.ts";
+import { ParameterBlock } from "../models/parameter-block.ts";
+import { sampledValues } from "../models/sampled-values.ts";
+import { baseHash } from "./base-hash.ts";
 import type { EngineModel, OptimizerState } from "./engine-model.ts";
 import { type ModelWeights, structureKey } from "./weights.ts";
 
@@ -40,7 +43,7 @@ export async function loadTrainingState(
 ): Promise<void> {
   const state = await readStateJson(folder);
   const { structure, base } = identity(model.weights);
-  if (state.structure !== structure) throw unusable(folder, "it belongs to a model with another shape");
+  if (state.structure !== structure) throw unusable(folder, "it belongs to a model with another shape or other bits of backend.quantize");
   if (state.base !== base) throw unusable(folder, "its adapter was trained on other base weights");
   const length = model.trained?.data.length ?? 0;
   const [parameters, firstMoment, secondMoment] = await readArrays(folder, length);
@@ -55,12 +58,15 @@ type StateJson = Pick<OptimizerState, "version" | "lastStepId" | "adamStep" | "l
   readonly base: string | null;
 };
 
-/** Identifies the owner of a state: the structure, and for an adapter a hash of a sample of the base weights. */
+/**
+ * Identifies the owner of a state: the structure, which includes the bits of quantized weights, and for an adapter a hash
+ * of a sample of the base weights.
+ */
 function identity(weights: ModelWeights): { readonly structure: string; readonly base: string | null } {
   const structure = structureKey(weights);
   if (weights.adapter === undefined) return { structure, base: null };
-  const { data } = weights.base;
-  const sample = Float32Array.from({ length: Math.ceil(data.length / 997) }, (_, i) => data[997 * i]!);
+  const { base } = weights;
+  const sample = base instanceof ParameterBlock ? sampledValues(base.data) : baseHash(base);
   return { structure, base: createHash("sha256").update(sample).digest("hex").slice(0, 16) };
 }
 

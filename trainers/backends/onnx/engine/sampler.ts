@@ -5,6 +5,7 @@ import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
 import { bindParameters, type GraphPlan } from "../models/graph-parameters.ts";
+import { ParameterBlock } from "../models/parameter-block.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import type { AdapterBuffer, AdapterBuffers } from "./adapter-buffer.ts";
 import { layOutSequences } from "./batch.ts";
@@ -94,11 +95,13 @@ export class BatchSampler implements DecodingModel {
 
   createBatch(): DecodeBatch {
     const { config, base } = this.#weights;
-    return new DecodeBatch(config, base.data.length);
+    return new DecodeBatch(config, base.count);
   }
 
   async decode(batch: DecodeBatch): Promise<DecodeResults> {
-    const weightsFirst = this.#sessions.settings.device === "cpu" && batch.rows >= manyRows;
+    // Quantized weights are read in place on the right only.
+    const isPlain = this.#weights.base instanceof ParameterBlock;
+    const weightsFirst = isPlain && this.#sessions.settings.device === "cpu" && batch.rows >= manyRows;
     const { session, feeds } = await this.#planDecode({ grouped: batch.grouped, weightsFirst });
     const results = await session.run({
       ...feeds,
@@ -148,7 +151,7 @@ export class BatchSampler implements DecodingModel {
     const plan = this.#plans.get(name) ?? { key: `${name}|${structureKey(weights)}` };
     this.#plans.set(name, plan);
     // The copy of a large base takes the place of training graphs, as they take its place: see `largeBase`.
-    const isCopy = recipe.placement === "constant" && weights.base.data.byteLength > largeBase;
+    const isCopy = recipe.placement === "constant" && weights.base.byteLength > largeBase;
     const replaces = isCopy ? "sequences|" : undefined;
     const compiled = await this.#sessions.get(plan.key, () => planGraph(weights, recipe), { replaces });
     plan.feeds ??= parameterFeeds(compiled, weights);

@@ -22,7 +22,7 @@ export type Feeds = Readonly<Record<string, Feed>>;
 
 /** An array with its shape. */
 export interface Feed {
-  readonly data: Float32Array | Int32Array | BigInt64Array;
+  readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array;
   readonly shape: readonly number[];
 }
 

@@ -102,7 +102,7 @@ export function select(condition: Tensor, a: Tensor, b: Tensor): Tensor {
   return a.graph.operation("Where", [condition, a, b], { type: a.type, shape });
 }
 
-const onnxTypes: Record<DataType, number> = { float32: 1, float16: 10, int32: 6, int64: 7, bool: 9 };
+const onnxTypes: Record<DataType, number> = { float32: 1, float16: 10, int32: 6, int64: 7, uint8: 2, bool: 9 };
 
 /** Converts the values to another type. No gradient. */
 export function cast(x: Tensor, type: DataType): Tensor {

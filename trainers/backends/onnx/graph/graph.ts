@@ -31,7 +31,7 @@ export interface GraphNode {
 /** A value that is stored in the model. */
 export interface Constant {
   readonly tensor: Tensor;
-  readonly data: Float32Array | Int32Array | BigInt64Array;
+  readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array;
   /** True for large constants, which are passed to the runtime separately from the protobuf message. */
   readonly external: boolean;
 }
@@ -79,7 +79,7 @@ export class Graph {
     shape: readonly number[],
     options: { readonly name?: string; readonly external?: boolean } = {},
   ): Tensor {
-    const type = data instanceof Float32Array ? "float32" : data instanceof Int32Array ? "int32" : "int64";
+    const type = typeOf(data);
     const tensor: Tensor = { graph: this, name: options.name ?? this.#nextName("constant"), type, shape };
     this.constants.push({ tensor, data, external: options.external ?? false });
     return tensor;
@@ -204,4 +204,10 @@ export class Graph {
     this.#names += 1;
     return `${prefix}_${this.#names}`;
   }
+}
+
+function typeOf(data: Constant["data"]): DataType {
+  if (data instanceof Float32Array) return "float32";
+  if (data instanceof Int32Array) return "int32";
+  return data instanceof Uint8Array ? "uint8" : "int64";
 }

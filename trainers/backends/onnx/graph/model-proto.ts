@@ -43,6 +43,7 @@ const dataTypes: Record<DataType, TensorProto_DataType> = {
   float16: TensorProto_DataType.FLOAT16,
   int32: TensorProto_DataType.INT32,
   int64: TensorProto_DataType.INT64,
+  uint8: TensorProto_DataType.UINT8,
   bool: TensorProto_DataType.BOOL,
 };
 

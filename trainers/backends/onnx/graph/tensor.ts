@@ -4,7 +4,7 @@ import type { Graph } from "./graph.ts";
 export type Dimension = number | string;
 
 /** The element types of the engine. */
-export type DataType = "float32" | "float16" | "int32" | "int64" | "bool";
+export type DataType = "float32" | "float16" | "int32" | "int64" | "uint8" | "bool";
 
 /** A value of a graph: the output of a node, an input, or a constant. */
 export interface Tensor {

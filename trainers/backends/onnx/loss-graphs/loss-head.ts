@@ -1,13 +1,14 @@
 import { unpackBits } from "../graph/bits.ts";
 import { add, log, multiply, negate, select, subtract } from "../graph/elementwise.ts";
-import { gatherRows, scatterAddRows } from "../graph/gather.ts";
+import { scatterAddRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
 import { matrixProduct, rowDot } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { pickColumns, total } from "../graph/pick.ts";
+import { asMatrix, type Weight, weightProduct, weightRows } from "../graph/quantized-weight.ts";
 import { reduceMax } from "../graph/reduction.ts";
 import { concatenate, expandDimension, splitEvenly, squeeze } from "../graph/shape.ts";
-import { knownDimension, type Tensor } from "../graph/tensor.ts";
+import type { Tensor } from "../graph/tensor.ts";
 import type { BoundTerm } from "./bound-term.ts";
 import { type TokenTerm, tokenLoss } from "./token-loss.ts";
 
@@ -53,7 +54,7 @@ export function lossHead(options: {
   /** (positions, hiddenSize) */
   readonly hidden: Tensor;
   /** (vocabulary, hiddenSize) */
-  readonly weight: Tensor;
+  readonly weight: Weight;
   readonly positions: PositionInputs;
   readonly terms: readonly BoundTerm<TokenTerm>[];
   /** A scalar factor of the gradients. */
@@ -109,7 +110,7 @@ export function lossHead(options: {
 
 function chunkLoss(options: {
   readonly hidden: Tensor;
-  readonly weight: Tensor;
+  readonly weight: Weight;
   readonly targets: Tensor;
   readonly inverseTemperature: Tensor;
   readonly support: Tensor | undefined;
@@ -128,11 +129,11 @@ function chunkLoss(options: {
   const column = (x: Tensor): Tensor => expandDimension(x, 1);
   const inverseTemperature = column(options.inverseTemperature);
   const hidden = multiply(options.hidden, inverseTemperature);
-  const product = matrixProduct(hidden, weight, { transposeB: true });
+  const product = weightProduct(hidden, weight);
   const logits =
     support === undefined
       ? product
-      : select(unpackBits(support, knownDimension(weight, 0)), product, weight.graph.scalar(excluded));
+      : select(unpackBits(support, weight.shape[0] as number), product, weight.graph.scalar(excluded));
   const probabilities = softmax(logits);
   // Computes log-sum-exp from the most likely token, whose probability is at least 1 / vocabulary. That is exact even
   // if another probability underflows.
@@ -163,16 +164,16 @@ function chunkLoss(options: {
   let byWeight: Tensor | undefined;
   if (spread === undefined) {
     // A row's factor is the same for all of its logits, so it is applied to the narrow side of each product.
-    byHidden = multiply(subtract(gatherRows(weight, targets), matrixProduct(probabilities, weight)), gain!);
+    byHidden = multiply(subtract(weightRows(weight, targets), matrixProduct(probabilities, asMatrix(weight, probabilities))), gain!);
     if (options.wantWeightGradient)
       byWeight = negate(matrixProduct(probabilities, scaledByHidden!, { transposeA: true }));
   } else {
-    const expected = matrixProduct(spread, weight);
-    byHidden = gain === undefined ? negate(expected) : subtract(multiply(gatherRows(weight, targets), gain), expected);
+    const expected = matrixProduct(spread, asMatrix(weight, spread));
+    byHidden = gain === undefined ? negate(expected) : subtract(multiply(weightRows(weight, targets), gain), expected);
     if (options.wantWeightGradient) byWeight = negate(matrixProduct(spread, hidden, { transposeA: true }));
   }
   if (byWeight !== undefined && scaledByHidden !== undefined) {
-    byWeight = add(byWeight, scatterAddRows(weight, targets, scaledByHidden));
+    byWeight = add(byWeight, scatterAddRows(asMatrix(weight, hidden), targets, scaledByHidden));
   }
   return {
     sums: losses.map(total),

@@ -4,6 +4,7 @@ import { loraA, loraB } from "../../../model-folders/architecture/lora-layers.ts
 import { moduleName } from "../../../model-folders/architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { batchedProduct, matrixProduct } from "../graph/linear.ts";
+import { asMatrix, type Weight, weightProduct } from "../graph/quantized-weight.ts";
 import { expandDimension, split, transpose } from "../graph/shape.ts";
 import { dimension, type Tensor } from "../graph/tensor.ts";
 import type { DecoderParts } from "./decoder.ts";
@@ -23,7 +24,7 @@ export interface DecodeLayers {
   /** Computes the feed-forward unit of a layer, plus `addend`. */
   readonly feedForward: (layer: number, x: Tensor, addend?: Tensor) => Tensor;
   /** Computes x weight^T without bias or adapter. */
-  readonly head: (x: Tensor, weight: Tensor) => Tensor;
+  readonly head: (x: Tensor, weight: Weight) => Tensor;
 }
 
 /** Creates layers with the weights on the right side of products. */
@@ -32,7 +33,7 @@ export function weightsOnTheRight(parts: DecoderParts): DecodeLayers {
   const linear = (layers: BlockGroup, x: Tensor, addend?: Tensor): Tensor => {
     const { weight, bias, adapter } = tensorsOf(parts, layers);
     const start = addend !== undefined && bias !== undefined ? add(addend, bias) : (addend ?? bias);
-    const output = matrixProduct(x, weight, { transposeB: true, addend: start });
+    const output = weightProduct(x, weight, start);
     if (adapter === undefined) return output;
     const reduced = matrixProduct(x, adapter.a, { transposeB: true });
     return matrixProduct(reduced, adapter.b, { transposeB: true, scale: adapter.scale, addend: output });
@@ -43,7 +44,7 @@ export function weightsOnTheRight(parts: DecoderParts): DecodeLayers {
       const unit = unitOf(parts.config, linear({ layer, group: mlpInputs }, x), 1);
       return linear({ layer, group: mlpOutput }, unit, addend);
     },
-    head: productWithWeights,
+    head: weightProduct,
   };
 }
 
@@ -60,7 +61,7 @@ export function weightsOnTheLeft(parts: DecoderParts): DecodeLayers {
   const columns = (layers: BlockGroup, x: Tensor, order: { readonly transposeB: boolean }): Tensor => {
     const { weight, bias, adapter } = tensorsOf(parts, layers);
     // Gemm is not used here: the runtime would fuse a transposition into it and move the weights to the right again.
-    const product = batchedProduct(weight, x, order);
+    const product = batchedProduct(asMatrix(weight, x), x, order);
     const output = bias === undefined ? product : add(product, expandDimension(bias, 1));
     if (adapter === undefined) return output;
     return add(output, batchedProduct(adapter.b, batchedProduct(adapter.a, x, order), { scale: adapter.scale }));
@@ -76,13 +77,8 @@ export function weightsOnTheLeft(parts: DecoderParts): DecodeLayers {
       const output = inRows(columns({ layer, group: mlpOutput }, unit, { transposeB: false }));
       return addend === undefined ? output : add(output, addend);
     },
-    head: (x, weight) => inRows(batchedProduct(weight, x, { transposeB: true })),
+    head: (x, weight) => inRows(batchedProduct(asMatrix(weight, x), x, { transposeB: true })),
   };
-}
-
-/** Computes x weight^T, (rows, outputs), with the weights on the right side of the product. */
-export function productWithWeights(x: Tensor, weight: Tensor): Tensor {
-  return matrixProduct(x, weight, { transposeB: true });
 }
 
 /** Applies the feed-forward unit to its inputs, which are concatenated along an axis. */
@@ -95,12 +91,12 @@ function tensorsOf(
   { config, parameters, adapter }: DecoderParts,
   { layer, group }: BlockGroup,
 ): {
-  readonly weight: Tensor;
+  readonly weight: Weight;
   readonly bias: Tensor | undefined;
   readonly adapter: { readonly a: Tensor; readonly b: Tensor; readonly scale: number } | undefined;
 } {
   const modules = group.layers.map(({ name }) => moduleName(config, layer, name));
-  const weight = parameters.tensor(...modules.map((module) => `${module}.weight`));
+  const weight = parameters.weight(...modules.map((module) => `${module}.weight`));
   const bias = group.bias ? parameters.tensor(...modules.map((module) => `${module}.bias`)) : undefined;
   const adapted = modules.filter((module) => adapter?.parameters.has(loraA(module)));
   if (adapter === undefined || adapted.length === 0) return { weight, bias, adapter: undefined };
@@ -108,6 +104,6 @@ function tensorsOf(
   const b =
     modules.length === 1
       ? adapter.parameters.tensor(loraB(modules[0]!))
-      : weight.graph.input(diagonalName(layer, group.layers), "float32", [dimension(weight, 0), dimension(a, 0)]);
+      : weight.graph.input(diagonalName(layer, group.layers), "float32", [weight.shape[0]!, dimension(a, 0)]);
   return { weight, bias, adapter: { a, b, scale: adapter.scale } };
 }

@@ -106,7 +106,7 @@ function linearOutputs(parts: DecoderParts, layer: number, group: LinearGroup, x
   const modules = group.layers.map(({ name }) => moduleName(config, layer, name));
   const layers = modules.map((module): LinearLayer => {
     return {
-      weight: parameters.tensor(`${module}.weight`),
+      weight: parameters.weight(`${module}.weight`),
       bias: group.bias ? parameters.tensor(`${module}.bias`) : undefined,
       b: adapter?.parameters.has(loraB(module)) ? adapter.parameters.tensor(loraB(module)) : undefined,
     };

@@ -1,14 +1,14 @@
 import { add, multiply } from "../graph/elementwise.ts";
-import { gatherRows } from "../graph/gather.ts";
 import { matrixProduct, sum } from "../graph/linear.ts";
-import { reduceMax } from "../graph/reduction.ts";
+import { asMatrix, type Weight, weightProduct } from "../graph/quantized-weight.ts";
+import { scaleAfter } from "../graph/scale-after.ts";
 import { concatenate, split } from "../graph/shape.ts";
 import { knownDimension, type Tensor } from "../graph/tensor.ts";
 
 /** One of several linear layers that read the same input. */
 export interface LinearLayer {
   /** (outputs, inputs) */
-  readonly weight: Tensor;
+  readonly weight: Weight;
   /** (outputs) */
   readonly bias: Tensor | undefined;
   /** (outputs, rank): the B half of the layer's adapter, if it has one. */
@@ -26,7 +26,7 @@ interface AdaptedGroup {
 
 /** Computes x weight^T + bias for each layer: (tokens, outputs). */
 export function plainLayers(x: Tensor, layers: readonly LinearLayer[]): Tensor[] {
-  return layers.map(({ weight, bias }) => matrixProduct(x, weight, { transposeB: true, addend: bias }));
+  return layers.map(({ weight, bias }) => weightProduct(x, weight, bias));
 }
 
 /** Computes the plain outputs plus scale (x a^T) b^T. */
@@ -65,7 +65,7 @@ export function maskedLayers(group: {
 export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Tensor[] {
   const halves = byAdapter(a, 0, layers);
   const merged = layers.map(({ weight, b }, i) =>
-    b === undefined ? weight : add(weight, matrixProduct(b, halves[i]!, { scale })),
+    b === undefined ? weight : add(asMatrix(weight, x), matrixProduct(b, halves[i]!, { scale })),
   );
   const adapters = layers.flatMap(({ b }) => b ?? []);
   return x.graph.composite({
@@ -80,9 +80,10 @@ export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Te
         const adapted = layers.flatMap(({ b }, i) => (b === undefined ? [] : [{ b, i, dy: dys[i]! }]));
         const again = (i: number): Tensor => {
           const { weight, b } = layers[i]!;
-          if (b === undefined) return weight;
+          const plain = asMatrix(weight, dys[i]!);
+          if (b === undefined) return plain;
           const late = multiply(halves[i]!, scaleAfter(dys[i]!, scale));
-          return add(weight, matrixProduct(b, late));
+          return add(plain, matrixProduct(b, late));
         };
         const byX = (): Tensor => sum(dys.map((dy, i) => matrixProduct(dy!, again(i))));
         const byA = (): Tensor => {
@@ -99,16 +100,6 @@ export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Te
       },
     }),
   });
-}
-
-/**
- * Returns a scale that depends on a gradient, so that the runtime computes what is multiplied by it only after the
- * gradient. Otherwise it computes the sums of all layers first, and keeps them.
- */
-function scaleAfter(dy: Tensor, scale: number): Tensor {
-  const { graph } = dy;
-  const row = gatherRows(dy, graph.constant(Int32Array.of(0), [1]));
-  return add(multiply(reduceMax(row, [1], { keepAxes: true }), graph.scalar(0)), graph.scalar(scale));
 }
 
 /** Splits a stacked tensor along an axis into the parts of the layers with an adapter. */

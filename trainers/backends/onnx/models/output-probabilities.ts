@@ -3,6 +3,7 @@ import { headName } from "../../../model-folders/architecture/parameters.ts";
 import { multiply } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
 import { softmax } from "../graph/neural.ts";
+import type { Weight } from "../graph/quantized-weight.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
 
@@ -16,10 +17,10 @@ export function outputProbabilities(
     readonly hidden: Tensor;
     readonly rows: string;
     /** Computes x weight^T. */
-    readonly product: (x: Tensor, weight: Tensor) => Tensor;
+    readonly product: (x: Tensor, weight: Weight) => Tensor;
   },
 ): void {
-  const weight = parts.parameters.tensor(headName(parts.config));
+  const weight = parts.parameters.weight(headName(parts.config));
   const scaled = multiply(inputs.hidden, graph.input("inverseTemperature", "float32", [inputs.rows, 1]));
   graph.output("probabilities", softmax(inputs.product(scaled, weight)));
 }

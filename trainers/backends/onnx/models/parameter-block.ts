@@ -33,6 +33,15 @@ export class ParameterBlock {
       throw new RangeError(`A block of ${offset} values does not fit an array of ${this.data.length}.`);
   }
 
+  /** The number of values. */
+  get count(): number {
+    return this.data.length;
+  }
+
+  get byteLength(): number {
+    return this.data.byteLength;
+  }
+
   has(name: string): boolean {
     return this.#places.has(name);
   }
@@ -47,6 +56,11 @@ export class ParameterBlock {
     return this.data.subarray(offset, offset + length);
   }
 
+  /** Returns the values of one parameter, which must not be changed. */
+  read(name: string): Float32Array {
+    return this.view(name);
+  }
+
   /** Returns neighbouring parameters as one, stacked along their first axis. */
   stacked(names: readonly string[]): { readonly shape: readonly number[]; readonly data: Float32Array } {
     const places = names.map((name) => this.#place(name));
@@ -59,6 +73,23 @@ export class ParameterBlock {
       rows += place.spec.shape[0]!;
     }
     return { shape: first.spec.shape.with(0, rows), data: this.data.subarray(first.offset, end) };
+  }
+
+  set(name: string, values: Float32Array): void {
+    this.view(name).set(values);
+  }
+
+  /** True if a parameter has these values. 0 and -0 are equal. */
+  holds(name: string, values: Float32Array): boolean {
+    const own = this.view(name);
+    return values.every((value, i) => Object.is(value, own[i]) || value === own[i]);
+  }
+
+  /** Copies the block to new memory, with more parameters. */
+  extended(specs: readonly ParameterSpec[]): ParameterBlock {
+    const block = new ParameterBlock(specs);
+    for (const { name } of this.specs) block.set(name, this.view(name));
+    return block;
   }
 
   /** Copies the block to new memory. */

@@ -1,6 +1,7 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { gigabytes, machineMemory } from "../../../../src/core/machine-memory.ts";
 import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
+import { type Quantization, quantizedBlockBytes } from "./quantized-block.ts";
 
 /** The number of arrays per trained parameter: the weights, the gradient and two moments. */
 const trainedArrays = 4;
@@ -11,10 +12,11 @@ const trainedArrays = 4;
  */
 export function checkParameterMemory(
   specs: readonly ParameterSpec[],
-  { trained }: { readonly trained: boolean },
+  { trained, quantization }: { readonly trained: boolean; readonly quantization?: Quantization | undefined },
 ): void {
   const count = specs.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
-  const bytes = 4 * count * (trained ? trainedArrays : 1);
+  const own = quantization === undefined ? 4 * count : quantizedBlockBytes(specs, quantization);
+  const bytes = own * (trained ? trainedArrays : 1);
   const memory = machineMemory();
   if (bytes <= memory) return;
   const why = trained ? " with gradient and moments" : "";

@@ -43,7 +43,7 @@ export function embedTokens(
   ids: Tensor,
   { positions }: TokenPositions,
 ): Tensor {
-  const rows = gatherRows(parameters.tensor(embeddingName(config)), ids);
+  const rows = parameters.rows(embeddingName(config), ids);
   const scale = config.architecture.scaledEmbedding === true ? Math.fround(Math.sqrt(config.hiddenSize)) : undefined;
   const embedded = scale === undefined ? rows : multiply(rows, rows.graph.scalar(scale));
   const table = positionEmbeddingName(config);

@@ -1,8 +1,8 @@
 import { gatherRows } from "../graph/gather.ts";
 import type { Graph } from "../graph/graph.ts";
+import { weightProduct } from "../graph/quantized-weight.ts";
 import { concatenate } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { productWithWeights } from "./decode-layers.ts";
 import { type Attention, type DecoderParts, decoderBody } from "./decoder.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
 import { sequenceInputs } from "./sequence-inputs.ts";
@@ -27,7 +27,7 @@ export function buildPrefillGraph(graph: Graph, parts: DecoderParts): void {
   };
   const hidden = decoderBody(parts, { ids, positions, attention });
   const last = gatherRows(hidden, graph.input("rows", "int32", ["sequences"]));
-  outputProbabilities(graph, parts, { hidden: last, rows: "sequences", product: productWithWeights });
+  outputProbabilities(graph, parts, { hidden: last, rows: "sequences", product: weightProduct });
   outputStateValues(graph, parts, last);
   const { layers, keyValueHeads, headSize } = parts.config;
   graph.output("keys", concatenate(keys, 1, layers * keyValueHeads * headSize));

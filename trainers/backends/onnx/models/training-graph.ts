@@ -8,7 +8,7 @@ import { Graph, type Precision } from "../graph/graph.ts";
 import { concatenate } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type DecoderParts, decoderBody } from "./decoder.ts";
-import { bindParameters, type GraphParameters, type GraphPlan } from "./graph-parameters.ts";
+import { type BaseBlock, bindParameters, type GraphParameters, type GraphPlan } from "./graph-parameters.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 import { sequenceInputs } from "./sequence-inputs.ts";
 import { trainingAttention } from "./training-attention.ts";
@@ -17,7 +17,7 @@ import { trainingHeads } from "./training-heads.ts";
 /** The options of a training graph. */
 export interface TrainingGraphOptions {
   readonly config: DecoderConfig;
-  readonly base: ParameterBlock;
+  readonly base: BaseBlock;
   readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
   /** Layers whose adapters are added to their weights: see `mergedLayers`. */
   readonly merged?: readonly string[];

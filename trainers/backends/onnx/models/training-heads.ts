@@ -48,7 +48,7 @@ export function trainingHeads(options: {
   const overVocabulary = needsLogits(options)
     ? lossHead({
         hidden,
-        weight: parts.parameters.tensor(vocabularyWeight),
+        weight: parts.parameters.weight(vocabularyWeight),
         positions: {
           targets: graph.input("targets", "int32", ["positions"]),
           inverseTemperature: perPosition("inverseTemperature"),

@@ -40,6 +40,6 @@ export function isValueHeadParameter(name: string): boolean {
 }
 
 /** True if the block has a value head. */
-export function hasValueHead(block: ParameterBlock): boolean {
+export function hasValueHead(block: Pick<ParameterBlock, "has">): boolean {
   return block.has(valueWeightName);
 }

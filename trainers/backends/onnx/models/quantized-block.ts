@@ -1,0 +1,160 @@
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import { groupsOf } from "../../../model-folders/architecture/linear-groups.ts";
+import {
+  embeddingName,
+  headName,
+  moduleName,
+  type ParameterSpec,
+} from "../../../model-folders/architecture/parameters.ts";
+import { ParameterBlock } from "./parameter-block.ts";
+import { type Bits, dequantizeMatrix, type QuantizedMatrix, quantizedBytes, quantizeMatrix } from "./quantized-matrix.ts";
+import { sampledValues } from "./sampled-values.ts";
+
+/** Which matrices of a base are quantized. */
+export interface Quantization {
+  readonly config: DecoderConfig;
+  /** The bits of the linear layers. */
+  readonly bits: Bits;
+}
+
+/**
+ * Returns the bits of each quantized matrix: those asked for in linear layers, and 8 in the embedding and the output head,
+ * whose errors reach every logit. All other parameters stay in float32.
+ */
+function quantizedNames({ config, bits }: Quantization): ReadonlyMap<string, Bits> {
+  const names = new Map<string, Bits>([
+    [embeddingName(config), 8],
+    [headName(config), 8],
+  ]);
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const { layers } of groupsOf(config.linear)) {
+      for (const { name } of layers) names.set(`${moduleName(config, layer, name)}.weight`, bits);
+    }
+  }
+  return names;
+}
+
+/**
+ * The frozen parameters of a base with quantized matrices. It has the methods of {@link ParameterBlock} that read.
+ * Parameters are set one at a time, so that loading never holds more than one matrix in float32.
+ */
+export class QuantizedBlock {
+  readonly specs: readonly ParameterSpec[];
+  /** The bits of the linear layers. */
+  readonly bits: Bits;
+  readonly #quantization: Quantization;
+  readonly #bits: ReadonlyMap<string, Bits>;
+  readonly #shapes: ReadonlyMap<string, readonly number[]>;
+  readonly #plain: ParameterBlock;
+  readonly #matrices = new Map<string, QuantizedMatrix>();
+  readonly #samples = new Map<string, Float32Array>();
+
+  constructor(specs: readonly ParameterSpec[], quantization: Quantization) {
+    this.specs = specs;
+    this.bits = quantization.bits;
+    this.#quantization = quantization;
+    this.#bits = quantizedNames(quantization);
+    this.#shapes = new Map(specs.map(({ name, shape }) => [name, shape]));
+    this.#plain = new ParameterBlock(specs.filter(({ name }) => !this.#bits.has(name)));
+  }
+
+  /** The number of values. */
+  get count(): number {
+    return this.specs.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
+  }
+
+  get byteLength(): number {
+    return quantizedBlockBytes(this.specs, this.#quantization);
+  }
+
+  has(name: string): boolean {
+    return this.#shapes.has(name);
+  }
+
+  shape(name: string): readonly number[] {
+    return this.#shapes.get(name)!;
+  }
+
+  /** Sets a parameter. Throws `model.malformed` if a value of a quantized matrix is not finite. */
+  set(name: string, values: Float32Array): void {
+    this.#samples.set(name, sampledValues(values));
+    const bits = this.#bits.get(name);
+    if (bits === undefined) this.#plain.view(name).set(values);
+    else this.#matrices.set(name, quantized(name, values, this.shape(name), bits));
+  }
+
+  /** True if the parameter would be the same after it is set to these values. */
+  holds(name: string, values: Float32Array): boolean {
+    const bits = this.#bits.get(name);
+    if (bits === undefined) return Buffer.from(bytesOf(values)).equals(bytesOf(this.#plain.view(name)));
+    return equalMatrices(this.matrix(name)!, quantized(name, values, this.shape(name), bits));
+  }
+
+  /** Returns the values of a parameter that products use. A matrix is in new memory. */
+  read(name: string): Float32Array {
+    const matrix = this.matrix(name);
+    return matrix === undefined ? this.#plain.view(name) : dequantizeMatrix(matrix);
+  }
+
+  /** Returns neighbouring float32 parameters as one, stacked along their first axis. */
+  stacked(names: readonly string[]): { readonly shape: readonly number[]; readonly data: Float32Array } {
+    return this.#plain.stacked(names);
+  }
+
+  /** Returns a quantized matrix. Undefined for a parameter in float32. */
+  matrix(name: string): QuantizedMatrix | undefined {
+    return this.#matrices.get(name);
+  }
+
+  /** Returns a sample of the values that a parameter was set to: see `baseHash`. */
+  sample(name: string): Float32Array {
+    return this.#samples.get(name)!;
+  }
+
+  /** Returns a block with more parameters, which shares the matrices of this one. */
+  extended(specs: readonly ParameterSpec[], config: DecoderConfig): QuantizedBlock {
+    const block = new QuantizedBlock(specs, { config, bits: this.bits });
+    for (const { name } of this.#plain.specs) block.#plain.view(name).set(this.#plain.view(name));
+    for (const [name, matrix] of this.#matrices) block.#matrices.set(name, matrix);
+    for (const [name, sample] of this.#samples) block.#samples.set(name, sample);
+    return block;
+  }
+
+  /** True if both have the same values. */
+  equals(other: QuantizedBlock): boolean {
+    return (
+      bytesOf(this.#plain.data).equals(bytesOf(other.#plain.data)) &&
+      [...this.#matrices].every(([name, matrix]) => equalMatrices(matrix, other.#matrices.get(name)!))
+    );
+  }
+}
+
+/** Returns the bytes of a block with these parameters. */
+export function quantizedBlockBytes(specs: readonly ParameterSpec[], quantization: Quantization): number {
+  const bits = quantizedNames(quantization);
+  const bytes = ({ name, shape }: ParameterSpec): number => {
+    const own = bits.get(name);
+    return own === undefined ? 4 * shape.reduce((product, size) => product * size, 1) : quantizedBytes(shape, own);
+  };
+  return specs.reduce((sum, spec) => sum + bytes(spec), 0);
+}
+
+function quantized(name: string, values: Float32Array, shape: readonly number[], bits: Bits): QuantizedMatrix {
+  const matrix = quantizeMatrix(values, shape as [number, number], bits);
+  if (matrix !== undefined) return matrix;
+  throw new LyceumError({
+    code: "model.malformed",
+    message: `The tensor "${name}" has a value that is not finite, so it cannot be quantized.`,
+    hint: "Download the model again, or remove backend.quantize.",
+    data: { name },
+  });
+}
+
+function equalMatrices(a: QuantizedMatrix, b: QuantizedMatrix): boolean {
+  return (["values", "scales", "zeroPoints"] as const).every((part) => bytesOf(a[part]).equals(bytesOf(b[part])));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array | Uint8Array): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+}
