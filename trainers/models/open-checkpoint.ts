@@ -77,7 +77,7 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
     const spec = { ...policySpec(config, { seed, learner }), ...(valueHead ? { valueHead } : {}) };
     const model = await backend.openModel(spec, { signal });
     opened.push({ agent, model });
-    await model.load(join(folder, name));
+    await model.load(join(folder, name), { optimizer: false });
   }
   return opened;
 }

@@ -156,6 +156,10 @@ describe("an adapter of a quantized base", () => {
         code: "checkpoint.unusable",
         message: expect.stringContaining("backend.quantize"),
       });
+      // Without its optimizer, the adapter is opened to be evaluated or exported.
+      const opened = await open(folder, lora, bits);
+      await opened.load(saved, { optimizer: false });
+      expect(distance(await logprobs(opened), await logprobs(model))).toBeLessThan(5);
     }
   });
 

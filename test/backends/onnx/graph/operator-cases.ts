@@ -21,6 +21,7 @@ import { layerNorm } from "../../../../trainers/backends/onnx/graph/layer-norm.t
 import { batchedProduct, matrixProduct, rowDot, sum } from "../../../../trainers/backends/onnx/graph/linear.ts";
 import { rmsNorm, rotate, silu, softmax, swiglu } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { total } from "../../../../trainers/backends/onnx/graph/pick.ts";
+import { weightProduct } from "../../../../trainers/backends/onnx/graph/quantized-weight.ts";
 import { reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
 import {
   concatenate,
@@ -31,6 +32,7 @@ import {
   transpose,
 } from "../../../../trainers/backends/onnx/graph/shape.ts";
 import type { Dimension, Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
+import { type Bits, quantizeMatrix } from "../../../../trainers/backends/onnx/models/quantized-matrix.ts";
 import { trainingAttention } from "../../../../trainers/backends/onnx/models/training-attention.ts";
 
 /** Values with a gradient. */
@@ -41,9 +43,9 @@ export interface Operand {
 
 /** Values without a gradient. */
 export interface FixedInput {
-  readonly type: "float32" | "int32";
+  readonly type: "float32" | "int32" | "uint8";
   readonly shape: readonly Dimension[];
-  readonly values: Float32Array | Int32Array;
+  readonly values: Float32Array | Int32Array | Uint8Array;
 }
 
 /** One application of an operator, and the operands to differentiate by. */
@@ -245,6 +247,37 @@ const matrixProducts = fc
     };
   });
 
+const quantizedProducts = fc
+  .record({
+    dims: dimensions(1),
+    shape: fc.tuple(size, fc.integer({ min: 1, max: 70 })),
+    bits: fc.constantFrom<Bits>(4, 8),
+    addend: fc.constantFrom("none", "bias", "matrix"),
+    seed,
+  })
+  .map(({ dims: { named, sizes }, shape, bits, addend, seed }): OperatorCase => {
+    const random = createRandom(seed);
+    const [rows, columns] = shape;
+    const weight = quantizeMatrix(operand({ shape, sizes, random }).values, shape, bits)!;
+    const { values, scales, zeroPoints } = weight;
+    const tokens = named[0]!;
+    const shapes = [[tokens, columns], ...(addend === "none" ? [] : [addend === "bias" ? [rows] : [tokens, rows]])];
+    const fixed = (part: Float32Array | Uint8Array): FixedInput => ({
+      type: part instanceof Float32Array ? "float32" : "uint8",
+      shape: [rows, part.length / rows],
+      values: part,
+    });
+    return {
+      operands: shapes.map((shape) => operand({ shape, sizes, random })),
+      sizes,
+      fixed: { values: fixed(values), scales: fixed(scales), zeroPoints: fixed(zeroPoints) },
+      apply: ([x, added], graph, { values, scales, zeroPoints }) => {
+        const parts = { values: values!, scales: scales!, zeroPoints: zeroPoints! };
+        return weightProduct(x!, { form: "stored", graph, shape, bits, ...parts }, added);
+      },
+    };
+  });
+
 /** Products whose gradients are added to each other, in all orders with other uses. */
 const severalProducts = fc.tuple(size, fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 2 }), seed).map(
   ([side, uses, seed]): OperatorCase => ({
@@ -414,6 +447,7 @@ export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
   expandDimension: ofOne((x) => expandDimension(x, 1), { rank: 2 }),
   squeeze: ofOne((x) => squeeze(expandDimension(x, 0), 0), { rank: 2 }),
   matrixProduct: matrixProducts,
+  "weightProduct, quantized": quantizedProducts,
   batchedProduct: batchedProducts,
   rowDot: ofPair(rowDot),
   "several products of one tensor": severalProducts,

@@ -134,7 +134,7 @@ async function loadQuantized(source: LocalSource, bits: Bits): Promise<BaseWeigh
 export function notQuantizable(): LyceumError {
   return invalidConfig(
     "backend.quantize is for frozen weights, but this model trains all of its weights, merges an adapter or begins from scratch.",
-    "Set model.adapter to train an adapter on the quantized weights, or remove backend.quantize.",
+    "Set model.adapter to train an adapter on the quantized weights, or remove backend.quantize (--quantize). To evaluate a checkpoint of such a model, export it first.",
     { key: "backend.quantize" },
   );
 }

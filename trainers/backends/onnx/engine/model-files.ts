@@ -7,10 +7,10 @@ import { writeNewFolder } from "../../../model-folders/weights/new-folder.ts";
 import { openWeights } from "../../../model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../../model-folders/weights/safetensors-writer.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
+import type { Bits } from "../models/quantized-matrix.ts";
 import { sampledValues } from "../models/sampled-values.ts";
-import { baseHash } from "./base-hash.ts";
 import type { EngineModel, OptimizerState } from "./engine-model.ts";
-import { type ModelWeights, structureKey } from "./weights.ts";
+import { type ModelWeights, quantizedBits, shapeKey } from "./weights.ts";
 
 const schemaVersion = 1;
 const arrays = ["parameters", "firstMoment", "secondMoment"] as const;
@@ -34,7 +34,7 @@ export async function saveTrainingState(model: EngineModel, folder: string): Pro
 /**
  * Restores the state that {@link saveTrainingState} wrote. Throws `checkpoint.unusable` if the state is incomplete or
  * belongs to another model. The model is then unchanged. Without `optimizer`, the moments and the number of Adam's steps
- * are 0.
+ * are 0, and the base may have other bits.
  */
 export async function loadTrainingState(
   model: EngineModel,
@@ -42,9 +42,12 @@ export async function loadTrainingState(
   { optimizer }: { readonly optimizer: boolean },
 ): Promise<void> {
   const state = await readStateJson(folder);
-  const { structure, base } = identity(model.weights);
-  if (state.structure !== structure) throw unusable(folder, "it belongs to a model with another shape or other bits of backend.quantize");
+  const { structure, base, quantize } = identity(model.weights);
+  if (state.structure !== structure) throw unusable(folder, "it belongs to a model with another shape");
   if (state.base !== base) throw unusable(folder, "its adapter was trained on other base weights");
+  if (optimizer && state.quantize !== quantize) {
+    throw unusable(folder, `it was trained with backend.quantize ${named(state.quantize)}, but is opened with ${named(quantize)}`);
+  }
   const length = model.trained?.data.length ?? 0;
   const [parameters, firstMoment, secondMoment] = await readArrays(folder, length);
   const { version, lastStepId, adamStep, lossScale } = state;
@@ -56,18 +59,25 @@ export async function loadTrainingState(
 type StateJson = Pick<OptimizerState, "version" | "lastStepId" | "adamStep" | "lossScale"> & {
   readonly structure: string;
   readonly base: string | null;
+  /** Absent if the base is float32. */
+  readonly quantize?: Bits | undefined;
 };
 
+function named(bits: Bits | undefined): string {
+  return bits === undefined ? "absent" : String(bits);
+}
+
 /**
- * Identifies the owner of a state: the structure, which includes the bits of quantized weights, and for an adapter a hash
- * of a sample of the base weights.
+ * Identifies the owner of a state: the structure, and for an adapter a hash of a sample of the base weights, and the bits
+ * that they were quantized to.
  */
-function identity(weights: ModelWeights): { readonly structure: string; readonly base: string | null } {
-  const structure = structureKey(weights);
-  if (weights.adapter === undefined) return { structure, base: null };
-  const { base } = weights;
-  const sample = base instanceof ParameterBlock ? sampledValues(base.data) : baseHash(base);
-  return { structure, base: createHash("sha256").update(sample).digest("hex").slice(0, 16) };
+function identity(weights: ModelWeights): Pick<StateJson, "structure" | "base" | "quantize"> {
+  const structure = shapeKey(weights);
+  const { base, adapter } = weights;
+  if (adapter === undefined) return { structure, base: null };
+  const sample = base instanceof ParameterBlock ? sampledValues(base.data) : base.sample();
+  const hash = createHash("sha256").update(sample).digest("hex").slice(0, 16);
+  return { structure, base: hash, quantize: quantizedBits(weights) };
 }
 
 async function readStateJson(folder: string): Promise<StateJson> {

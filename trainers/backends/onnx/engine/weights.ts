@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import type { BaseBlock, BoundParameter, GraphPlan } from "../models/graph-parameters.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
-import type { QuantizedMatrix } from "../models/quantized-matrix.ts";
+import type { Bits, QuantizedMatrix } from "../models/quantized-matrix.ts";
 import { hasValueHead } from "../models/value-head.ts";
 import type { Feed } from "./session.ts";
 
@@ -14,10 +14,20 @@ export interface ModelWeights {
 }
 
 /** Returns a key for the structure of graphs over these weights. Models with equal keys can share compiled graphs. */
-export function structureKey({ config, base, adapter }: ModelWeights): string {
+export function structureKey(weights: ModelWeights): string {
+  const bits = quantizedBits(weights);
+  return `${shapeKey(weights)}${bits === undefined ? "" : `-${bits}`}`;
+}
+
+/** Returns the bits of a base. Undefined if it is float32. */
+export function quantizedBits({ base }: ModelWeights): Bits | undefined {
+  return base instanceof ParameterBlock ? undefined : base.bits;
+}
+
+/** Returns a key for the parameters of a model. It does not depend on the bits of its base. */
+export function shapeKey({ config, base, adapter }: ModelWeights): string {
   const shapes = adapter?.block.specs.map(({ name, shape }) => `${name}[${shape.join()}]`).join();
-  const bits = base instanceof ParameterBlock ? [] : [base.bits];
-  const content = JSON.stringify([config, shapes ?? null, adapter?.scale ?? null, hasValueHead(base), ...bits]);
+  const content = JSON.stringify([config, shapes ?? null, adapter?.scale ?? null, hasValueHead(base)]);
   return createHash("sha256").update(content).digest("hex").slice(0, 16);
 }
 

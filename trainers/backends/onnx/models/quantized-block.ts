@@ -43,12 +43,16 @@ export class QuantizedBlock {
   readonly specs: readonly ParameterSpec[];
   /** The bits of the linear layers. */
   readonly bits: Bits;
+  /** The number of values. */
+  readonly count: number;
   readonly #quantization: Quantization;
   readonly #bits: ReadonlyMap<string, Bits>;
   readonly #shapes: ReadonlyMap<string, readonly number[]>;
   readonly #plain: ParameterBlock;
   readonly #matrices = new Map<string, QuantizedMatrix>();
-  readonly #samples = new Map<string, Float32Array>();
+  /** Samples of the values that each parameter was set to, counted in the parameter and in the block. */
+  readonly #samples = new Map<string, { readonly own: Float32Array; readonly inBlock: Float32Array }>();
+  readonly #offsets = new Map<string, number>();
 
   constructor(specs: readonly ParameterSpec[], quantization: Quantization) {
     this.specs = specs;
@@ -57,11 +61,12 @@ export class QuantizedBlock {
     this.#bits = quantizedNames(quantization);
     this.#shapes = new Map(specs.map(({ name, shape }) => [name, shape]));
     this.#plain = new ParameterBlock(specs.filter(({ name }) => !this.#bits.has(name)));
-  }
-
-  /** The number of values. */
-  get count(): number {
-    return this.specs.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
+    let offset = 0;
+    for (const { name, shape } of specs) {
+      this.#offsets.set(name, offset);
+      offset += sizeOf(shape);
+    }
+    this.count = offset;
   }
 
   get byteLength(): number {
@@ -78,7 +83,10 @@ export class QuantizedBlock {
 
   /** Sets a parameter. Throws `model.malformed` if a value of a quantized matrix is not finite. */
   set(name: string, values: Float32Array): void {
-    this.#samples.set(name, sampledValues(values));
+    this.#samples.set(name, {
+      own: sampledValues(values),
+      inBlock: sampledValues(values, this.#offsets.get(name)),
+    });
     const bits = this.#bits.get(name);
     if (bits === undefined) this.#plain.view(name).set(values);
     else this.#matrices.set(name, quantized(name, values, this.shape(name), bits));
@@ -107,9 +115,10 @@ export class QuantizedBlock {
     return this.#matrices.get(name);
   }
 
-  /** Returns a sample of the values that a parameter was set to: see `baseHash`. */
-  sample(name: string): Float32Array {
-    return this.#samples.get(name)!;
+  /** Returns a sample of the values that a parameter was set to, or of those of all parameters: see `sampledValues`. */
+  sample(name?: string): Float32Array {
+    if (name !== undefined) return this.#samples.get(name)!.own;
+    return Float32Array.from(this.specs.flatMap((spec) => [...this.#samples.get(spec.name)!.inBlock]));
   }
 
   /** Returns a block with more parameters, which shares the matrices of this one. */
@@ -135,9 +144,13 @@ export function quantizedBlockBytes(specs: readonly ParameterSpec[], quantizatio
   const bits = quantizedNames(quantization);
   const bytes = ({ name, shape }: ParameterSpec): number => {
     const own = bits.get(name);
-    return own === undefined ? 4 * shape.reduce((product, size) => product * size, 1) : quantizedBytes(shape, own);
+    return own === undefined ? 4 * sizeOf(shape) : quantizedBytes(shape, own);
   };
   return specs.reduce((sum, spec) => sum + bytes(spec), 0);
+}
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
 }
 
 function quantized(name: string, values: Float32Array, shape: readonly number[], bits: Bits): QuantizedMatrix {
