@@ -50,7 +50,9 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .boolean()
         .default(false)
         .describe("Compute activations again in the backward pass: less memory, about a third more time."),
-      quantize: quantizeSchema.describe("Bits of the frozen weights under an adapter, by the Python package bitsandbytes: 4 or 8."),
+      quantize: quantizeSchema.describe(
+        "Bits of the frozen weights under an adapter, by the Python package bitsandbytes: 4 or 8.",
+      ),
       decodeBatchSize: z
         .int()
         .min(1)

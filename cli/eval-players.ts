@@ -33,9 +33,13 @@ export interface Players {
  * names.
  */
 export async function readPlayers(
-  args: Pick<EvalArguments, "model" | "modelOption" | "base" | "backendUrl" | "opponent" | "judge" | "format">,
+  args: Pick<
+    EvalArguments,
+    "model" | "modelOption" | "base" | "backendUrl" | "opponent" | "judge" | "format" | "quantize"
+  >,
   opener: PolicyOpener,
 ): Promise<Players> {
+  const { quantize } = args;
   const { limits, ...model } = await modelSettings(args);
   const opponents = await Promise.all(args.opponent.map((opponent) => readPolicySettings(opponent)));
   const judge = args.judge === undefined ? undefined : await readPolicySettings(args.judge);
@@ -61,7 +65,7 @@ export async function readPlayers(
     ] as const;
     return {
       models: { [one]: modelOf(first, one), [other]: modelOf(second, other) },
-      ...recorded([first, second], judgeOf(environment)),
+      ...recorded([first, second], { judge: judgeOf(environment), quantize }),
       ...(fixedAgents
         ? { policies: { [one]: players[0], [other]: players[1] } }
         : { policies: rotatePlayers([one, other], players), rotated: true }),
@@ -75,7 +79,7 @@ export async function readPlayers(
       if (opponents.length === 0) {
         const policies = await opener.openSettings(model, { environment, completion });
         const models = Object.fromEntries(agents.map((agent) => [agent, modelOf(model, agent)]));
-        return [{ policies, models, ...recorded([model], judgeOf(environment)) }];
+        return [{ policies, models, ...recorded([model], { judge: judgeOf(environment), quantize }) }];
       }
       if (agents.length !== 2) throw noAgentLeft(environment, opponents.map(labelOf));
       const matchups: Matchup[] = [];
@@ -104,13 +108,14 @@ function modelOf(settings: PolicySettings, agent: AgentId): string {
 /** Returns the settings of players and judge that the log records next to their names. */
 function recorded(
   players: readonly PolicySettings[],
-  judge: PolicySettings | undefined,
+  { judge, quantize }: { readonly judge: PolicySettings | undefined; readonly quantize: 4 | 8 | undefined },
 ): Pick<Matchup, "judge" | "modelOptions"> {
   const all = judge === undefined ? players : [...players, judge];
   const options = all.flatMap((settings) => {
     const named = Object.values(settings.agents ?? { "": settings });
     return named.flatMap((single) => {
-      const answering = answerSettings(single);
+      const own = answerSettings(single);
+      const answering = quantize === undefined ? own : { ...own, quantize };
       return answering === undefined ? [] : [[labelOf(single), answering] as const];
     });
   });

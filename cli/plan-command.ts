@@ -3,6 +3,8 @@ import { invalidConfig } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { chooseDevice } from "../trainers/backends/onnx/device.ts";
 import type { DecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../trainers/model-folders/architecture/parameters.ts";
+import { quantizedBytes } from "../trainers/model-folders/architecture/quantized-parameters.ts";
 import { planCluster } from "../trainers/plan/cluster-plan.ts";
 import { devices } from "../trainers/plan/devices.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
@@ -76,7 +78,12 @@ async function planOn(
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     await chooseDevice("cpu", { precision: config.model.precision });
     const rates = await measureMachine(threads);
-    return planEngine({ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price });
+    const bits = config.backend.type === "onnx" ? config.backend.quantize : undefined;
+    const quantized = bits && quantizedBytes(decoderParameters(shape), { config: shape, bits });
+    return planEngine({
+      ...{ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price },
+      quantizedBytes: quantized,
+    });
   }
   const spec = devices.get(device);
   if (precision === "bfloat16" && !spec.bfloat16) {

@@ -112,17 +112,19 @@ export const mrlmModelKeys: readonly OldKey[] = [
   { old: "model.device_map", idle: ["auto", "cpu"], note: "see distributed.num_gpus" },
 ];
 
-/** The row of a key that asks for quantized weights, which PyTorch has under an adapter. */
+/** The row of a key that asks for quantized weights, which only models with an adapter have. */
 function quantized(old: string, bits: 4 | 8): OldKey {
   return {
     old,
     now: "backend.quantize",
     idle: [false],
-    note: "only PyTorch has quantized weights, and only under an adapter",
+    note: "only under an adapter, with PyTorch or on the CPU",
     convert: (value, config) =>
       value === true && torchGpus(config) !== undefined
         ? { set: { "backend.quantize": bits } }
-        : { lost: "only PyTorch has quantized weights: set backend to { type: torch, quantize } (docs/gpu.md)" },
+        : {
+            lost: "set backend to { type: onnx, quantize } or { type: torch, quantize } if the model has an adapter (docs/training.md)",
+          },
   };
 }
 

@@ -24,6 +24,13 @@ describe("the backend of a config", () => {
     expect(given.map(([key]) => key)).toEqual(["type", "device", "precision"]);
   });
 
+  it("has the bits of frozen weights, of a config and of a command line", () => {
+    const backend = { type: "onnx", quantize: 4 } as const;
+    expect(engineOptions({ ...parse({}), backend })).toMatchObject(backend);
+    expect(namedEngine({ backend: "onnx", device: "auto", quantize: 8 })).toMatchObject({ type: "onnx", quantize: 8 });
+    expect(namedEngine({ backend: "torch", device: "cpu", quantize: 8 })).toMatchObject({ type: "torch", quantize: 8 });
+  });
+
   it("of PyTorch has its own precision, and refuses the devices that it does not have", () => {
     const backend = { type: "torch", recompute: true, precision: "bfloat16" } as const;
     const options = engineOptions({ ...parse({ device: "cuda", threads: 2 }), backend });

@@ -303,7 +303,7 @@ describe("lyceum capture", () => {
     const defaults = { modelOption: [], backend: "onnx", device: "auto", host: "127.0.0.1", maxSessions: 4096 };
     expect((await parse("capture", "-m", "runs/a")).calls).toEqual([{ capture: { ...defaults, model: ["runs/a"] } }]);
     const all =
-      "capture -m m --base b -M tokenIds=true --device cpu --port 8000 --host ::1 --admin-key k --temperature 1 --max-tokens 9 --max-model-calls 3 --max-sessions 5";
+      "capture -m m --base b -M tokenIds=true --device cpu --quantize 8 --port 8000 --host ::1 --admin-key k --temperature 1 --max-tokens 9 --max-model-calls 3 --max-sessions 5";
     expect((await parse(...all.split(" "))).calls).toEqual([
       {
         capture: {
@@ -313,6 +313,7 @@ describe("lyceum capture", () => {
             modelOption: ["tokenIds=true"],
             backend: "onnx",
             device: "cpu",
+            quantize: 8,
             port: 8000,
             host: "::1",
           },

@@ -15,6 +15,8 @@ export interface EngineRun {
   readonly workload: Workload;
   /** `training.maxTokensPerMicroBatch`. */
   readonly maxTokensPerMicroBatch: number;
+  /** The bytes of the base under an adapter, if it is quantized. Default: four for each parameter. */
+  readonly quantizedBytes?: number | undefined;
 }
 
 /**
@@ -28,7 +30,9 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const full = size.adapter === 0;
   const bases = full ? learners + critics + (workload.reference ? 1 : 0) : 1;
   const trained = size.trained * (learners + critics);
-  const weights = bytes * (size.parameters * bases + size.adapter * (learners + critics));
+  const quantized = full ? undefined : run.quantizedBytes;
+  const base = quantized ?? bytes * size.parameters;
+  const weights = base * bases + bytes * size.adapter * (learners + critics);
   const length = workload.sequenceLength.middle;
   const most = mostTokens(size, { longest: length, maxTokens: run.maxTokensPerMicroBatch });
   const microBatches = workload.passed.middle > Math.max(most, length);
@@ -36,11 +40,13 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const gradients = product(interval(1, microBatches ? 2 : 1.5, microBatches ? 3 : 2), bytes * trained);
   const moments = 2 * bytes * trained;
   const copies = product(stateCopies, bytes * trained);
-  const merged = full ? 0 : (bytes * size.blockWeights) / size.layers;
+  const block = full ? 0 : (bytes * size.blockWeights) / size.layers;
+  // The head of a quantized base is one float32 matrix while the loss is computed.
+  const merged = quantized === undefined ? block : block + bytes * size.headWeights;
   const { layouts, batch } = decodingBytes(run);
   const decoding = sum(layouts, batch);
   // Training releases a large base's layout for decoding.
-  const kept = bytes * size.parameters > largeBase ? batch : decoding;
+  const kept = base > largeBase ? batch : decoding;
   const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
   const logits = logitBytes(run);
   const training = sum(activations, logits, exactly(merged), gradients);
@@ -58,11 +64,27 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   });
   return [
     part("process", processBytes, "Node and ONNX Runtime without a model"),
-    part("weights", weights, full ? "float32" : "float32: the base once, and an adapter for each learner"),
+    part(
+      "weights",
+      weights,
+      full
+        ? "float32"
+        : `the base once${quantized === undefined ? "" : ", quantized"}, and an adapter for each learner in float32`,
+    ),
     part("gradients", gradients, "the sum, and two copies for the current micro-batch"),
     part("optimizer", moments, "Adam's two moments in float32"),
     part("copied state", copies, "copies of weights and moments, from the preflight and checkpoints"),
-    ...(full ? [] : [part("merged weights", merged, "one block of the base with the adapter added")]),
+    ...(full
+      ? []
+      : [
+          part(
+            "merged weights",
+            merged,
+            quantized === undefined
+              ? "one block of the base with the adapter added"
+              : "one block of the base in float32, and the head",
+          ),
+        ]),
     part("activations", activations, "the values of a micro-batch that the backward pass needs"),
     part("logits", logits, "up to 16.8 million logits at a time, with probabilities and gradient"),
     part("decoding", decoding, "weights in the layout for decoding, keys, values and logits"),
@@ -100,12 +122,15 @@ function logitBytes(run: EngineRun): Interval {
 }
 
 /** Returns the memory of decoding: the base in the layouts for it, and keys, values and logits of a batch. */
-function decodingBytes({ size, workload }: EngineRun): { readonly layouts: Interval; readonly batch: Interval } {
+function decodingBytes({ size, workload, quantizedBytes }: EngineRun): {
+  readonly layouts: Interval;
+  readonly batch: Interval;
+} {
   // If the model does not sample in training, the preflight still decodes a few completions.
   const rows = workload.samples ? Math.min(decodeBatch, workload.sequences / workload.learners) : preflightRows;
   const cache = product(workload.sequenceLength, rows * cacheBytesPerToken(size, bytes));
   const logits = 2 * rows * size.vocabularySize * bytes;
-  const copy = bytes * (size.blockWeights + size.headWeights);
+  const copy = quantizedBytes ?? bytes * (size.blockWeights + size.headWeights);
   // The decoding graph for few rows contains an adapter's base as constants, and again in the runtime's layout. In full
   // training the weights change, and the graph reads them in place.
   const layouts = size.adapter === 0 ? exactly(0) : interval(0, 1.3 * copy, 2.2 * copy);

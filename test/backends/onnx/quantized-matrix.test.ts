@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  type Bits,
-  blockSize,
   dequantizeMatrix,
   packMatrices,
   quantizeMatrix,
 } from "../../../trainers/backends/onnx/models/quantized-matrix.ts";
+import { type Bits, blockSize } from "../../../trainers/model-folders/architecture/quantized-parameters.ts";
 
 // The range of values near the largest float32 is not one.
 const range = { min: -(2 ** 126), max: 2 ** 126, noNaN: true, noDefaultInfinity: true } as const;

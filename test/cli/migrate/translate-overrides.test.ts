@@ -64,7 +64,7 @@ describe("overrides with old keys", () => {
   it.each([
     ["magrpo.early_termination_threshold=4.0", "is now algorithm.terminationThreshold"],
     ["reward_processor.shift=-4", "is now rewards"],
-    ["model.load_in_4bit=True", "is now backend.quantize (only PyTorch has quantized weights"],
+    ["model.load_in_4bit=True", "is now backend.quantize (only under an adapter"],
     ["magrpo.num_turns=None", "is now environment.maxTurns, which cannot be None"],
     ["magrpo.critic_type=q", "has no counterpart in Lyceum: magrpo has no criticInput"],
     ["training.algorithm=reinforce", "Unknown algorithm of MRLM"],

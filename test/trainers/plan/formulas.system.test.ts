@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { KeyValueCache } from "../../../trainers/backends/onnx/engine/key-value-cache.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { QuantizedBlock } from "../../../trainers/backends/onnx/models/quantized-block.ts";
 import { policySpec } from "../../../trainers/config/model-config.ts";
 import { checkConfig } from "../../../trainers/config/training-config.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
@@ -199,6 +200,24 @@ describe("memory of the embedded engine", () => {
     expect(weights(lora)).toBe(4 * (size.parameters + 3 * lora.adapter));
     expect(weights(size)).toBe(4 * 3 * size.parameters);
     expect(weights(size, { critics: 1, reference: true })).toBe(4 * 5 * size.parameters);
+  });
+
+  it("has the bytes of the base that the engine allocates if it is quantized, and float32 adapters", () => {
+    const lora = modelSize(config, { type: "lora", rank: 2 });
+    for (const bits of [4, 8] as const) {
+      const block = new QuantizedBlock(decoderParameters(config), { config, bits });
+      for (const { name, shape } of block.specs) {
+        block.set(name, new Float32Array(shape.reduce((product, each) => product * each, 1)));
+      }
+      const arrays = block.specs.flatMap(({ name }) => {
+        const matrix = block.matrix(name);
+        return matrix === undefined ? [block.read(name)] : [matrix.values, matrix.scales, matrix.zeroPoints];
+      });
+      const own = arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+      expect(block.byteLength).toBe(own);
+      const run = { size: lora, workload: exactWorkload(), maxTokensPerMicroBatch: 512, quantizedBytes: own };
+      expect(part("weights", engineMemory(run)).middle).toBe(own + 4 * lora.adapter);
+    }
   });
 
   it("lays the base out for decoding in SFT too, because the preflight samples", () => {

@@ -32,8 +32,9 @@ import {
   transpose,
 } from "../../../../trainers/backends/onnx/graph/shape.ts";
 import type { Dimension, Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
-import { type Bits, quantizeMatrix } from "../../../../trainers/backends/onnx/models/quantized-matrix.ts";
+import { quantizeMatrix } from "../../../../trainers/backends/onnx/models/quantized-matrix.ts";
 import { trainingAttention } from "../../../../trainers/backends/onnx/models/training-attention.ts";
+import type { Bits } from "../../../../trainers/model-folders/architecture/quantized-parameters.ts";
 
 /** Values with a gradient. */
 export interface Operand {

@@ -3,11 +3,8 @@ import type { JsonObject } from "../../../../src/contract/json.ts";
 import { warn } from "../../../../src/core/text/warn.ts";
 import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import { type DecoderConfig, readDecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
-import {
-  decoderParameters,
-  embeddingName,
-  type ParameterSpec,
-} from "../../../model-folders/architecture/parameters.ts";
+import { decoderParameters, embeddingName } from "../../../model-folders/architecture/parameters.ts";
+import type { Bits } from "../../../model-folders/architecture/quantized-parameters.ts";
 import { unreadKeys } from "../../../model-folders/architecture/unread-keys.ts";
 import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
 import { readWeights, type WeightsReader } from "../../../model-folders/weights/safetensors.ts";
@@ -17,7 +14,6 @@ import type { BaseBlock } from "../models/graph-parameters.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { QuantizedBlock } from "../models/quantized-block.ts";
-import type { Bits } from "../models/quantized-matrix.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { baseHash } from "./base-hash.ts";
 import { mergedParameter } from "./merge-adapter.ts";

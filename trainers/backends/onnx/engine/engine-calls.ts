@@ -11,10 +11,10 @@ import type {
   StepMetrics,
   TrainableSpec,
 } from "../../../backend/training-backend.ts";
+import type { Bits } from "../../../model-folders/architecture/quantized-parameters.ts";
 import type { LocalSource } from "../../shared/open-source.ts";
 import type { TokenizerSource } from "../../shared/tokenizer-source.ts";
 import type { Precision } from "../graph/graph.ts";
-import type { Bits } from "../models/quantized-matrix.ts";
 import type { Device } from "./session.ts";
 
 /** The settings of an engine. They do not change. */

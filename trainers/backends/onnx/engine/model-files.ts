@@ -3,11 +3,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { isJsonObject, type JsonObject } from "../../../../src/contract/json.ts";
+import type { Bits } from "../../../model-folders/architecture/quantized-parameters.ts";
 import { writeNewFolder } from "../../../model-folders/weights/new-folder.ts";
 import { openWeights } from "../../../model-folders/weights/safetensors.ts";
 import { writeSafetensors } from "../../../model-folders/weights/safetensors-writer.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
-import type { Bits } from "../models/quantized-matrix.ts";
 import { sampledValues } from "../models/sampled-values.ts";
 import type { EngineModel, OptimizerState } from "./engine-model.ts";
 import { type ModelWeights, quantizedBits, shapeKey } from "./weights.ts";
@@ -46,7 +46,10 @@ export async function loadTrainingState(
   if (state.structure !== structure) throw unusable(folder, "it belongs to a model with another shape");
   if (state.base !== base) throw unusable(folder, "its adapter was trained on other base weights");
   if (optimizer && state.quantize !== quantize) {
-    throw unusable(folder, `it was trained with backend.quantize ${named(state.quantize)}, but is opened with ${named(quantize)}`);
+    throw unusable(
+      folder,
+      `it was trained with backend.quantize ${named(state.quantize)}, but is opened with ${named(quantize)}`,
+    );
   }
   const length = model.trained?.data.length ?? 0;
   const [parameters, firstMoment, secondMoment] = await readArrays(folder, length);

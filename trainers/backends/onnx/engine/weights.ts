@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
+import type { Bits } from "../../../model-folders/architecture/quantized-parameters.ts";
 import type { BaseBlock, BoundParameter, GraphPlan } from "../models/graph-parameters.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
-import type { Bits, QuantizedMatrix } from "../models/quantized-matrix.ts";
+import type { QuantizedMatrix } from "../models/quantized-matrix.ts";
 import { hasValueHead } from "../models/value-head.ts";
 import type { Feed } from "./session.ts";
 

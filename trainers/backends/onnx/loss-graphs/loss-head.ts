@@ -164,7 +164,10 @@ function chunkLoss(options: {
   let byWeight: Tensor | undefined;
   if (spread === undefined) {
     // A row's factor is the same for all of its logits, so it is applied to the narrow side of each product.
-    byHidden = multiply(subtract(weightRows(weight, targets), matrixProduct(probabilities, asMatrix(weight, probabilities))), gain!);
+    byHidden = multiply(
+      subtract(weightRows(weight, targets), matrixProduct(probabilities, asMatrix(weight, probabilities))),
+      gain!,
+    );
     if (options.wantWeightGradient)
       byWeight = negate(matrixProduct(probabilities, scaledByHidden!, { transposeA: true }));
   } else {

@@ -88,7 +88,8 @@ export class GraphParameters {
   /** Binds a quantized matrix as inputs, which sessions share. */
   #stored(names: readonly string[]): Weight {
     const [matrix, ...more] = this.#matricesOf(names)!;
-    if (matrix === undefined || more.length > 0) throw new RangeError("Inputs with quantized matrices are not stacked.");
+    if (matrix === undefined || more.length > 0)
+      throw new RangeError("Inputs with quantized matrices are not stacked.");
     const { shape, bits } = matrix;
     const rows = shape[0];
     const part = (name: MatrixPart): Tensor => {

@@ -1,7 +1,7 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { gigabytes, machineMemory } from "../../../../src/core/machine-memory.ts";
 import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
-import { type Quantization, quantizedBlockBytes } from "./quantized-block.ts";
+import { type Quantization, quantizedBytes } from "../../../model-folders/architecture/quantized-parameters.ts";
 
 /** The number of arrays per trained parameter: the weights, the gradient and two moments. */
 const trainedArrays = 4;
@@ -15,7 +15,7 @@ export function checkParameterMemory(
   { trained, quantization }: { readonly trained: boolean; readonly quantization?: Quantization | undefined },
 ): void {
   const count = specs.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
-  const own = quantization === undefined ? 4 * count : quantizedBlockBytes(specs, quantization);
+  const own = quantization === undefined ? 4 * count : quantizedBytes(specs, quantization);
   const bytes = own * (trained ? trainedArrays : 1);
   const memory = machineMemory();
   if (bytes <= memory) return;

@@ -1,39 +1,15 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
-import { groupsOf } from "../../../model-folders/architecture/linear-groups.ts";
+import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 import {
-  embeddingName,
-  headName,
-  moduleName,
-  type ParameterSpec,
-} from "../../../model-folders/architecture/parameters.ts";
+  type Bits,
+  type Quantization,
+  quantizedBytes,
+  quantizedNames,
+} from "../../../model-folders/architecture/quantized-parameters.ts";
 import { ParameterBlock } from "./parameter-block.ts";
-import { type Bits, dequantizeMatrix, type QuantizedMatrix, quantizedBytes, quantizeMatrix } from "./quantized-matrix.ts";
+import { dequantizeMatrix, type QuantizedMatrix, quantizeMatrix } from "./quantized-matrix.ts";
 import { sampledValues } from "./sampled-values.ts";
-
-/** Which matrices of a base are quantized. */
-export interface Quantization {
-  readonly config: DecoderConfig;
-  /** The bits of the linear layers. */
-  readonly bits: Bits;
-}
-
-/**
- * Returns the bits of each quantized matrix: those asked for in linear layers, and 8 in the embedding and the output head,
- * whose errors reach every logit. All other parameters stay in float32.
- */
-function quantizedNames({ config, bits }: Quantization): ReadonlyMap<string, Bits> {
-  const names = new Map<string, Bits>([
-    [embeddingName(config), 8],
-    [headName(config), 8],
-  ]);
-  for (let layer = 0; layer < config.layers; layer++) {
-    for (const { layers } of groupsOf(config.linear)) {
-      for (const { name } of layers) names.set(`${moduleName(config, layer, name)}.weight`, bits);
-    }
-  }
-  return names;
-}
 
 /**
  * The frozen parameters of a base with quantized matrices. It has the methods of {@link ParameterBlock} that read.
@@ -70,7 +46,7 @@ export class QuantizedBlock {
   }
 
   get byteLength(): number {
-    return quantizedBlockBytes(this.specs, this.#quantization);
+    return quantizedBytes(this.specs, this.#quantization);
   }
 
   has(name: string): boolean {
@@ -137,16 +113,6 @@ export class QuantizedBlock {
       [...this.#matrices].every(([name, matrix]) => equalMatrices(matrix, other.#matrices.get(name)!))
     );
   }
-}
-
-/** Returns the bytes of a block with these parameters. */
-export function quantizedBlockBytes(specs: readonly ParameterSpec[], quantization: Quantization): number {
-  const bits = quantizedNames(quantization);
-  const bytes = ({ name, shape }: ParameterSpec): number => {
-    const own = bits.get(name);
-    return own === undefined ? 4 * sizeOf(shape) : quantizedBytes(shape, own);
-  };
-  return specs.reduce((sum, spec) => sum + bytes(spec), 0);
 }
 
 function sizeOf(shape: readonly number[]): number {

@@ -1,8 +1,4 @@
-/** The number of bits of a quantized value. */
-export type Bits = 4 | 8;
-
-/** The neighbours of a row that share a scale. The smallest size of the runtime's products, and the most accurate. */
-export const blockSize = 32;
+import { type Bits, blockSize, blocksOf } from "../../../model-folders/architecture/quantized-parameters.ts";
 
 /**
  * A matrix in blocks of {@link blockSize} values of a row. A value is scale x (q - zeroPoint), with 0 <= q < 2^bits. Rows
@@ -21,16 +17,6 @@ export interface QuantizedMatrix {
   readonly scales: Float32Array;
   /** (rows, blocks) */
   readonly zeroPoints: Uint8Array;
-}
-
-/** Returns the number of blocks of a row. */
-export function blocksOf(columns: number): number {
-  return Math.ceil(columns / blockSize);
-}
-
-/** Returns the bytes of a quantized matrix. */
-export function quantizedBytes([rows, columns]: readonly number[], bits: Bits): number {
-  return rows! * blocksOf(columns!) * ((blockSize * bits) / 8 + 5);
 }
 
 /**
