@@ -25,6 +25,7 @@ const configs = {
   "llama, tied": tinyConfig,
   "llama with every bias": { ...decoderConfigs["llama with every bias"], ...large },
   gpt2: { ...decoderConfigs.gpt2, ...large, n_positions: 64 },
+  gemma3: { ...decoderConfigs["gemma3, windows with positions of their own, scaled queries"], ...large },
 };
 
 /** Writes a model with random weights to a folder. */
