@@ -5,7 +5,6 @@ import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
 import { bindParameters, type GraphPlan } from "../models/graph-parameters.ts";
-import { ParameterBlock } from "../models/parameter-block.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import type { AdapterBuffer, AdapterBuffers } from "./adapter-buffer.ts";
 import { layOutSequences } from "./batch.ts";
@@ -18,7 +17,7 @@ import { scoreTokens } from "./score-tokens.ts";
 import { sequenceFeeds } from "./sequence-runner.ts";
 import type { Feed, GraphSession } from "./session.ts";
 import type { SessionCache } from "./session-cache.ts";
-import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
+import { type ModelWeights, parameterFeeds, quantizedBits, structureKey } from "./weights.ts";
 
 /**
  * The bytes of a base from which its copy in the layout for decoding and the graphs of training are not kept at the same
@@ -28,6 +27,9 @@ export const largeBase: number = 2 ** 28;
 
 /** The number of rows from which products are faster with the weights on the left. */
 const manyRows = 8;
+
+/** The most tokens for which products by quantized weights take less time than float32 matrices that are made first. */
+const mostPacked = { 4: Number.POSITIVE_INFINITY, 8: 64 };
 
 /**
  * Continues prompts by batched decoding with a key-value cache. If the weights have a value head, samples also contain
@@ -100,7 +102,7 @@ export class BatchSampler implements DecodingModel {
 
   async decode(batch: DecodeBatch): Promise<DecodeResults> {
     // Quantized weights are read in place on the right only.
-    const isPlain = this.#weights.base instanceof ParameterBlock;
+    const isPlain = quantizedBits(this.#weights) === undefined;
     const weightsFirst = isPlain && this.#sessions.settings.device === "cpu" && batch.rows >= manyRows;
     const { session, feeds } = await this.#planDecode({ grouped: batch.grouped, weightsFirst });
     const results = await session.run({
@@ -120,7 +122,7 @@ export class BatchSampler implements DecodingModel {
       last += request.promptIds.length;
       return last;
     });
-    const { session, feeds } = await this.#planPrefill();
+    const { session, feeds } = await this.#planPrefill(batch.tokens);
     const results = await session.run({
       ...feeds,
       ...sequenceFeeds(batch, config),
@@ -131,8 +133,13 @@ export class BatchSampler implements DecodingModel {
     return results as unknown as PrefillResults;
   }
 
-  #planPrefill(): Promise<PlannedRun> {
-    return this.#plan("prefill", { placement: "input", build: buildPrefillGraph });
+  #planPrefill(tokens: number): Promise<PlannedRun> {
+    // For few tokens, it takes longer to make float32 matrices than to multiply by quantized weights.
+    const bits = quantizedBits(this.#weights);
+    const isPacked = bits !== undefined && this.#frozenBase !== undefined && tokens <= mostPacked[bits];
+    return isPacked
+      ? this.#plan(`decode|${this.#frozenBase}|prefill`, { placement: "constant", build: buildPrefillGraph })
+      : this.#plan("prefill", { placement: "input", build: buildPrefillGraph });
   }
 
   #planDecode(form: DecodeForm): Promise<PlannedRun> {
