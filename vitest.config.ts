@@ -33,6 +33,7 @@ const notQuick = [
   "team-round-trip",
   "tinker-cookbook",
   "torch-processes",
+  "torch-vllm",
   "torch-worker",
   "unsupported-models",
   "trackers",

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Duplex } from "node:stream";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 
 /** How many processes compute, and where. */
 export interface WorkerProcesses {
@@ -18,6 +19,8 @@ export interface WorkerProcesses {
 /** A worker that was started. */
 export interface LaunchedWorker {
   readonly child: ChildProcess;
+  /** Resolves when the worker has exited, or could not start, and its temporary files are gone. */
+  readonly ended: Promise<void>;
   /** Ends the worker and what it has started, at once. */
   kill(): void;
 }
@@ -64,31 +67,45 @@ export async function launchWorker(
   if (!args.includes("torch.distributed.run")) {
     const child = spawn(python, args, { stdio: ["ignore", "pipe", "pipe", "pipe"], env: environment });
     onStream(child.stdio[3] as Duplex);
-    return { child, kill: () => void child.kill("SIGKILL") };
+    return { child, ended: exitOf(child), kill: () => void child.kill("SIGKILL") };
   }
   const folder = await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
   const socket = path.join(folder, "worker.sock");
   const server = createServer();
-  const end = (): void => {
+  const end = async (): Promise<void> => {
     server.close();
-    void rm(folder, { recursive: true, force: true });
+    // What torchrun did not end itself may still write here.
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   };
-  // After it listens, a failure shows as a worker that does not connect.
-  await new Promise<void>((resolve, reject) => server.on("error", reject).listen(socket, resolve));
-  server.once("connection", (stream) => {
-    server.close();
-    onStream(stream);
-  });
-  // torchrun ends its processes at an interrupt. In a session of its own it gets none from the terminal.
-  const child = spawn(python, args, {
-    stdio: ["ignore", "pipe", "pipe"],
-    // torchrun and PyTorch leave files behind. In this folder they end with it.
-    env: { ...environment, LYCEUM_WORKER_SOCKET: socket, TMPDIR: folder },
-    detached: true,
-  });
-  child.once("error", end);
-  child.once("exit", end);
-  return { child, kill: () => endTorchrun(child) };
+  try {
+    // After it listens, a failure shows as a worker that does not connect.
+    await new Promise<void>((resolve, reject) => server.on("error", reject).listen(socket, resolve));
+    server.once("connection", (stream) => {
+      server.close();
+      onStream(stream);
+    });
+    // torchrun ends its processes at an interrupt. In a session of its own it gets none from the terminal.
+    const child = spawn(python, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      // torchrun and PyTorch leave files behind. In this folder they end with it.
+      env: { ...environment, LYCEUM_WORKER_SOCKET: socket, TMPDIR: folder },
+      detached: true,
+    });
+    return { child, ended: exitOf(child).then(end), kill: () => endTorchrun(child) };
+  } catch (cause) {
+    await end();
+    throw new LyceumError({
+      code: "backend.failed",
+      message: `The socket ${socket} of the PyTorch worker cannot be opened: ${(cause as Error).message}.`,
+      hint: "Set TMPDIR to a folder with a short path, in which files can be made.",
+      cause,
+    });
+  }
+}
+
+/** Resolves when a process has exited, or could not be started. */
+function exitOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.once("error", () => resolve()).once("exit", () => resolve()));
 }
 
 /** Starts the processes of one more machine. They follow those of the first one, which have the settings. */
@@ -98,7 +115,7 @@ export function startNode(python: string, processes: WorkerProcesses, node: numb
     env: workerEnvironment(),
     detached: true,
   });
-  return { child, kill: () => endTorchrun(child) };
+  return { child, ended: exitOf(child), kill: () => endTorchrun(child) };
 }
 
 /** Ends torchrun, which ends its processes. They are in sessions of their own, so no signal to a group reaches them. */

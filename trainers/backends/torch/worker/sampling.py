@@ -109,6 +109,9 @@ class Batch:
         with self._settings.without_gradient():
             self._compact()
 
+    def close(self) -> None:
+        """Nothing is kept for the snapshot."""
+
     def step(self) -> list[tuple[int, Arrays]]:
         """Samples one token for each row. Returns the calls with their tokens."""
         model, ranks = self._snapshot.model, self._settings.ranks
@@ -215,7 +218,7 @@ class Batch:
         for row in self._rows:
             if row.ended and (not has_values or row.token == -1):
                 row.call.dropped.add(row.request.index)
-        return [(id, _arrays(sampled, has_values)) for id, sampled in steps.items()]
+        return [(id, step_arrays(sampled, has_values)) for id, sampled in steps.items()]
 
     def _compact(self) -> None:
         """Frees the places of completions that have ended, and keeps the others together."""
@@ -282,7 +285,7 @@ def _filtered(choice: Choice, request: Request, uniform: float, ordered: torch.T
     return choice
 
 
-def _arrays(sampled: list[tuple[Row, Choice | None, float]], has_values: bool) -> dict[str, numpy.ndarray]:
+def step_arrays(sampled: list[tuple[Row, Choice | None, float]], has_values: bool) -> dict[str, numpy.ndarray]:
     """One step of a call: for each row its request, token (-1 for a value alone), log-probability and value."""
     i32, f32 = numpy.int32, numpy.float32
     choices = [choice for _, choice, _ in sampled]

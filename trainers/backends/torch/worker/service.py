@@ -21,6 +21,7 @@ from .distributed import Ranks
 from .frames import Arrays, Frame, Stream, WorkerError
 from .models import Model, ModelStore, Settings, Snapshot
 from .open_calls import OpenCalls
+from .vllm_sampler import require_vllm
 
 Answer = tuple[dict[str, Any], Arrays]
 
@@ -252,6 +253,7 @@ def describe(settings: Settings) -> dict[str, Any]:
         "transformers": transformers.__version__,
         "peft": peft.__version__,
         "cards": cards,
+        "sampler": "vllm" if settings.vllm else "torch",
         "processes": settings.ranks.size,
     }
 
@@ -280,6 +282,9 @@ def _settings(options: dict[str, Any], ranks: Ranks) -> Settings:
             "Lower backend.processes to the number of cards, or name another model.deviceIndex.",
         )
     device = torch.device(wanted, index) if wanted == "cuda" else torch.device(wanted)
+    vllm = options.get("sampler") == "vllm"
+    if vllm:
+        require_vllm(ranks.size, options.get("quantize"), options.get("deviceIndex", 0))
     precision = options.get("precision")
     if precision is None:
         precision = "bfloat16" if wanted == "cuda" and torch.cuda.is_bf16_supported() else "float32"
@@ -290,6 +295,8 @@ def _settings(options: dict[str, Any], ranks: Ranks) -> Settings:
         ranks,
         options.get("strategy", "ddp"),
         options.get("quantize"),
+        vllm,
+        options.get("samplerMemory", 4.0),
     )
 
 
