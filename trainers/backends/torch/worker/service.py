@@ -141,16 +141,10 @@ class Service:
         model = self._models[message["model"]]
         return {}, passes.forward(model, self._settings, arrays, outputs, gradient, seed)
 
-    def call_begin(self, message: dict[str, Any], arrays: Arrays) -> Answer:
-        passes.begin(self._models[message["model"]])
-        return {}, {}
-
     def call_backward(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> Answer:
-        passes.backward(self._models[message["model"]], self._settings, arrays)
-        return {}, {}
-
-    def call_commit(self, message: dict[str, Any], arrays: Arrays) -> Answer:
-        return {"done": passes.commit(self._models[message["model"]], self._settings)}, {}
+        model = self._models[message["model"]]
+        passes.backward(model, self._settings, arrays)
+        return {"overflow": message["last"] and not passes.commit(model, self._settings)}, {}
 
     def call_rollback(self, message: dict[str, Any], arrays: Arrays) -> Answer:
         passes.rollback(self._models[message["model"]])
