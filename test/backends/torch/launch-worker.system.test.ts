@@ -18,29 +18,31 @@ async function prepare(script: string): Promise<{ readonly python: string; reado
   return { python, temporary };
 }
 
-describe("a worker of several processes that does not start leaves no files", () => {
+describe.each([1, 2])("a worker of %d processes that does not start leaves no files", (processes) => {
   it.each([0, 1, 20, 300])("if it is aborted after %d ms", async (delay) => {
     const { python, temporary } = await prepare('mkdir "$TMPDIR/torchelastic"; exec sleep 60');
-    const started = WorkerProcess.start(python, { processes: 2 }, AbortSignal.timeout(delay));
+    const started = WorkerProcess.start(python, { processes }, AbortSignal.timeout(delay));
     await expect(started).rejects.toMatchObject({ name: "TimeoutError" });
     expect(await readdir(temporary)).toEqual([]);
   });
 
   it("if it ends", async () => {
     const { python, temporary } = await prepare('touch "$TMPDIR/left"; exit 3');
-    await expect(WorkerProcess.start(python, { processes: 2 })).rejects.toMatchObject({ code: "backend.failed" });
+    await expect(WorkerProcess.start(python, { processes })).rejects.toMatchObject({ code: "backend.failed" });
     expect(await readdir(temporary)).toEqual([]);
   });
 
   it("if its interpreter is missing", async () => {
     const { python, temporary } = await prepare("");
-    await expect(WorkerProcess.start(`${python}-none`, { processes: 2 })).rejects.toMatchObject({
+    await expect(WorkerProcess.start(`${python}-none`, { processes })).rejects.toMatchObject({
       code: "backend.unsupported",
     });
     expect(await readdir(temporary)).toEqual([]);
   });
+});
 
-  it("if the path of its socket is too long", async () => {
+describe("a worker of several processes", () => {
+  it("leaves no files if the path of its socket is too long", async () => {
     const { python, temporary } = await prepare("exit 0");
     const long = path.join(temporary, "x".repeat(120));
     await mkdir(long);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Duplex } from "node:stream";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { cacheFolder } from "./torch-environment.ts";
 
 /** How many processes compute, and where. */
 export interface WorkerProcesses {
@@ -48,13 +49,15 @@ function workerEnvironment(): NodeJS.ProcessEnv {
     ...rest,
     PYTHONPATH: [import.meta.dirname, process.env.PYTHONPATH].filter(Boolean).join(path.delimiter),
     PYTHONUNBUFFERED: "1",
+    // What is compiled stays for the next worker.
+    TORCHINDUCTOR_CACHE_DIR: process.env.TORCHINDUCTOR_CACHE_DIR ?? cacheFolder("torchinductor"),
     TOKENIZERS_PARALLELISM: "false",
   };
 }
 
 /**
  * Starts a worker. `onStream` gets the stream of its frames: an inherited socket, or for several processes one that the
- * first of them opens in a private folder, because torchrun passes no file descriptors.
+ * first of them opens in its folder for temporary files, because torchrun passes no file descriptors.
  */
 export async function launchWorker(
   python: string,
@@ -63,35 +66,23 @@ export async function launchWorker(
   onStream: (stream: Duplex) => void,
 ): Promise<LaunchedWorker> {
   const args = workerArguments(processes, 0, settings);
-  const environment = workerEnvironment();
-  if (!args.includes("torch.distributed.run")) {
-    const child = spawn(python, args, { stdio: ["ignore", "pipe", "pipe", "pipe"], env: environment });
-    onStream(child.stdio[3] as Duplex);
-    return { child, ended: exitOf(child), kill: () => void child.kill("SIGKILL") };
-  }
   const folder = await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
-  const socket = path.join(folder, "worker.sock");
-  const server = createServer();
+  // torchrun, PyTorch and vLLM leave files behind. In this folder they end with it.
+  const environment = { ...workerEnvironment(), TMPDIR: folder };
   const end = async (): Promise<void> => {
-    server.close();
     // What torchrun did not end itself may still write here.
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   };
+  if (!args.includes("torch.distributed.run")) {
+    const child = spawn(python, args, { stdio: ["ignore", "pipe", "pipe", "pipe"], env: environment });
+    onStream(child.stdio[3] as Duplex);
+    return { child, ended: exitOf(child).then(end), kill: () => void child.kill("SIGKILL") };
+  }
+  const socket = path.join(folder, "worker.sock");
+  const server = createServer();
   try {
     // After it listens, a failure shows as a worker that does not connect.
     await new Promise<void>((resolve, reject) => server.on("error", reject).listen(socket, resolve));
-    server.once("connection", (stream) => {
-      server.close();
-      onStream(stream);
-    });
-    // torchrun ends its processes at an interrupt. In a session of its own it gets none from the terminal.
-    const child = spawn(python, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      // torchrun and PyTorch leave files behind. In this folder they end with it.
-      env: { ...environment, LYCEUM_WORKER_SOCKET: socket, TMPDIR: folder },
-      detached: true,
-    });
-    return { child, ended: exitOf(child).then(end), kill: () => endTorchrun(child) };
   } catch (cause) {
     await end();
     throw new LyceumError({
@@ -101,6 +92,21 @@ export async function launchWorker(
       cause,
     });
   }
+  server.once("connection", (stream) => {
+    server.close();
+    onStream(stream);
+  });
+  // torchrun ends its processes at an interrupt. In a session of its own it gets none from the terminal.
+  const child = spawn(python, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...environment, LYCEUM_WORKER_SOCKET: socket },
+    detached: true,
+  });
+  const ended = exitOf(child).then(() => {
+    server.close();
+    return end();
+  });
+  return { child, ended, kill: () => endTorchrun(child) };
 }
 
 /** Resolves when a process has exited, or could not be started. */
