@@ -32,6 +32,7 @@ const notQuick = [
   "skyrl-parity",
   "team-round-trip",
   "tinker-cookbook",
+  "torch-compile",
   "torch-processes",
   "torch-vllm",
   "torch-worker",

@@ -13,6 +13,7 @@ export type BackendConfig =
       readonly decodeBatchSize?: number | undefined;
       readonly sampler?: "torch" | "vllm" | undefined;
       readonly samplerMemory?: number | undefined;
+      readonly compile?: boolean | undefined;
       readonly processes?: number | undefined;
       readonly strategy?: "ddp" | "fsdp" | undefined;
       readonly nodes?: number | undefined;
@@ -65,6 +66,10 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .positive()
         .optional()
         .describe("GiB of memory for the keys and values of vLLM. 4 when absent."),
+      compile: z
+        .boolean()
+        .default(false)
+        .describe("Compile the decoding step by torch.compile: CUDA graphs on a card. The first tokens take minutes."),
       processes: z.int().min(1).default(1).describe("The processes on this machine, one for each card."),
       strategy: z
         .enum(["ddp", "fsdp"])
@@ -105,7 +110,7 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
   ])
   .check(({ value, issues }) => {
     if (value.type !== "torch") return;
-    const { processes = 1, nodes = 1, strategy, rendezvous, quantize, sampler, samplerMemory } = value;
+    const { processes = 1, nodes = 1, strategy, rendezvous, quantize, sampler, samplerMemory, compile } = value;
     const refuse = (key: string, message: string): void => {
       issues.push({ code: "custom", input: value, path: [key], message });
     };
@@ -126,6 +131,15 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
     }
     if (sampler !== "vllm" && samplerMemory !== undefined) {
       refuse("samplerMemory", "Only vLLM needs this memory. Set sampler to vllm, or remove samplerMemory.");
+    }
+    if (compile === true && sampler === "vllm") {
+      refuse("compile", "vLLM has its own decoding step. Remove compile or sampler.");
+    }
+    if (compile === true && strategy === "fsdp") {
+      refuse(
+        "compile",
+        "The decoding step of sharded weights is not compiled. Remove compile, or set strategy to ddp.",
+      );
     }
     if (nodes > 1 && rendezvous === undefined) {
       refuse("nodes", "Several machines need the address of this one. Set rendezvous, such as 10.0.0.1:29500.");

@@ -28,6 +28,8 @@ describe("the keys of backend: torch", () => {
     [{ sampler: "vllm", processes: 2 }, "sampler", /one process/],
     [{ sampler: "vllm", nodes: 2, rendezvous: "10.0.0.1:29500" }, "sampler", /one process/],
     [{ sampler: "vllm", quantize: 8 }, "sampler", /quantized/],
+    [{ sampler: "vllm", compile: true }, "compile", /vLLM/],
+    [{ processes: 2, strategy: "fsdp", compile: true }, "compile", /sharded/],
     [{ samplerMemory: 8 }, "samplerMemory", /sampler to vllm/],
     [{ sampler: "vllm", samplerMemory: 0 }, "samplerMemory", /0/],
   ])("are refused where they do not: %j", (keys, key, message) => {

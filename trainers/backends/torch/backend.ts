@@ -48,6 +48,11 @@ export interface TorchBackendOptions {
    * Default: `torch`.
    */
   readonly sampler?: "torch" | "vllm";
+  /**
+   * Compiles the decoding step by `torch.compile`, which replays it as CUDA graphs on a card. Needs a C++ compiler. The
+   * first tokens take minutes. Default: false.
+   */
+  readonly compile?: boolean;
   /** The memory for keys and values of vLLM, in GiB. Default: 4. */
   readonly samplerMemory?: number;
   /** The processes on this machine, one for each card. Default: 1. Each computes its own rows of a batch. */

@@ -32,6 +32,7 @@ export interface WorkerSettings extends WorkerProcesses {
   readonly decodeBatchSize?: number | undefined;
   readonly sampler?: "torch" | "vllm" | undefined;
   readonly samplerMemory?: number | undefined;
+  readonly compile?: boolean | undefined;
 }
 
 /** The answer to a call. */

@@ -46,6 +46,8 @@ class Settings:
     # True if vLLM samples, and the GiB of its keys and values.
     vllm: bool = False
     sampler_memory: float = 4.0
+    # True if the decoding step is compiled.
+    compile: bool = False
 
     def autocast(self) -> Any:
         """Computes matrix products in the lower precision, if one is set."""

@@ -291,6 +291,7 @@ def _settings(options: dict[str, Any], ranks: Ranks) -> Settings:
         options.get("quantize"),
         vllm,
         options.get("samplerMemory", 4.0),
+        options.get("compile", False),
     )
 
 
