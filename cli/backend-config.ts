@@ -11,6 +11,9 @@ export type BackendConfig =
       readonly recompute: boolean;
       readonly quantize?: 4 | 8 | undefined;
       readonly decodeBatchSize?: number | undefined;
+      readonly sampler?: "torch" | "vllm" | undefined;
+      readonly samplerMemory?: number | undefined;
+      readonly compile?: boolean | undefined;
       readonly processes?: number | undefined;
       readonly strategy?: "ddp" | "fsdp" | undefined;
       readonly nodes?: number | undefined;
@@ -58,6 +61,19 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
         .min(1)
         .optional()
         .describe("Completions that a process decodes at a time. 32 on a CPU, 256 on a card, when absent."),
+      sampler: z
+        .enum(["torch", "vllm"])
+        .default("torch")
+        .describe("What samples: PyTorch, or the Python package vllm with a copy of the frozen weights."),
+      samplerMemory: z
+        .number()
+        .positive()
+        .optional()
+        .describe("GiB of memory for the keys and values of vLLM. 4 when absent."),
+      compile: z
+        .boolean()
+        .default(false)
+        .describe("Compile the decoding step by torch.compile: CUDA graphs on a card. The first tokens take minutes."),
       processes: z.int().min(1).default(1).describe("The processes on this machine, one for each card."),
       strategy: z
         .enum(["ddp", "fsdp"])
@@ -98,7 +114,7 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
   ])
   .check(({ value, issues }) => {
     if (value.type !== "torch") return;
-    const { processes = 1, nodes = 1, strategy, rendezvous, quantize } = value;
+    const { processes = 1, nodes = 1, strategy, rendezvous, quantize, sampler, samplerMemory, compile } = value;
     const refuse = (key: string, message: string): void => {
       issues.push({ code: "custom", input: value, path: [key], message });
     };
@@ -110,6 +126,24 @@ export const backendConfigSchema: z.ZodType<BackendConfig> = z
     }
     if (strategy === "fsdp" && quantize !== undefined) {
       refuse("quantize", "Quantized weights cannot be sharded. Remove quantize, or set strategy to ddp.");
+    }
+    if (sampler === "vllm" && processes * nodes > 1) {
+      refuse("sampler", "vLLM samples in one process. Remove sampler, or remove processes and nodes.");
+    }
+    if (sampler === "vllm" && quantize !== undefined) {
+      refuse("sampler", "vLLM cannot read the quantized weights. Remove sampler or quantize.");
+    }
+    if (sampler !== "vllm" && samplerMemory !== undefined) {
+      refuse("samplerMemory", "Only vLLM needs this memory. Set sampler to vllm, or remove samplerMemory.");
+    }
+    if (compile === true && sampler === "vllm") {
+      refuse("compile", "vLLM has its own decoding step. Remove compile or sampler.");
+    }
+    if (compile === true && strategy === "fsdp") {
+      refuse(
+        "compile",
+        "The decoding step of sharded weights is not compiled. Remove compile, or set strategy to ddp.",
+      );
     }
     if (nodes > 1 && rendezvous === undefined) {
       refuse("nodes", "Several machines need the address of this one. Set rendezvous, such as 10.0.0.1:29500.");

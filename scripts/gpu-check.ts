@@ -153,7 +153,11 @@ async function compare(shared: TrainingBackend, shape: string): Promise<void> {
   try {
     if (!skipped.includes("train")) await compareSteps(model, baseline, shape);
     if (!skipped.includes("sample")) {
-      for (const rows of values.rows.split(",").map(Number)) await compareSampling(model, baseline, { shape, rows });
+      await using other = await WorkerProcess.start(findPython(), { ...settings, compile: true });
+      const compiled = await backendOn(other).openModel(spec);
+      for (const rows of values.rows.split(",").map(Number)) {
+        await compareSampling({ model, compiled, baseline }, { shape, rows });
+      }
     }
   } finally {
     await model.close();
@@ -185,8 +189,7 @@ async function compareSteps(model: Model, baseline: Baseline, shape: string): Pr
 }
 
 async function compareSampling(
-  model: Model,
-  baseline: Baseline,
+  { model, compiled, baseline }: { model: Model; compiled: Model; baseline: Baseline },
   { shape, rows }: { shape: string; rows: number },
 ): Promise<void> {
   const [prompt, tokens] = [64, Number(values.tokens)];
@@ -197,19 +200,37 @@ async function compareSampling(
     seed,
     stopTokenIds: [],
   }));
-  const sampler = await model.snapshot();
-  const seconds: number[] = [];
+  const samplers = [await model.snapshot(), await compiled.snapshot()] as const;
+  const seconds: [number[], number[]] = [[], []];
+  const ids: number[][][] = [[], []];
   const others: BaselineResult[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const started = performance.now();
-    for await (const { ids } of sampler.sample(requests))
-      if (ids.length !== tokens) throw new Error("A sample is short.");
-    seconds.push((performance.now() - started) / 1000);
+    for (const [side, sampler] of samplers.entries()) {
+      const started = performance.now();
+      for await (const sample of sampler.sample(requests)) {
+        if (sample.ids.length !== tokens) throw new Error("A sample is short.");
+        ids[side]![sample.request] = [...sample.ids];
+      }
+      seconds[side]!.push((performance.now() - started) / 1000);
+    }
     others.push(await baseline.call({ call: "sample", rows, prompt, tokens }));
   }
-  await sampler.close();
+  for (const sampler of samplers) await sampler.close();
   const { peakBytes } = await memory(model);
-  report("sampling", { shape, rows, ...ratio(rows * tokens, median(seconds.slice(1)), others), peakBytes });
+  const [own, faster] = seconds.map((all) => median(all.slice(1))) as [number, number];
+  report("sampling", {
+    shape,
+    rows,
+    ...ratio(rows * tokens, own, others),
+    peakBytes,
+    compiled: {
+      tokensPerSecond: Math.round((rows * tokens) / faster),
+      ratio: Number((own / faster).toFixed(2)),
+      firstSeconds: seconds[1][0],
+      // Rounding may decide a draw, and later draws then differ. In float32, all or nearly all texts are equal.
+      equalTexts: ids[0]!.filter((text, i) => text.join() === ids[1]![i]!.join()).length,
+    },
+  });
 }
 
 function ratio(tokens: number, own: number, others: readonly BaselineResult[]): Readonly<Record<string, unknown>> {

@@ -26,6 +26,12 @@ it("reads the frames that were written, in pieces of any size", () => {
   );
 });
 
+it("reads arrays that are named as a method of every object", () => {
+  const arrays = { toString: Int32Array.of(1, 2), constructor: Float32Array.of(0.5) };
+  const [frame] = new FrameReader().push(Buffer.concat(encodeFrame({ id: 1 }, arrays)));
+  expect(frame!.arrays).toEqual(arrays);
+});
+
 it.each([
   ["a header of 1 GB", 2 ** 30, 0, /announces 1073741824/],
   ["arrays of 1 GB", 2, 2 ** 30, /announces 2 and 1073741824/],

@@ -43,6 +43,18 @@ export interface TorchBackendOptions {
   readonly maxTokensPerMicroBatch?: number;
   /** The maximum number of completions that a process decodes at a time. Default: 32 on a CPU, 256 on a card. */
   readonly decodeBatchSize?: number;
+  /**
+   * What samples. `vllm` needs the package vllm in the interpreter's environment. It has a copy of the frozen weights.
+   * Default: `torch`.
+   */
+  readonly sampler?: "torch" | "vllm";
+  /**
+   * Compiles the decoding step by `torch.compile`, which replays it as CUDA graphs on a card. Needs a C++ compiler. The
+   * first tokens take minutes. Default: false.
+   */
+  readonly compile?: boolean;
+  /** The memory for keys and values of vLLM, in GiB. Default: 4. */
+  readonly samplerMemory?: number;
   /** The processes on this machine, one for each card. Default: 1. Each computes its own rows of a batch. */
   readonly processes?: number;
   /**
@@ -123,7 +135,7 @@ class TorchBackend implements TrainingBackend {
   }
 }
 
-function capabilitiesOf({ device, precision }: WorkerInfo): Capabilities {
+function capabilitiesOf({ device, precision, sampler }: WorkerInfo): Capabilities {
   return {
     name: "torch",
     device,
@@ -133,7 +145,7 @@ function capabilitiesOf({ device, precision }: WorkerInfo): Capabilities {
     adapters: true,
     fullParameter: true,
     valueHead: true,
-    sampledValues: true,
+    sampledValues: sampler === "torch",
     deterministic: device === "cpu",
     exportFormats: ["huggingface", "peft"],
   };

@@ -26,7 +26,9 @@ export function encodeFrame(
   arrays: FrameArrays = {},
   shapes: Readonly<Record<string, readonly number[]>> = {},
 ): Buffer[] {
-  const listed = Object.entries(arrays).map(([name, array]) => [name, kindOf(array), shapes[name] ?? [array.length]]);
+  const listed = Object.entries(arrays).map(([name, array]) => {
+    return [name, kindOf(array), Object.hasOwn(shapes, name) ? shapes[name] : [array.length]];
+  });
   const parts = Object.values(arrays).map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength));
   const head = Buffer.from(JSON.stringify({ ...header, arrays: listed }));
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);

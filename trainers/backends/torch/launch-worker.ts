@@ -4,6 +4,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Duplex } from "node:stream";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { cacheFolder } from "./torch-environment.ts";
 
 /** How many processes compute, and where. */
 export interface WorkerProcesses {
@@ -18,6 +20,8 @@ export interface WorkerProcesses {
 /** A worker that was started. */
 export interface LaunchedWorker {
   readonly child: ChildProcess;
+  /** Resolves when the worker has exited, or could not start, and its temporary files are gone. */
+  readonly ended: Promise<void>;
   /** Ends the worker and what it has started, at once. */
   kill(): void;
 }
@@ -45,13 +49,15 @@ function workerEnvironment(): NodeJS.ProcessEnv {
     ...rest,
     PYTHONPATH: [import.meta.dirname, process.env.PYTHONPATH].filter(Boolean).join(path.delimiter),
     PYTHONUNBUFFERED: "1",
+    // What is compiled stays for the next worker.
+    TORCHINDUCTOR_CACHE_DIR: process.env.TORCHINDUCTOR_CACHE_DIR ?? cacheFolder("torchinductor"),
     TOKENIZERS_PARALLELISM: "false",
   };
 }
 
 /**
  * Starts a worker. `onStream` gets the stream of its frames: an inherited socket, or for several processes one that the
- * first of them opens in a private folder, because torchrun passes no file descriptors.
+ * first of them opens in its folder for temporary files, because torchrun passes no file descriptors.
  */
 export async function launchWorker(
   python: string,
@@ -60,21 +66,32 @@ export async function launchWorker(
   onStream: (stream: Duplex) => void,
 ): Promise<LaunchedWorker> {
   const args = workerArguments(processes, 0, settings);
-  const environment = workerEnvironment();
+  const folder = await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
+  // torchrun, PyTorch and vLLM leave files behind. In this folder they end with it.
+  const environment = { ...workerEnvironment(), TMPDIR: folder };
+  const end = async (): Promise<void> => {
+    // What torchrun did not end itself may still write here.
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
   if (!args.includes("torch.distributed.run")) {
     const child = spawn(python, args, { stdio: ["ignore", "pipe", "pipe", "pipe"], env: environment });
     onStream(child.stdio[3] as Duplex);
-    return { child, kill: () => void child.kill("SIGKILL") };
+    return { child, ended: exitOf(child).then(end), kill: () => void child.kill("SIGKILL") };
   }
-  const folder = await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
   const socket = path.join(folder, "worker.sock");
   const server = createServer();
-  const end = (): void => {
-    server.close();
-    void rm(folder, { recursive: true, force: true });
-  };
-  // After it listens, a failure shows as a worker that does not connect.
-  await new Promise<void>((resolve, reject) => server.on("error", reject).listen(socket, resolve));
+  try {
+    // After it listens, a failure shows as a worker that does not connect.
+    await new Promise<void>((resolve, reject) => server.on("error", reject).listen(socket, resolve));
+  } catch (cause) {
+    await end();
+    throw new LyceumError({
+      code: "backend.failed",
+      message: `The socket ${socket} of the PyTorch worker cannot be opened: ${(cause as Error).message}.`,
+      hint: "Set TMPDIR to a folder with a short path, in which files can be made.",
+      cause,
+    });
+  }
   server.once("connection", (stream) => {
     server.close();
     onStream(stream);
@@ -82,13 +99,19 @@ export async function launchWorker(
   // torchrun ends its processes at an interrupt. In a session of its own it gets none from the terminal.
   const child = spawn(python, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    // torchrun and PyTorch leave files behind. In this folder they end with it.
-    env: { ...environment, LYCEUM_WORKER_SOCKET: socket, TMPDIR: folder },
+    env: { ...environment, LYCEUM_WORKER_SOCKET: socket },
     detached: true,
   });
-  child.once("error", end);
-  child.once("exit", end);
-  return { child, kill: () => endTorchrun(child) };
+  const ended = exitOf(child).then(() => {
+    server.close();
+    return end();
+  });
+  return { child, ended, kill: () => endTorchrun(child) };
+}
+
+/** Resolves when a process has exited, or could not be started. */
+function exitOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.once("error", () => resolve()).once("exit", () => resolve()));
 }
 
 /** Starts the processes of one more machine. They follow those of the first one, which have the settings. */
@@ -98,7 +121,7 @@ export function startNode(python: string, processes: WorkerProcesses, node: numb
     env: workerEnvironment(),
     detached: true,
   });
-  return { child, kill: () => endTorchrun(child) };
+  return { child, ended: exitOf(child), kill: () => endTorchrun(child) };
 }
 
 /** Ends torchrun, which ends its processes. They are in sessions of their own, so no signal to a group reaches them. */

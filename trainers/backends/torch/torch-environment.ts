@@ -8,9 +8,14 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 /** The builds of PyTorch that can be chosen. */
 export type CudaVersion = "12" | "13" | "cpu";
 
+/** Returns a folder of Lyceum in the user's cache folder. */
+export function cacheFolder(name: string): string {
+  return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache"), "lyceum", name);
+}
+
 /** Returns the folder of the virtual environment that {@link installTorch} makes. */
 export function torchEnvironment(): string {
-  return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache"), "lyceum", "torch");
+  return cacheFolder("torch");
 }
 
 /**

@@ -118,12 +118,9 @@ export class TorchModel implements Model {
       try {
         // In float16 a pass whose gradient overflows runs again with a smaller scale.
         while (true) {
-          options.signal?.throwIfAborted();
-          await this.#call("begin", {});
           const dropped = this.#dropped;
           const result = await this.#pass(data, terms, options);
-          const { value } = await this.#call("commit", {});
-          if (value.done === true) return result;
+          if (result !== undefined) return result;
           this.#dropped = dropped;
         }
       } catch (error) {
@@ -133,13 +130,19 @@ export class TorchModel implements Model {
     });
   }
 
-  async #pass(data: readonly Datum[], terms: readonly LossTerm[], options: PassOptions): Promise<LossResult> {
+  /** Returns undefined, and the worker drops the gradient, if it has overflowed. */
+  async #pass(
+    data: readonly Datum[],
+    terms: readonly LossTerm[],
+    options: PassOptions,
+  ): Promise<LossResult | undefined> {
     const outputs = outputsOf(terms);
     const logprobs: Float32Array[] = new Array(data.length);
     const values: Float32Array[] = new Array(data.length);
     const totals = terms.map(() => 0);
     let tokens = 0;
-    for (const indices of this.#split(data, options)) {
+    const batches = this.#split(data, options);
+    for (const [n, indices] of batches.entries()) {
       options.signal?.throwIfAborted();
       const part = indices.map((index) => data[index]!);
       const { arrays, shapes, positions } = layOut(part, this.#opened.vocabularySize);
@@ -150,7 +153,9 @@ export class TorchModel implements Model {
       const { sums, derivatives } = lossesOf(terms, positions, found);
       for (const [i, value] of sums.entries()) totals[i]! += value;
       if (!Number.isFinite(sum(sums))) throw notFinite(`The loss is ${sum(sums)}`);
-      await this.#call("backward", {}, { arrays: derivatives });
+      const last = n === batches.length - 1;
+      const { value } = await this.#call("backward", { last }, { arrays: derivatives });
+      if (value.overflow === true) return undefined;
       const back = (name: ForwardOutput, into: Float32Array[]): void => {
         if (found[name] === undefined) return;
         for (const [i, array] of scatter(part, found[name]).entries()) into[indices[i]!] = array;

@@ -15,6 +15,7 @@ export interface WorkerInfo {
   readonly transformers: string;
   readonly peft: string;
   readonly cards: readonly { readonly name: string; readonly bytes: number }[];
+  readonly sampler: "torch" | "vllm";
   /** The processes that compute, on all machines. */
   readonly processes: number;
 }
@@ -29,6 +30,9 @@ export interface WorkerSettings extends WorkerProcesses {
   readonly recompute?: boolean | undefined;
   readonly strategy?: "ddp" | "fsdp" | undefined;
   readonly decodeBatchSize?: number | undefined;
+  readonly sampler?: "torch" | "vllm" | undefined;
+  readonly samplerMemory?: number | undefined;
+  readonly compile?: boolean | undefined;
 }
 
 /** The answer to a call. */
@@ -128,13 +132,10 @@ export class WorkerProcess implements AsyncDisposable {
     this.#ended ??= endedError("The PyTorch backend was closed.");
     for (const { reject } of [...this.#pending.values()]) reject(this.#ended);
     this.#pending.clear();
-    const { child } = this.#worker;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-    child.ref();
+    this.#worker.child.ref();
     this.#stream.destroy();
     const kill = setTimeout(() => this.#worker.kill(), endMs);
-    await exited;
+    await this.#worker.ended;
     clearTimeout(kill);
   }
 
@@ -217,7 +218,15 @@ async function start(python: string, settings: WorkerSettings, signal: AbortSign
   if (signal?.aborted === true) onAbort();
   child.on("error", (cause) => end(missingPython(python, cause)));
   child.on("exit", (code, killed) => end(exitError({ python, code, killed, shown: shown() })));
-  return promise.finally(() => signal?.removeEventListener("abort", onAbort));
+  try {
+    return await promise;
+  } catch (error) {
+    worker.kill();
+    await worker.ended;
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
 }
 
 interface WorkerErrorData {

@@ -26,7 +26,7 @@ class Decode:
     positions: torch.Tensor
     """The position of each row's token."""
     length: int
-    """The longest row, this token included."""
+    """The columns that attention reads: at least the longest row, this token included."""
 
 
 class SlotLayer(CacheLayerMixin):
@@ -44,6 +44,12 @@ class SlotLayer(CacheLayerMixin):
         self.keys = key_states.new_zeros(rows, key_states.shape[1], length, key_states.shape[3])
         self.values = value_states.new_zeros(rows, value_states.shape[1], length, value_states.shape[3])
         self.is_initialized = True
+        self._keep_address()
+
+    def _keep_address(self) -> None:
+        """Lets a CUDA graph of a compiled decoding step write here. Without one, it has no effect."""
+        torch._dynamo.mark_static_address(self.keys, guard=False)
+        torch._dynamo.mark_static_address(self.values, guard=False)
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
@@ -69,6 +75,7 @@ class SlotLayer(CacheLayerMixin):
             more = (0, 0, 0, length - self.keys.shape[2])
             self.keys = torch.nn.functional.pad(self.keys, more)
             self.values = torch.nn.functional.pad(self.values, more)
+            self._keep_address()
 
     def move(self, source: int, target: int) -> None:
         """Copies one row to the place of another."""

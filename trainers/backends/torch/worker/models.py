@@ -43,6 +43,11 @@ class Settings:
     strategy: str = "ddp"
     # The bits of frozen weights, by bitsandbytes. None: not quantized.
     quantize: int | None = None
+    # True if vLLM samples, and the GiB of its keys and values.
+    vllm: bool = False
+    sampler_memory: float = 4.0
+    # True if the decoding step is compiled.
+    compile: bool = False
 
     def autocast(self) -> Any:
         """Computes matrix products in the lower precision, if one is set."""
@@ -63,6 +68,8 @@ class Base:
     models: int = 0
     # The adapter that the layers use, whether it is trained, and whether it drops inputs. None: unknown.
     state: tuple[str | None, bool, bool] | None = None
+    # The vLLM engine that samples from the network, if any.
+    sampler: Any = None
 
     def use(self, adapter: str | None, trains: bool, dropout: bool) -> None:
         """Switches the layers to an adapter, or to none."""
@@ -234,6 +241,9 @@ class ModelStore:
         base.models -= 1
         if base.models == 0:
             self._bases.pop(base.key, None)
+            if base.sampler is not None:
+                base.sampler.close()
+                base.sampler = None
             gc.collect()
             if self.settings.device.type == "cuda":
                 torch.cuda.empty_cache()

@@ -10,6 +10,7 @@ import numpy
 from .frames import Arrays, WorkerError
 from .models import Settings, Snapshot
 from .sampling import Batch, Call, Request
+from .vllm_sampler import VllmBatch
 
 
 class OpenCalls:
@@ -24,8 +25,9 @@ class OpenCalls:
         self._settings = settings
         self._capacity = capacity
         self._known_error = known_error
-        self._shared: dict[int, Batch] = {}
-        # The batches of calls that share none. Only the first one runs.
+        self._make: type[Batch] | type[VllmBatch] = VllmBatch if settings.vllm else Batch
+        self._shared: dict[int, Batch | VllmBatch] = {}
+        # The batches of calls that share none. Only the first one runs. vLLM shares its batch always.
         self._own: list[Batch] = []
         self._calls: dict[int, Call] = {}
 
@@ -37,8 +39,10 @@ class OpenCalls:
     def add(self, id: int, sampler: int, snapshot: Snapshot, requests: list[Request], shared: bool) -> None:
         """Opens a call, with this rank's part of its requests."""
         call = self._calls[id] = Call(id, requests[self._settings.ranks.own(len(requests))])
-        if shared:
-            batch = self._shared.setdefault(sampler, Batch(snapshot, self._settings, self._capacity))
+        if shared or self._settings.vllm:
+            if sampler not in self._shared:
+                self._shared[sampler] = self._make(snapshot, self._settings, self._capacity)
+            batch = self._shared[sampler]
         else:
             batch = Batch(snapshot, self._settings, max(1, min(self._capacity, len(call.requests))))
             self._own.append(batch)
@@ -56,7 +60,9 @@ class OpenCalls:
 
     def close_sampler(self, sampler: int) -> None:
         """Forgets the batch that calls of a sampler share."""
-        self._shared.pop(sampler, None)
+        batch = self._shared.pop(sampler, None)
+        if batch is not None:
+            batch.close()
 
     def step(self, emit: Callable[[int, Arrays], None], end: Callable[[int, WorkerError | None], None]) -> None:
         """Samples a token in each batch. `emit` gets the tokens of a call, of all ranks, and `end` each call that ends."""
@@ -67,7 +73,7 @@ class OpenCalls:
         self._own = [batch for batch in self._own if batch.calls]
 
     def _step(
-        self, batch: Batch, emit: Callable[[int, Arrays], None], end: Callable[[int, WorkerError | None], None]
+        self, batch: Batch | VllmBatch, emit: Callable[[int, Arrays], None], end: Callable[[int, WorkerError | None], None]
     ) -> None:
         try:
             sampled = batch.step()

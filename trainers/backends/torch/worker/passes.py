@@ -38,9 +38,12 @@ def forward(
 
     `tokens` is (sequences, length), padded at the right. `positions` are indices into the flattened tokens. `targets`
     and `temperatures` have one entry per position, `supports` a bitmap of the vocabulary (little-endian bits). Each of
-    several ranks computes its own rows.
+    several ranks computes its own rows. With a gradient, the first micro-batch begins a pass, which `commit` or `rollback`
+    ends.
     """
     device = settings.device
+    if gradient:
+        _begin(model)
     model.graph = {}
     arrays, model.own = _own_rows(arrays, settings.ranks)
     tokens = torch.from_numpy(arrays["tokens"].astype(numpy.int64)).to(device)
@@ -111,10 +114,11 @@ def backward(model: Model, settings: Settings, derivatives: dict[str, numpy.ndar
         )
 
 
-def begin(model: Model) -> None:
-    """Begins a pass whose gradient is added only if it ends well."""
+def _begin(model: Model) -> None:
+    """Begins a pass, if none runs. Its gradient is added only if it ends well."""
     model.require_trained()
-    rollback(model)
+    if model.earlier is not None:
+        return
     model.earlier = {name: parameter.grad for name, parameter in model.trained.items()}
     for parameter in model.trained.values():
         parameter.grad = None
@@ -123,7 +127,7 @@ def begin(model: Model) -> None:
 def commit(model: Model, settings: Settings) -> bool:
     """Adds the pass's gradient, summed over the ranks, to the accumulated one.
 
-    Returns False, and drops the gradient, if it has overflowed in float16. The pass must then run again: the scale is
+    It ends the pass. Returns False, and drops the gradient, if it has overflowed in float16. The pass must then run again: the scale is
     half as large.
     """
     if model.earlier is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import deque
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from .frames import Arrays, WorkerError
 from .models import Settings, Snapshot
 from .passes import not_finite
 from .random import Random
+
+# The graphs of compiled steps that are kept: a few for each adapter that samples.
+MAX_GRAPHS = 64
 
 # The tokens of prompts that are read at a time, padding included.
 MAX_PREFILL_TOKENS = 8192
@@ -100,6 +104,7 @@ class Batch:
         config = snapshot.model.network.config.get_text_config()
         self._config = config
         self._cache = SlotCache(config.num_hidden_layers, capacity, 64)
+        self._run = _compiled() if settings.compile else _decode_step
 
     def remove(self, call: Call) -> None:
         """Removes a call that has ended or failed, with what is left of it."""
@@ -108,6 +113,9 @@ class Batch:
         call.dropped.update(request.index for request in call.requests)
         with self._settings.without_gradient():
             self._compact()
+
+    def close(self) -> None:
+        """Nothing is kept for the snapshot."""
 
     def step(self) -> list[tuple[int, Arrays]]:
         """Samples one token for each row. Returns the calls with their tokens."""
@@ -175,20 +183,18 @@ class Batch:
         device = self._settings.device
         for row in rows:
             row.position += 1
-        positions = torch.tensor([row.position for row in rows], device=device)
         length = max(row.position for row in rows) + 1
+        idle = 0
+        if self._settings.compile:
+            # Few sizes, so that few graphs are recorded. Idle rows write into free places of the cache.
+            idle = min(self._capacity, _power_of_two(len(rows))) - len(rows)
+            length = _power_of_two(max(length, 64))
         self._cache.reserve(length)
+        positions = torch.tensor([*(row.position for row in rows), *[0] * idle], device=device)
+        tokens = torch.tensor([*([row.token] for row in rows), *[[0]] * idle], device=device)
         plan = self._cache.plan = Decode(positions, length)
-        tokens = torch.tensor([[row.token] for row in rows], device=device)
-        network = self._snapshot.model.network
-        output = network.get_decoder()(
-            input_ids=tokens,
-            position_ids=positions[:, None],
-            attention_mask=decode_mask(self._config, plan, self._settings.dtype),
-            past_key_values=self._cache,
-            use_cache=True,
-        )
-        return output.last_hidden_state[:, 0]
+        mask = decode_mask(self._config, plan, self._settings.dtype)
+        return self._run(self._snapshot.model.network.get_decoder(), tokens, positions, mask, self._cache)[: len(rows)]
 
     def _sample(self, hidden: torch.Tensor) -> list[tuple[int, Arrays]]:
         model = self._snapshot.model
@@ -215,7 +221,7 @@ class Batch:
         for row in self._rows:
             if row.ended and (not has_values or row.token == -1):
                 row.call.dropped.add(row.request.index)
-        return [(id, _arrays(sampled, has_values)) for id, sampled in steps.items()]
+        return [(id, step_arrays(sampled, has_values)) for id, sampled in steps.items()]
 
     def _compact(self) -> None:
         """Frees the places of completions that have ended, and keeps the others together."""
@@ -231,6 +237,29 @@ class Batch:
                 self._cache.move(last, n)
                 self._rows[n] = self._rows[last]
             self._rows.pop()
+
+
+def _decode_step(decoder: Any, tokens: torch.Tensor, positions: torch.Tensor, mask: Any, cache: SlotCache) -> torch.Tensor:
+    """Returns the last hidden state of each row."""
+    output = decoder(
+        input_ids=tokens,
+        position_ids=positions[:, None],
+        attention_mask=mask,
+        past_key_values=cache,
+        use_cache=True,
+    )
+    return output.last_hidden_state[:, 0]
+
+
+@functools.cache
+def _compiled() -> Any:
+    """Returns the compiled step. On a card, it is replayed as CUDA graphs, one for each size of the batch and the cache."""
+    torch._dynamo.config.recompile_limit = MAX_GRAPHS
+    return torch.compile(_decode_step, mode="reduce-overhead")
+
+
+def _power_of_two(count: int) -> int:
+    return 1 << (count - 1).bit_length()
 
 
 def choose(logits: torch.Tensor, rows: list[Row]) -> list[Choice]:
@@ -282,7 +311,7 @@ def _filtered(choice: Choice, request: Request, uniform: float, ordered: torch.T
     return choice
 
 
-def _arrays(sampled: list[tuple[Row, Choice | None, float]], has_values: bool) -> dict[str, numpy.ndarray]:
+def step_arrays(sampled: list[tuple[Row, Choice | None, float]], has_values: bool) -> dict[str, numpy.ndarray]:
     """One step of a call: for each row its request, token (-1 for a value alone), log-probability and value."""
     i32, f32 = numpy.int32, numpy.float32
     choices = [choice for _, choice, _ in sampled]

@@ -21,6 +21,7 @@ from .distributed import Ranks
 from .frames import Arrays, Frame, Stream, WorkerError
 from .models import Model, ModelStore, Settings, Snapshot
 from .open_calls import OpenCalls
+from .vllm_sampler import require_vllm
 
 Answer = tuple[dict[str, Any], Arrays]
 
@@ -140,16 +141,10 @@ class Service:
         model = self._models[message["model"]]
         return {}, passes.forward(model, self._settings, arrays, outputs, gradient, seed)
 
-    def call_begin(self, message: dict[str, Any], arrays: Arrays) -> Answer:
-        passes.begin(self._models[message["model"]])
-        return {}, {}
-
     def call_backward(self, message: dict[str, Any], arrays: dict[str, numpy.ndarray]) -> Answer:
-        passes.backward(self._models[message["model"]], self._settings, arrays)
-        return {}, {}
-
-    def call_commit(self, message: dict[str, Any], arrays: Arrays) -> Answer:
-        return {"done": passes.commit(self._models[message["model"]], self._settings)}, {}
+        model = self._models[message["model"]]
+        passes.backward(model, self._settings, arrays)
+        return {"overflow": message["last"] and not passes.commit(model, self._settings)}, {}
 
     def call_rollback(self, message: dict[str, Any], arrays: Arrays) -> Answer:
         passes.rollback(self._models[message["model"]])
@@ -252,6 +247,7 @@ def describe(settings: Settings) -> dict[str, Any]:
         "transformers": transformers.__version__,
         "peft": peft.__version__,
         "cards": cards,
+        "sampler": "vllm" if settings.vllm else "torch",
         "processes": settings.ranks.size,
     }
 
@@ -280,6 +276,9 @@ def _settings(options: dict[str, Any], ranks: Ranks) -> Settings:
             "Lower backend.processes to the number of cards, or name another model.deviceIndex.",
         )
     device = torch.device(wanted, index) if wanted == "cuda" else torch.device(wanted)
+    vllm = options.get("sampler") == "vllm"
+    if vllm:
+        require_vllm(ranks.size, options.get("quantize"), options.get("deviceIndex", 0))
     precision = options.get("precision")
     if precision is None:
         precision = "bfloat16" if wanted == "cuda" and torch.cuda.is_bf16_supported() else "float32"
@@ -290,6 +289,9 @@ def _settings(options: dict[str, Any], ranks: Ranks) -> Settings:
         ranks,
         options.get("strategy", "ddp"),
         options.get("quantize"),
+        vllm,
+        options.get("samplerMemory", 4.0),
+        options.get("compile", False),
     )
 
 

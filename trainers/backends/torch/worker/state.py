@@ -12,6 +12,7 @@ import torch
 from peft.utils.integrations import dequantize_module_weight
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
+from transformers.core_model_loading import revert_weight_conversion
 
 from .distributed import Ranks, as_sharded, whole
 from .frames import WorkerError
@@ -94,13 +95,7 @@ def export(model: Model, folder: str, form: str, dtype: str | None, base_model: 
     if ranks.rank > 0:
         return
     if form == "peft":
-        config = model.base.peft.peft_config[model.adapter]
-        described = {**config.to_dict(), "inference_mode": True, "base_model_name_or_path": base_model}
-        described["target_modules"] = sorted(config.target_modules)
-        with open(os.path.join(folder, "adapter_config.json"), "w", encoding="utf-8") as file:
-            json.dump(described, file, indent=2, default=str)
-        tensors = {name: tensor.detach().float().cpu().contiguous() for name, tensor in adapter_tensors(model).items()}
-        save_file(tensors, os.path.join(folder, "adapter_model.safetensors"), metadata={"format": "pt"})
+        write_adapter(model, folder, base_model)
     else:
         own = getattr(model.network.config, "dtype", None)
         target = DTYPES[dtype] if dtype is not None else own if isinstance(own, torch.dtype) else torch.float32
@@ -117,6 +112,23 @@ def export(model: Model, folder: str, form: str, dtype: str | None, base_model: 
     if model.value_head is not None:
         tensors = {name: model.trained[name].detach().cpu() for name in ("value_head.weight", "value_head.bias")}
         save_file(tensors, os.path.join(folder, VALUE_HEAD_FILE))
+
+
+def write_adapter(model: Model, folder: str, base_model: str | None) -> None:
+    """Writes the model's adapter as peft does."""
+    config = model.base.peft.peft_config[model.adapter]
+    described = {**config.to_dict(), "inference_mode": True, "base_model_name_or_path": base_model}
+    described["target_modules"] = sorted(config.target_modules)
+    with open(os.path.join(folder, "adapter_config.json"), "w", encoding="utf-8") as file:
+        json.dump(described, file, indent=2, default=str)
+    tensors = {name: tensor.detach().float().cpu().contiguous() for name, tensor in adapter_tensors(model).items()}
+    save_file(tensors, os.path.join(folder, "adapter_model.safetensors"), metadata={"format": "pt"})
+
+
+def plain_weights(network: Any) -> dict[str, torch.Tensor]:
+    """Returns a network's weights without its adapters, by the names that its family has in files."""
+    plain = {name.replace(".base_layer.", "."): tensor for name, tensor in network.state_dict().items() if ".lora_" not in name}
+    return revert_weight_conversion(network, plain)
 
 
 def _copy(tensor: torch.Tensor, ranks: Ranks) -> torch.Tensor:

@@ -1,0 +1,168 @@
+/**
+ * Compares a whole GRPO step on the PyTorch backend with TRL's GRPOTrainer: sampling, rewards, update. Both take turns, step
+ * by step, with the same model, prompts, adapter and size of micro-batches:
+ *
+ *   LYCEUM_PYTHON=python3 npm run compare-trl -- --model FOLDER [--device cuda] [--precision bfloat16] [--rounds 5]
+ *
+ * The interpreter needs trl, datasets and what the worker needs. Prints one JSON line for each side and one for the ratio
+ * of their seconds. The first step of each is not counted.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { defineEnvironment } from "../src/core/environment/define-environment.ts";
+import { median, sum } from "../src/core/statistics.ts";
+import { backendOn } from "../trainers/backends/torch/backend.ts";
+import { findPython } from "../trainers/backends/torch/torch-environment.ts";
+import { WorkerProcess } from "../trainers/backends/torch/worker-process.ts";
+import { train } from "../trainers/training/train.ts";
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string" },
+    device: { type: "string", default: "cuda" },
+    precision: { type: "string" },
+    rounds: { type: "string", default: "5" },
+    prompts: { type: "string", default: "4" },
+    group: { type: "string", default: "8" },
+    tokens: { type: "string", default: "128" },
+    "micro-batch": { type: "string", default: "8" },
+    threads: { type: "string" },
+    sampler: { type: "string", default: "torch" },
+  },
+});
+if (values.model === undefined) throw new Error("Name the folder of a model: --model FOLDER.");
+const model = values.model;
+const device = values.device as "cuda" | "cpu";
+const precision = (values.precision ?? (device === "cuda" ? "bfloat16" : "float32")) as "bfloat16" | "float32";
+const [rounds, groupSize, tokens, microBatch] = [values.rounds, values.group, values.tokens, values["micro-batch"]].map(
+  Number,
+) as [number, number, number, number];
+const threads = values.threads === undefined ? undefined : Number(values.threads);
+const subjects = ["a river", "a city at night", "a long journey", "an old machine", "a garden", "a storm", "a library"];
+const prompts = Array.from({ length: Number(values.prompts) }, (_, i) => {
+  return `Write a very long story about ${subjects[i % subjects.length]} in ${1 + i} chapters.`;
+});
+
+interface Step {
+  readonly seconds: number;
+  /** Sampled tokens. */
+  readonly tokens: number;
+  readonly peakBytes: number;
+}
+
+const stories = defineEnvironment({
+  id: "stories",
+  tasks: () => prompts.map((prompt) => ({ prompt })),
+  reset: ({ task }) => task.prompt,
+  step: ({ text }) => ({ reward: [...text].filter((one) => "aeiou".includes(one)).length / Math.max(1, text.length) }),
+});
+
+/** The steps of Lyceum. Each begins when it is asked for. */
+async function* lyceumSteps(output: string): AsyncGenerator<Step> {
+  const worker = await WorkerProcess.start(findPython(), {
+    device,
+    precision,
+    threads,
+    sampler: values.sampler as "torch" | "vllm",
+  });
+  await using backend = backendOn(worker);
+  const events = train({
+    backend,
+    output,
+    environment: stories,
+    config: {
+      seed: 1,
+      algorithm: { id: "grpo", groupSize, epochs: 1, minibatches: 1, klWeight: 0 },
+      model: { path: model, adapter: { type: "lora", rank: 16, alpha: 32 } },
+      sampling: { maxTokens: tokens },
+      probe: { groups: 0 },
+      preflight: false,
+      training: {
+        steps: rounds + 1,
+        batchSize: prompts.length,
+        learningRate: 1e-5,
+        sampleEvery: 0,
+        // The prompts have about 50 tokens. TRL counts rows, not tokens.
+        maxTokensPerMicroBatch: microBatch * (tokens + 50),
+      },
+      checkpoint: { every: 0 },
+      export: { format: "none" },
+    },
+  });
+  let started = performance.now();
+  for await (const event of events) {
+    if (event.type === "run-start") started = performance.now();
+    if (event.type !== "step") continue;
+    const seconds = (performance.now() - started) / 1000;
+    const sampled = event.metrics["tokens/sampled"] ?? Number.NaN;
+    yield { seconds, tokens: sampled, peakBytes: await peakBytes(worker) };
+    started = performance.now();
+  }
+}
+
+/** The greatest memory so far: of the card, or of the worker and this process together. */
+async function peakBytes(worker: WorkerProcess): Promise<number> {
+  if (device === "cuda") return (await worker.call("memory", {})).value.peakBytes as number;
+  const peaks = await Promise.all(
+    [worker.pid!, process.pid].map(async (pid) => {
+      const status = await readFile(`/proc/${pid}/status`, "utf8");
+      return 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)![1]);
+    }),
+  );
+  return sum(peaks);
+}
+
+/** The steps of TRL. */
+async function* trlSteps(folder: string): AsyncGenerator<Step> {
+  const request = {
+    model,
+    folder,
+    device,
+    precision,
+    threads,
+    prompts,
+    groupSize,
+    tokens,
+    microBatch,
+    steps: rounds + 1,
+  };
+  const script = path.join(import.meta.dirname, "trl_baseline.py");
+  const child = spawn(findPython(), [script, JSON.stringify(request)], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  try {
+    while (true) {
+      child.stdin!.write("step\n");
+      const { value, done } = await lines.next();
+      if (done) return;
+      yield JSON.parse(value as string) as Step;
+    }
+  } finally {
+    child.kill();
+  }
+}
+
+await using folder = await mkdtempDisposable(path.join(tmpdir(), "lyceum-trl-"));
+const sides = { lyceum: lyceumSteps(path.join(folder.path, "lyceum")), trl: trlSteps(path.join(folder.path, "trl")) };
+const found: Record<keyof typeof sides, Step[]> = { lyceum: [], trl: [] };
+for (let round = 0; round <= rounds; round++) {
+  for (const [side, steps] of Object.entries(sides) as [keyof typeof sides, AsyncGenerator<Step>][]) {
+    const { value, done } = await steps.next();
+    if (done) throw new Error(`${side} has ended early.`);
+    if (round > 0) found[side].push(value);
+  }
+}
+for (const steps of Object.values(sides)) await steps.return(undefined);
+const seconds = (side: keyof typeof sides): number => median(found[side].map((step) => step.seconds));
+for (const [side, steps] of Object.entries(found)) {
+  const sampled = median(steps.map((step) => step.tokens));
+  const peak = Math.max(...steps.map((step) => step.peakBytes));
+  const own = seconds(side as keyof typeof sides);
+  console.log(
+    JSON.stringify({ side, device, precision, secondsPerStep: own, tokensPerStep: sampled, peakBytes: peak }),
+  );
+}
+console.log(JSON.stringify({ ratio: Number((seconds("trl") / seconds("lyceum")).toFixed(2)), asked: 1.5 }));
