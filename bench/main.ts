@@ -19,6 +19,7 @@ import { ruinedVerdicts } from "./ruined-verdicts.ts";
 import { sandbox } from "./sandbox.ts";
 import { serve } from "./serve.ts";
 import { sharedBatch } from "./shared-batch.ts";
+import { sharedPrefixes } from "./shared-prefixes.ts";
 import { staleness } from "./staleness.ts";
 import { view } from "./view.ts";
 import { viewRuns } from "./view-runs.ts";
@@ -39,6 +40,7 @@ const benchmarks = [
   falsePasses,
   ruinedVerdicts,
   loraStep,
+  sharedPrefixes,
   ppoStep,
   promptTokens,
   agentMemory,

@@ -1,9 +1,9 @@
-import { keptBytesPerToken, mostTokens } from "../model-folders/architecture/kept-activations.ts";
 import { cacheBytesPerToken } from "./cache-memory.ts";
 import { decodeBatch, largeBase, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
 import type { ModelSize } from "./model-size.ts";
 import type { PlanFigure } from "./plan.ts";
+import { plannedSplit } from "./planned-split.ts";
 import type { Workload } from "./workload.ts";
 
 /** All numbers of the embedded engine are float32. */
@@ -33,9 +33,8 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const quantized = full ? undefined : run.quantizedBytes;
   const base = quantized ?? bytes * size.parameters;
   const weights = base * bases + bytes * size.adapter * (learners + critics);
-  const length = workload.sequenceLength.middle;
-  const most = mostTokens(size, { longest: length, maxTokens: run.maxTokensPerMicroBatch });
-  const microBatches = workload.passed.middle > Math.max(most, length);
+  const { sequences } = microBatchAt(run, "middle");
+  const microBatches = workload.passed.middle > sequences * workload.sequenceLength.middle;
   // When a micro-batch ends, there are its gradient in the runtime, a copy of it, and the sum of earlier gradients.
   const gradients = product(interval(1, microBatches ? 2 : 1.5, microBatches ? 3 : 2), bytes * trained);
   const moments = 2 * bytes * trained;
@@ -94,27 +93,51 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
 
 /** Returns the bytes of the values that a training graph keeps for its backward pass, for the largest micro-batch. */
 function engineActivations(run: EngineRun): Interval {
-  const of = (length: number): number => microBatchTokens(run, length) * keptBytesPerToken(run.size, length);
-  const { low, middle, high } = run.workload.sequenceLength;
-  return { low: of(low), middle: Math.max(of(low), of(middle)), high: Math.max(of(low), of(middle), of(high)) };
+  const [low, middle, high] = (["low", "middle", "high"] as const).map((end) => microBatchAt(run, end).bytes) as [
+    number,
+    number,
+    number,
+  ];
+  return { low, middle: Math.max(low, middle), high: Math.max(low, middle, high) };
 }
 
-/** Returns the tokens of the largest micro-batch, with padding. A longer sequence is a micro-batch of its own. */
-export function microBatchTokens(
-  { size, workload, maxTokensPerMicroBatch: maxTokens }: EngineRun,
-  length: number,
-): number {
-  const sequences = Math.ceil(workload.sequences / workload.learners);
-  const most = mostTokens(size, { longest: length, maxTokens });
-  return length * Math.max(1, Math.min(sequences, Math.floor(most / length)));
+/** The largest micro-batch of a run. */
+interface LargestMicroBatch {
+  readonly sequences: number;
+  /** The bytes that are kept for the backward pass. */
+  readonly bytes: number;
+  /** The tokens of all micro-batches, of which shared prompts count once, per token of a sequence. */
+  readonly distinct: number;
+}
+
+/** Returns the largest micro-batch of a run whose lengths are at one end of their intervals. */
+export function microBatchAt(
+  { size, workload, maxTokensPerMicroBatch }: EngineRun,
+  end: keyof Interval,
+): LargestMicroBatch {
+  const length = workload.sequenceLength[end];
+  const { batches } = plannedSplit(size, {
+    sequences: Math.ceil(workload.sequences / workload.learners),
+    groupSize: workload.groupSize,
+    length,
+    prompt: workload.prompt[end],
+    maxTokens: maxTokensPerMicroBatch,
+  });
+  const [sequences, tokens] = [
+    batches.reduce((count, { indices }) => count + indices.length, 0),
+    batches.reduce((count, { tokens }) => count + tokens, 0),
+  ];
+  return {
+    sequences: batches.reduce((most, { indices }) => Math.max(most, indices.length), 0),
+    bytes: batches.reduce((most, { bytes }) => Math.max(most, bytes), 0),
+    distinct: tokens / (sequences * length),
+  };
 }
 
 function logitBytes(run: EngineRun): Interval {
   const { size, workload } = run;
-  const { completion, sequenceLength, turns } = workload;
   const of = (end: keyof Interval): number => {
-    const tokens = microBatchTokens(run, sequenceLength[end]);
-    const positions = (tokens * turns * completion[end]) / sequenceLength[end];
+    const positions = microBatchAt(run, end).sequences * workload.turns * workload.completion[end];
     return bytes * Math.min(logitsPerChunk, positions * size.vocabularySize);
   };
   const middle = of("middle");

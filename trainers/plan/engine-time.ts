@@ -1,6 +1,6 @@
 import { cacheBytesPerToken } from "./cache-memory.ts";
 import { decodingStepSeconds } from "./decoding-time.ts";
-import { type EngineRun, microBatchTokens } from "./engine-memory.ts";
+import { type EngineRun, microBatchAt } from "./engine-memory.ts";
 import {
   activationPasses,
   decodeBatch,
@@ -69,16 +69,22 @@ function trainingSeconds(run: EngineRun, rates: MachineRates): Interval {
   const length = sequenceLength.middle;
   const headShare = (turns * completion.middle) / length;
   const flops = product(rates.flops, trainingEfficiency);
+  const microBatch = microBatchAt(run, "middle");
+  // A prompt that sequences share passes through the blocks once. High: prompts that differ.
+  const distinct = { low: microBatch.distinct, middle: microBatch.distinct, high: 1 };
+  const blocks = trainingFlops(size, { length, recompute: false, headShare: 0 });
+  const head = trainingFlops(size, { length, recompute: false, headShare }) - blocks;
   const passes = sum(
-    product(workload.passed, trainingFlops(size, { length, recompute: false, headShare })),
-    product(workload.forwarded, blockForwardFlops(size, length) + headShare * headForwardFlops(size)),
+    product(product(workload.passed, distinct), blocks),
+    product(workload.passed, head),
+    product(product(workload.forwarded, distinct), blockForwardFlops(size, length)),
+    product(workload.forwarded, headShare * headForwardFlops(size)),
   );
-  const perMicroBatch = microBatchTokens(run, length);
   const passed = workload.passed.middle + workload.forwarded.middle / 3;
-  const microBatches = Math.max(workload.learners, Math.ceil(passed / perMicroBatch));
+  const microBatches = Math.max(workload.learners, Math.ceil(passed / length / microBatch.sequences));
   const values =
     4 * size.hiddenSize + 3 * size.queryWidth + 2 * size.keyValueWidth + 4 * size.unitWidth + size.heads * length;
-  const moved = product(product(activationPasses, 4 * size.layers * values), workload.passed);
+  const moved = product(product(activationPasses, 4 * size.layers * values), product(workload.passed, distinct));
   const steps = workload.optimizerSteps * (workload.learners + workload.critics);
   const operators = sum(
     product(graphOperators, trainingOperatorsPerLayer * size.layers * microBatches),

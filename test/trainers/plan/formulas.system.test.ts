@@ -13,10 +13,11 @@ import { cacheBytesPerToken } from "../../../trainers/plan/cache-memory.ts";
 import { exchangeSeconds } from "../../../trainers/plan/communication-time.ts";
 import { decodingStepSeconds } from "../../../trainers/plan/decoding-time.ts";
 import { devices } from "../../../trainers/plan/devices.ts";
-import { engineMemory, microBatchTokens } from "../../../trainers/plan/engine-memory.ts";
+import { engineMemory } from "../../../trainers/plan/engine-memory.ts";
 import { exactly, interval, product, quotient, ratio, sum } from "../../../trainers/plan/interval.ts";
 import { logitBytes } from "../../../trainers/plan/logit-memory.ts";
 import { modelSize } from "../../../trainers/plan/model-size.ts";
+import { plannedSplit } from "../../../trainers/plan/planned-split.ts";
 import { stateMemory } from "../../../trainers/plan/state-memory.ts";
 import { blockForwardFlops, headForwardFlops, trainingFlops } from "../../../trainers/plan/training-flops.ts";
 import { shapes } from "./shapes.ts";
@@ -227,28 +228,41 @@ describe("memory of the embedded engine", () => {
     expect(decoding.middle).toBeGreaterThan(4 * (size.blockWeights + size.headWeights));
   });
 
+  const alone = { sequences: 16, groupSize: 1, prompt: 0 };
+
   it("fills micro-batches with whole sequences", () => {
-    const workload = exactWorkload({ batchSize: 4 });
-    expect(workload.sequences).toBe(16);
-    const tokens = (maxTokensPerMicroBatch: number, length: number) =>
-      microBatchTokens({ size, workload, maxTokensPerMicroBatch }, length);
+    const tokens = (maxTokens: number, length: number) =>
+      plannedSplit(size, { ...alone, maxTokens, length }).batches[0]!.tokens;
     expect([tokens(512, 100), tokens(512, 600), tokens(4096, 100)]).toEqual([500, 600, 1600]);
   });
 
   it("keeps at most 1 GiB of activations, except those of a single sequence", () => {
-    const workload = exactWorkload({ batchSize: 64 });
+    const sequences = 256;
     for (const name of ["SmolLM2-135M", "Llama-3-8B"] as const) {
       const large = sizeOf(name);
       for (const length of [1, 50, 127, 128, 400, 4000]) {
-        const tokens = microBatchTokens({ size: large, workload, maxTokensPerMicroBatch: 2048 }, length);
-        const bytes = tokens * keptBytesPerToken(large, length);
+        const { batches } = plannedSplit(large, { ...alone, sequences, maxTokens: 2048, length });
+        const { tokens, bytes } = batches[0]!;
+        expect(bytes / (tokens * keptBytesPerToken(large, length))).toBeCloseTo(1, 9);
         expect(tokens % length).toBe(0);
         if (tokens > length) expect(bytes).toBeLessThanOrEqual(2 ** 30);
         // One more sequence would be too much, or there is no other.
         const more = (tokens + length) * keptBytesPerToken(large, length);
-        if (tokens < length * workload.sequences) expect(more > 2 ** 30 || tokens + length > 2048).toBe(true);
+        if (tokens < length * sequences) expect(more > 2 ** 30 || tokens + length > 2048).toBe(true);
       }
     }
+  });
+
+  it("counts a group's prompt once for each micro-batch, and keeps up to 2 GiB if that saves much work", () => {
+    const large = sizeOf("SmolLM2-135M");
+    const group = (prompt: number, completion: number) => {
+      const planned = { sequences: 8, groupSize: 8, prompt, length: prompt + completion, maxTokens: 2048 };
+      return plannedSplit(large, planned).batches.map(({ tokens }) => tokens);
+    };
+    expect(group(256, 128)).toEqual([256 + 8 * 128]);
+    // Here two micro-batches repeat 38 tokens only.
+    expect(group(38, 128)).toEqual([38 + 5 * 128, 38 + 3 * 128]);
+    expect(plannedSplit(large, { ...alone, length: 384, maxTokens: 2048 }).batches).toHaveLength(16);
   });
 });
 

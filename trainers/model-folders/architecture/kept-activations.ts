@@ -30,33 +30,42 @@ export function activationSizes(config: DecoderConfig): ActivationSizes {
 }
 
 /**
- * The length from which the embedded engine computes attention in blocks. They save work in products, but each block
- * adds a dozen operators, which dominate for short sequences.
+ * Returns the number of blocks of nearly equal size that the embedded engine splits a length into for attention. They
+ * save work in products, but each block adds a dozen operators, which dominate for short sequences. Shared prefixes are
+ * skipped by whole blocks, so then there are more.
  */
-export const blockedLength = 128;
-
-/** Returns the bytes per token that a training graph of the embedded engine keeps for its backward pass. */
-export function keptBytesPerToken(sizes: ActivationSizes, length: number): number {
-  const { layers, hiddenSize, queryWidth, keyValueWidth, unitWidth, gated, heads } = sizes;
-  // Four blocks skip three eighths of the scores.
-  const scores = heads * length * (length < blockedLength ? 1 : 0.625);
-  const values = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth + scores;
-  return 4 * layers * values;
+export function attentionBlocks(longest: number, { shares }: { readonly shares: boolean }): number {
+  if (longest < 128) return 1;
+  return shares ? 8 : 4;
 }
 
-/**
- * The bytes of activations that the embedded engine keeps at most, if a micro-batch has more than one sequence. Larger
- * micro-batches would hardly be faster. Small models reach the maximum number of tokens first.
- */
-const mostKeptBytes = 2 ** 30;
+/** The sequences of one micro-batch. */
+export interface MicroBatchShape {
+  /** The number of tokens, of which several sequences can have the same one. */
+  readonly tokens: number;
+  readonly longest: number;
+  /** For each sequence, the number of tokens at its beginning that another sequence has. */
+  readonly starts: readonly number[];
+  /** The number of blocks of attention. */
+  readonly blocks: number;
+}
 
-/**
- * Returns the most tokens, padding included, of a micro-batch of the embedded engine whose longest sequence has `longest`
- * tokens.
- */
-export function mostTokens(
-  sizes: ActivationSizes,
-  { longest, maxTokens }: { readonly longest: number; readonly maxTokens: number },
-): number {
-  return Math.min(maxTokens, Math.floor(mostKeptBytes / keptBytesPerToken(sizes, longest)));
+/** Returns the bytes of a micro-batch that a training graph of the embedded engine keeps for its backward pass. */
+export function keptBytes(sizes: ActivationSizes, { tokens, longest, starts, blocks }: MicroBatchShape): number {
+  const { layers, hiddenSize, queryWidth, keyValueWidth, unitWidth, gated, heads } = sizes;
+  const perToken = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth;
+  // A block's queries have the scores of all keys up to its end. A sequence skips the blocks before its start.
+  const size = longest / blocks;
+  let pairs = 0;
+  for (const start of starts) {
+    const skipped = Math.floor(start / size);
+    pairs += (blocks * (blocks + 1) - skipped * (skipped + 1)) / 2;
+  }
+  return 4 * layers * (tokens * perToken + heads * size ** 2 * pairs);
+}
+
+/** Returns the bytes per token of {@link keptBytes} for sequences of the same length that share nothing. */
+export function keptBytesPerToken(sizes: ActivationSizes, length: number): number {
+  const blocks = attentionBlocks(length, { shares: false });
+  return keptBytes(sizes, { tokens: length, longest: length, starts: [0], blocks }) / length;
 }

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { createRandom, type Random } from "../../../../src/core/random/random.ts";
-import { type Batch, causalMask, layOutSequences } from "../../../../trainers/backends/onnx/engine/batch.ts";
+import { causalMask, layOutSequences } from "../../../../trainers/backends/onnx/engine/batch.ts";
+import { placeFeeds } from "../../../../trainers/backends/onnx/engine/sequence-feeds.ts";
+import type { Feed } from "../../../../trainers/backends/onnx/engine/session.ts";
 import {
   add,
   clip,
@@ -44,9 +46,9 @@ export interface Operand {
 
 /** Values without a gradient. */
 export interface FixedInput {
-  readonly type: "float32" | "int32" | "uint8";
+  readonly type: "float32" | "int32" | "int64" | "uint8";
   readonly shape: readonly Dimension[];
-  readonly values: Float32Array | Int32Array | Uint8Array;
+  readonly values: Float32Array | Int32Array | BigInt64Array | Uint8Array;
 }
 
 /** One application of an operator, and the operands to differentiate by. */
@@ -325,39 +327,62 @@ const gathers = fc
     };
   });
 
-const lengthLists = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
-const layOut = (lengths: readonly number[]): Batch =>
-  layOutSequences(lengths.map((length) => new Array(length).fill(0)));
+/** Sequences of two ids. Many have common prefixes, and some are the beginning of another one or equal to it. */
+const sequenceLists = fc.array(fc.array(fc.constantFrom(0, 1), { minLength: 1, maxLength: 6 }), {
+  minLength: 1,
+  maxLength: 4,
+});
 
-/** Causal attention of ragged sequences as in training, with heads that share keys. */
+/** Causal attention of ragged sequences as in training, with heads that share keys and prefixes that may be shared. */
 const attentions = fc
   .record({
-    lengths: lengthLists,
+    sequenceList: sequenceLists,
+    share: fc.boolean(),
     keyValueHeads: fc.constantFrom(1, 2),
     group: fc.constantFrom(1, 3),
     wantedBlocks: fc.integer({ min: 1, max: 5 }),
     seed,
   })
-  .map(({ lengths, keyValueHeads, group, wantedBlocks, seed }): OperatorCase => {
+  .map(({ sequenceList, share, keyValueHeads, group, wantedBlocks, seed }): OperatorCase => {
     const random = createRandom(seed);
     const headSize = 2;
     const heads = keyValueHeads * group;
-    const { tokens, length, sequences, tokenAt, placeOf, present } = layOut(lengths);
-    const sizes = { tokens, batch: sequences, length, group };
+    const batch = layOutSequences(sequenceList, { share });
+    const { tokens, length, sequences } = batch;
+    const { count = 0, copies = 0 } = batch.shared ?? {};
     // At most the wanted number of blocks, none of them empty.
     const blocks = Math.ceil(length / Math.ceil(length / Math.min(wantedBlocks, length)));
+    const sizes = { tokens, batch: sequences, length, group, shared: count, copies, own: tokens - count, blocks };
+    const mask = { data: causalMask(length, group), shape: [length, group, length] };
+    const feeds: Readonly<Record<string, Feed>> = { ...placeFeeds(batch, blocks), mask };
+    const shapes: Readonly<Record<string, readonly Dimension[]>> = {
+      tokenAt: ["batch", "length"],
+      placeOf: ["tokens"],
+      present: ["batch", "length", 1],
+      mask: ["length", "group", "length"],
+      copyPlaces: ["shared", "copies"],
+      copyPresent: ["shared", "copies", 1],
+      ownPlaceOf: ["own"],
+      blockRows: [blocks],
+    };
+    const fixed = Object.entries(feeds).map(([name, { data }]): [string, FixedInput] => {
+      const type = data instanceof Float32Array ? "float32" : data instanceof Int32Array ? "int32" : "int64";
+      return [name, { type, shape: shapes[name]!, values: data }];
+    });
     const widths = [heads * headSize, keyValueHeads * headSize, keyValueHeads * headSize];
     return {
       operands: widths.map((width) => operand({ shape: ["tokens", width], sizes, random })),
       sizes,
-      fixed: {
-        tokenAt: { type: "int32", shape: ["batch", "length"], values: tokenAt },
-        placeOf: { type: "int32", shape: ["tokens"], values: placeOf },
-        present: { type: "float32", shape: ["batch", "length", 1], values: present },
-        mask: { type: "float32", shape: ["length", "group", "length"], values: causalMask(length, group) },
-      },
-      apply: ([queries, keys, values], _, { tokenAt, placeOf, present, mask }) => {
-        const layout = { tokenAt: tokenAt!, placeOf: placeOf!, present: present! };
+      fixed: Object.fromEntries(fixed),
+      apply: ([queries, keys, values], _, { tokenAt, placeOf, present, mask, ...places }) => {
+        const { copyPlaces, copyPresent, ownPlaceOf, blockRows } = places;
+        const shared = copyPlaces && {
+          places: copyPlaces,
+          present: copyPresent!,
+          ownPlaceOf: ownPlaceOf!,
+          blockRows: blockRows!,
+        };
+        const layout = { tokenAt: tokenAt!, placeOf: placeOf!, present: present!, shared };
         const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, maskOf: () => mask!, blocks });
         return attend({ layer: 0, queries: queries!, keys: keys!, values: values! });
       },

@@ -1,11 +1,13 @@
 import { supportWords, writeSupport } from "../../../../src/contract/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
+import { type DistinctTokens, mergePrefixes } from "./prefix-order.ts";
 
 /**
  * The sequences of one run, concatenated. Only attention is padded. The arrays have the names of the training graph's
  * inputs.
  */
 export interface Batch {
+  /** The number of distinct tokens. */
   readonly tokens: number;
   readonly length: number;
   readonly sequences: number;
@@ -15,30 +17,72 @@ export interface Batch {
   readonly tokenAt: Int32Array;
   readonly placeOf: Int32Array;
   readonly present: Float32Array;
+  /** The token at each place of each sequence, in the order of the sequences. */
+  readonly tokenOf: readonly Int32Array[];
+  /** Present if tokens of equal prefixes are one token. */
+  readonly shared?: SharedTokens;
 }
 
-/** Lays out sequences of token ids, in order. */
-export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch {
+/** The first tokens of a batch, which are those that several sequences share. */
+export interface SharedTokens {
+  /** At least 1: if no token is shared, the first one is treated as shared. */
+  readonly count: number;
+  /** The largest number of sequences that share a token. */
+  readonly copies: number;
+  /** (count, copies): see `SharedPlaces`. */
+  readonly copyPlaces: Int32Array;
+  readonly copyPresent: Float32Array;
+  /** For each row of the padded batch, in ascending order: the place of its first token that no earlier row has. */
+  readonly starts: readonly number[];
+}
+
+/**
+ * Lays out sequences of token ids. With `share`, tokens of equal prefixes are one token, and the rows of the padded batch
+ * are in the order of their first own token, unless there is only one token. Otherwise tokens and rows are in the order of the sequences.
+ */
+export function layOutSequences(
+  sequences: readonly ArrayLike<number>[],
+  { share = false }: { readonly share?: boolean } = {},
+): Batch {
+  const distinct = share ? mergePrefixes(sequences) : separate(sequences);
+  const { tokenOf, starts, tokens } = distinct;
+  const order = [...sequences.keys()].sort((a, b) => starts[a]! - starts[b]!);
   const length = sequences.reduce((longest, sequence) => Math.max(longest, sequence.length), 0);
-  const tokens = sequences.reduce((sum, sequence) => sum + sequence.length, 0);
   const ids = new Int32Array(tokens);
   const positions = new BigInt64Array(tokens);
   const tokenAt = new Int32Array(sequences.length * length);
   const placeOf = new Int32Array(tokens);
   const present = new Float32Array(sequences.length * length);
-  let token = 0;
-  sequences.forEach((sequence, row) => {
-    for (let i = 0; i < sequence.length; i++) {
-      const place = row * length + i;
-      ids[token] = sequence[i]!;
+  order.forEach((index, row) => {
+    tokenAt.set(tokenOf[index]!, row * length);
+    for (let i = starts[index]!; i < sequences[index]!.length; i++) {
+      const token = tokenOf[index]![i]!;
+      ids[token] = sequences[index]![i]!;
       positions[token] = BigInt(i);
-      tokenAt[place] = token;
-      placeOf[token] = place;
-      present[place] = 1;
-      token++;
+      placeOf[token] = row * length + i;
+      present[row * length + i] = 1;
     }
   });
-  return { tokens, length, sequences: sequences.length, ids, positions, tokenAt, placeOf, present };
+  const batch = { tokens, length, sequences: sequences.length, ids, positions, tokenAt, placeOf, present, tokenOf };
+  if (!share || tokens === 1) return batch;
+  const [count, copies] = [Math.max(1, distinct.shared), distinct.copies];
+  const [copyPlaces, copyPresent] = [new Int32Array(count * copies), new Float32Array(count * copies)];
+  const found = new Int32Array(count);
+  order.forEach((index, row) => {
+    for (const [i, token] of tokenOf[index]!.entries()) {
+      if (token >= count) continue;
+      const copy = token * copies + found[token]!++;
+      copyPlaces[copy] = row * length + i;
+      copyPresent[copy] = 1;
+    }
+  });
+  return { ...batch, shared: { count, copies, copyPlaces, copyPresent, starts: order.map((index) => starts[index]!) } };
+}
+
+function separate(sequences: readonly ArrayLike<number>[]): DistinctTokens {
+  let tokens = 0;
+  const tokenOf = sequences.map(({ length }) => Int32Array.from({ length }, () => tokens++));
+  return { tokenOf, starts: sequences.map(() => 0), tokens, shared: 0, copies: 1 };
 }
 
 /**
@@ -60,8 +104,10 @@ export interface LossPositions {
   readonly count: number;
   readonly padded: number;
   readonly rows: Int32Array;
-  /** The loss position of each token. `padded` for tokens without loss. */
+  /** The loss position of each token after the shared ones. `padded` for tokens without loss. */
   readonly positionOf: Int32Array;
+  /** (shared, copies): the loss positions of each shared token, then `padded`. */
+  readonly sharedPositions: Int32Array;
   readonly targets: Int32Array;
   readonly inverseTemperature: Float32Array;
   readonly weights: Float32Array;
@@ -77,14 +123,16 @@ export interface LossPositions {
  * position with weight 0. Its values are finite, so they stay 0 after the multiplication. The e^(-logprob) of an
  * unrelated token could be infinite.
  */
-export function layOutLoss(data: readonly Datum[], tokens: number, multiple: number): LossPositions {
+export function layOutLoss(data: readonly Datum[], batch: Batch, multiple: number): LossPositions {
+  const { count: shared = 0, copies = 0 } = batch.shared ?? {};
   const count = countLossPositions(data);
   const padded = Math.ceil(count / multiple) * multiple;
   const positions = {
     count,
     padded,
     rows: new Int32Array(padded),
-    positionOf: new Int32Array(tokens).fill(padded),
+    positionOf: new Int32Array(batch.tokens - shared).fill(padded),
+    sharedPositions: new Int32Array(shared * copies).fill(padded),
     targets: new Int32Array(padded),
     inverseTemperature: new Float32Array(padded),
     weights: new Float32Array(padded),
@@ -94,13 +142,14 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
     returns: new Float32Array(padded),
     oldValues: new Float32Array(padded),
   };
+  const found = new Int32Array(shared);
   let place = 0;
-  let token = 0;
-  for (const datum of data) {
-    for (let i = 0; i < datum.tokens.length; i++, token++) {
+  for (const [index, datum] of data.entries()) {
+    for (const [i, token] of batch.tokenOf[index]!.entries()) {
       if (datum.lossMask[i] === 0) continue;
       positions.rows[place] = token;
-      positions.positionOf[token] = place;
+      if (token < shared) positions.sharedPositions[token * copies + found[token]!++] = place;
+      else positions.positionOf[token - shared] = place;
       positions.targets[place] = datum.targets[i]!;
       positions.inverseTemperature[place] = 1 / (datum.temperature ?? 1);
       positions.weights[place] = datum.lossMask[i]!;

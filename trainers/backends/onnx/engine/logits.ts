@@ -8,7 +8,7 @@ import { sequenceInputs } from "../models/sequence-inputs.ts";
 import { trainingAttention } from "../models/training-attention.ts";
 import { layOutSequences } from "./batch.ts";
 import type { PositionTables } from "./position-tables.ts";
-import { sequenceFeeds } from "./sequence-runner.ts";
+import { sequenceFeeds } from "./sequence-feeds.ts";
 import type { SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 

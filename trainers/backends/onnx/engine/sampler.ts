@@ -14,7 +14,7 @@ import type { PositionTables } from "./position-tables.ts";
 import { SampleCall, type SampleCallOptions } from "./sample-call.ts";
 import { type DecodingModel, type PrefillResults, type SamplerSettings, SamplingLoop } from "./sampling-loop.ts";
 import { scoreTokens } from "./score-tokens.ts";
-import { sequenceFeeds } from "./sequence-runner.ts";
+import { sequenceFeeds } from "./sequence-feeds.ts";
 import type { Feed, GraphSession } from "./session.ts";
 import type { SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, quantizedBits, structureKey } from "./weights.ts";

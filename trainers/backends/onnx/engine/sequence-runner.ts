@@ -1,33 +1,20 @@
 import { supportWords } from "../../../../src/contract/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import { microBatches } from "../../../backend/micro-batches.ts";
 import type { ForwardOutput, ForwardResult, PassOptions } from "../../../backend/training-backend.ts";
-import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
-import {
-  activationSizes,
-  blockedLength,
-  keptBytesPerToken,
-  mostTokens,
-} from "../../../model-folders/architecture/kept-activations.ts";
+import { activationSizes, attentionBlocks } from "../../../model-folders/architecture/kept-activations.ts";
 import { layersWithFewWeights } from "../../../model-folders/architecture/lora-layers.ts";
+import { splitPass } from "../../../model-folders/architecture/split-pass.ts";
 import { termCoefficients, termStructure } from "../loss-graphs/bound-term.ts";
 import type { GraphPlan } from "../models/graph-parameters.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
 import { needsLogits } from "../models/training-heads.ts";
-import {
-  type Batch,
-  causalMask,
-  countLossPositions,
-  hasSupports,
-  type LossPositions,
-  layOutLoss,
-  layOutSequences,
-  layOutSupports,
-} from "./batch.ts";
+import { type Batch, countLossPositions, hasSupports, layOutLoss, layOutSequences, layOutSupports } from "./batch.ts";
 import { dropoutFeeds } from "./dropout-masks.ts";
 import type { LossScale } from "./loss-scale.ts";
 import type { PositionTables } from "./position-tables.ts";
+import { prefixOrder } from "./prefix-order.ts";
+import { lossFeeds, sequenceFeeds } from "./sequence-feeds.ts";
 import type { Feed, Feeds } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
@@ -37,9 +24,6 @@ const defaultLogitsPerChunk = 16_777_216;
 
 /** The arrays of logits of one chunk: the logits, their probabilities, and a product's working memory. */
 const logitCopies = 3;
-
-/** The shortest length that can be split into blocks, none of which is empty. */
-const shortestBlocked = 16;
 
 /** The activations from which a model keeps only one graph of a kind: see `SessionCache`. */
 const largeActivations = 2 ** 26;
@@ -76,6 +60,8 @@ interface Part {
   readonly indices: readonly number[];
   readonly data: readonly Datum[];
   readonly batch: Batch;
+  /** The bytes that are kept for the backward pass. */
+  readonly bytes: number;
   /** The number of positions with a loss. */
   readonly positions: number;
 }
@@ -84,13 +70,18 @@ interface Part {
 interface Structure {
   readonly chunks: number;
   readonly blocks: number;
+  /** True if sequences share the tokens of equal prefixes. */
+  readonly shares: boolean;
   readonly merged: readonly string[];
   readonly truncated: boolean;
   /** True if a run needs so much memory that only one graph of a kind is kept. */
   readonly isLarge: boolean;
 }
 
-/** Runs whole sequences through a model, with or without gradients, in micro-batches of similar lengths. */
+/**
+ * Runs whole sequences through a model, with or without gradients, in micro-batches of similar lengths, or of common
+ * prefixes, which then pass through the model once.
+ */
 export class SequenceRunner {
   readonly #sessions: SessionCache;
   readonly #tables: PositionTables;
@@ -117,17 +108,24 @@ export class SequenceRunner {
   async *run(options: SequencePass, passOptions: PassOptions = {}): AsyncGenerator<RunResult> {
     const { data } = options;
     const { signal, maxTokensPerMicroBatch = Infinity, onProgress } = passOptions;
-    const lengths = data.map((datum) => datum.tokens.length);
     signal?.throwIfAborted();
-    const sizes = activationSizes(options.weights.config);
-    const maxTokens = Math.min(this.#maxTokens, maxTokensPerMicroBatch);
-    const batches = microBatches(lengths, (longest) => mostTokens(sizes, { longest, maxTokens }));
-    const parts = batches.map((indices) => {
+    const sequences = data.map(({ tokens }) => tokens);
+    const { batches, shares } = splitPass(
+      sequences.map(({ length }) => length),
+      {
+        sizes: activationSizes(options.weights.config),
+        maxTokens: Math.min(this.#maxTokens, maxTokensPerMicroBatch),
+        // With dropout, equal tokens of different sequences differ.
+        prefixes: options.dropout === undefined ? prefixOrder(sequences) : undefined,
+      },
+    );
+    const parts = batches.map(({ indices, bytes }) => {
       const chosen = indices.map((i) => data[i]!);
-      const batch = layOutSequences(chosen.map((datum) => datum.tokens));
-      return { indices, data: chosen, batch, positions: countLossPositions(chosen) };
+      const tokens = indices.map((i) => sequences[i]!);
+      const batch = layOutSequences(tokens, { share: shares });
+      return { indices, data: chosen, batch, bytes, positions: countLossPositions(chosen) };
     });
-    const structure = this.#structureOf(options, parts);
+    const structure = this.#structureOf(options, parts, shares);
     for (const part of parts) {
       const { indices, positions: tokens } = part;
       const result = tokens === 0 ? emptyResult(part, options) : await this.#runPart(options, part, structure);
@@ -141,7 +139,7 @@ export class SequenceRunner {
    * Returns what the graph of a pass depends on besides its options. All micro-batches of a pass share a graph, because
    * each graph keeps the memory of its largest run.
    */
-  #structureOf(options: SequencePass, parts: readonly Part[]): Structure {
+  #structureOf(options: SequencePass, parts: readonly Part[], shares: boolean): Structure {
     const { config } = options.weights;
     const most = (of: (part: Part) => number): number => Math.max(0, ...parts.map(of));
     const [longest, tokens] = [most(({ batch }) => batch.length), most(({ batch }) => batch.tokens)];
@@ -149,10 +147,11 @@ export class SequenceRunner {
     const logits = hasLogits ? most(({ positions }) => positions) * config.vocabularySize : 1;
     return {
       chunks: chunkCount(logits, this.#logitsPerChunk),
-      blocks: longest < blockedLength ? 1 : 4,
+      blocks: attentionBlocks(longest, { shares }),
+      shares,
       merged: this.#merged(options, tokens),
       truncated: hasLogits && hasSupports(options.data),
-      isLarge: tokens * keptBytesPerToken(activationSizes(config), longest) > largeActivations,
+      isLarge: most(({ bytes }) => bytes) > largeActivations,
     };
   }
 
@@ -160,16 +159,21 @@ export class SequenceRunner {
     const { weights, terms, outputs, dropout } = options;
     const { config } = weights;
     const { indices, data, batch } = part;
-    const loss = layOutLoss(data, batch.tokens, structure.chunks);
+    const loss = layOutLoss(data, batch, structure.chunks);
     const supports = structure.truncated ? layOutSupports(data, loss, config.vocabularySize) : undefined;
     // A graph for few tokens needs little memory, so it does not replace that of the rest of the pass.
-    const isShort = batch.length < shortestBlocked && structure.blocks > 1;
-    const compiled = await this.#compile(options, isShort ? { ...structure, blocks: 1, isLarge: false } : structure);
+    const shares = batch.shared !== undefined;
+    const isShort = batch.length < structure.blocks ** 2 || shares !== structure.shares;
+    const blocks = isShort ? 1 : structure.blocks;
+    const compiled = await this.#compile(
+      options,
+      isShort ? { ...structure, blocks, shares, isLarge: false } : structure,
+    );
     const { results, gradients, overflows } = await this.#runScaled(compiled, {
       ...parameterFeeds(compiled, weights),
-      ...sequenceFeeds(batch, config),
+      ...sequenceFeeds(batch, config, blocks),
       ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
-      ...lossFeeds(loss, batch.tokens),
+      ...lossFeeds(loss, batch),
       ...(supports === undefined
         ? {}
         : { supports: { data: supports, shape: [loss.padded, supportWords(config.vocabularySize)] } }),
@@ -183,9 +187,8 @@ export class SequenceRunner {
           })),
     });
     if (structure.isLarge && !isShort) {
-      const kept = batch.tokens * keptBytesPerToken(activationSizes(config), batch.length);
       const logits = (loss.padded / structure.chunks) * config.vocabularySize;
-      await this.#sessions.releaseIfGrown(compiled, kept + logitCopies * 4 * logits);
+      await this.#sessions.releaseIfGrown(compiled, part.bytes + logitCopies * 4 * logits);
     }
     return {
       indices,
@@ -236,7 +239,7 @@ export class SequenceRunner {
 
   #compile(
     { weights, terms, trains, outputs, dropout }: SequencePass,
-    { merged, chunks, blocks, truncated, isLarge }: Structure,
+    { merged, chunks, blocks, shares, truncated, isLarge }: Structure,
   ): Promise<CompiledGraph> {
     const sorted = outputs.toSorted();
     const kind = [structureKey(weights), trains, terms.map(termStructure).join("+"), sorted, dropout?.rate].join("|");
@@ -249,13 +252,14 @@ export class SequenceRunner {
         terms,
         chunks,
         blocks,
+        shares,
         outputs: sorted,
         truncated,
         dropout: dropout?.rate,
         device: this.#sessions.settings.device,
         precision: this.#lossScale === undefined ? "float32" : "float16",
       });
-    const key = `${family}${[merged, chunks, blocks, truncated].join("|")}`;
+    const key = `${family}${[merged, chunks, blocks, shares, truncated].join("|")}`;
     return this.#sessions.get(key, plan, { replaces: isLarge ? family : undefined });
   }
 }
@@ -279,33 +283,6 @@ function divide(values: Float32Array, by: number): void {
 /** Returns a power of four, so that few graphs serve all batches. */
 function chunkCount(logits: number, logitsPerChunk: number): number {
   return 4 ** Math.max(0, Math.ceil(Math.log2(logits / logitsPerChunk) / 2));
-}
-
-/** Returns the feeds of the sequence inputs that every graph over whole sequences declares. */
-export function sequenceFeeds(
-  batch: Batch,
-  { heads, keyValueHeads, window }: Pick<DecoderConfig, "heads" | "keyValueHeads" | "window">,
-): Record<string, Feed> {
-  const { tokens, length, sequences } = batch;
-  const group = heads / keyValueHeads;
-  const mask = (size?: number): Feed => ({ data: causalMask(length, group, size), shape: [length, group, length] });
-  return {
-    ids: { data: batch.ids, shape: [tokens] },
-    positions: { data: batch.positions, shape: [1, tokens] },
-    tokenAt: { data: batch.tokenAt, shape: [sequences, length] },
-    placeOf: { data: batch.placeOf, shape: [tokens] },
-    present: { data: batch.present, shape: [sequences, length, 1] },
-    mask: mask(),
-    ...(window === undefined ? {} : { windowMask: mask(window.size) }),
-  };
-}
-
-function lossFeeds(loss: LossPositions, tokens: number): Record<string, Feed> {
-  const { count: _, padded, positionOf, ...perPosition } = loss;
-  return {
-    ...Object.fromEntries(Object.entries(perPosition).map(([name, data]) => [name, { data, shape: [padded] }])),
-    positionOf: { data: positionOf, shape: [tokens] },
-  };
 }
 
 function coefficientFeeds(terms: readonly LossTerm[]): Record<string, Feed> {

@@ -5,29 +5,41 @@ import { knownDimension, type Tensor } from "./tensor.ts";
 
 /**
  * Maps the tokens of several sequences to padded positions. Linear layers work on (tokens, width) without padding.
- * Attention works on (batch, length, width), padded on the right. Each token has one place. A place without a token
- * refers to token 0.
+ * Attention works on (batch, length, width), padded on the right. A place without a token refers to token 0.
  */
 export interface RaggedLayout {
   /** (batch, length), int32: the token at each place. */
   readonly tokenAt: Tensor;
-  /** (tokens), int32: the place of each token, as an index into batch x length. */
+  /** (tokens), int32: the place of each token, as an index into batch x length. Of a shared token: one of its places. */
   readonly placeOf: Tensor;
-  /** (batch, length, 1): 1 for tokens, 0 for padding. */
+  /** (batch, length, 1): 1 for the places of `placeOf`, 0 for padding and the other places of shared tokens. */
   readonly present: Tensor;
+  /** Present if sequences may share tokens. */
+  readonly shared?: SharedPlaces | undefined;
+}
+
+/** The places of the tokens that several sequences share. They are the first tokens. */
+export interface SharedPlaces {
+  /** (shared, copies), int32: all places of each shared token. If it has fewer, the rest is any place. */
+  readonly places: Tensor;
+  /** (shared, copies, 1): 1 for places, 0 for the rest. */
+  readonly present: Tensor;
+  /** (own), int32: the place of each of the other tokens. */
+  readonly ownPlaceOf: Tensor;
+  /** (blocks), int64: the number of rows with a place of `placeOf` in each block of the length, or in an earlier one. */
+  readonly blockRows: Tensor;
 }
 
 /** A {@link RaggedLayout} for tokens with several heads. The padded form has the head axis first. */
 interface HeadLayout {
   /** (heads, batch, length), int32: the row at each place, as an index into tokens x heads. */
   readonly rowAt: Tensor;
-  /** (tokens, heads), int32: the place of each row, as an index into heads x batch x length. */
-  readonly placeOf: Tensor;
+  /** Returns the places of all heads of tokens (...) as (..., heads), indices into heads x batch x length. */
+  readonly placesOf: (places: Tensor) => Tensor;
 }
 
-/** Returns the layout of the tokens split by head. */
-export function splitHeads(layout: RaggedLayout, heads: number): HeadLayout {
-  const { tokenAt, placeOf } = layout;
+/** Returns the layout of the tokens at (batch, length) split by head. */
+export function splitHeads(tokenAt: Tensor, heads: number): HeadLayout {
   const { graph } = tokenAt;
   const head = graph.constant(
     Int32Array.from({ length: heads }, (_, i) => i),
@@ -37,7 +49,7 @@ export function splitHeads(layout: RaggedLayout, heads: number): HeadLayout {
   const perHead = multiply(head, sizeOf(tokenAt));
   return {
     rowAt: add(firstRow, reshape(head, [heads, 1, 1])),
-    placeOf: add(expandDimension(placeOf, 1), perHead),
+    placesOf: (places) => add(expandDimension(places, places.shape.length), perHead),
   };
 }
 
@@ -51,13 +63,13 @@ export function packHeads(x: Tensor, rowAt: Tensor): Tensor {
 }
 
 /**
- * Removes the padding: (heads, batch, length, width) to (tokens, heads x width). The inverse of {@link packHeads} for
- * all places. No gradient.
+ * Removes the padding: (heads, batch, length, width) to (..., heads x width), for the places (..., heads) of tokens. The
+ * inverse of {@link packHeads} for all places. No gradient.
  */
-export function unpackHeads(x: Tensor, placeOf: Tensor): Tensor {
+export function unpackHeads(x: Tensor, places: Tensor): Tensor {
   const width = knownDimension(x, -1);
-  const [tokens, heads] = placeOf.shape as [string, number];
-  return reshape(gatherRows(reshape(x, ["places", width]), placeOf), [tokens, heads * width]);
+  const tokens = places.shape.slice(0, -1);
+  return reshape(gatherRows(reshape(x, ["places", width]), places), [...tokens, knownDimension(places, -1) * width]);
 }
 
 /** Returns the number of elements of a tensor, int32. */

@@ -112,6 +112,34 @@ export function splitBy(
   });
 }
 
+/** Returns the first `count` (int64, shape (1), at least 1) rows along an axis, named `name` in the shape. No gradient. */
+export function firstRows(
+  x: Tensor,
+  options: { readonly axis: number; readonly count: Tensor; readonly name: string },
+): Tensor {
+  const { axis, count, name } = options;
+  const inputs = [x, x.graph.integers([0]), count, x.graph.integers([axis])];
+  return x.graph.operation("Slice", inputs, { type: x.type, shape: x.shape.with(axis, name) });
+}
+
+/**
+ * Returns the zeros to append to each axis of a tensor shaped like `from`, so that it is shaped like `to` (int64, shape
+ * (rank)). Axes after those of `from` keep their sizes up to the rank.
+ */
+export function growth(from: Tensor, to: Tensor, rank: number): Tensor {
+  const axes = from.shape.length;
+  const added = from.graph.operation("Sub", [shapeOf(to), shapeOf(from)], { type: "int64", shape: [axes] });
+  const rest = from.graph.integers(Array.from({ length: rank - axes }, () => 0));
+  return rank === axes ? added : concatenate([added, rest], 0, rank);
+}
+
+/** Appends zeros to each axis: see {@link growth}. `shape` is the resulting shape. No gradient. */
+export function padEnds(x: Tensor, added: Tensor, shape: readonly Dimension[]): Tensor {
+  const rank = x.shape.length;
+  const pads = concatenate([x.graph.integers(x.shape.map(() => 0)), added], 0, 2 * rank);
+  return x.graph.operation("Pad", [x, pads], { type: x.type, shape });
+}
+
 /** Inserts an axis of size 1. */
 export function expandDimension(x: Tensor, axis: number): Tensor {
   const shape = x.shape.toSpliced(axis, 0, 1);

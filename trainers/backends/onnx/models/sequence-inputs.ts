@@ -1,6 +1,6 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import type { Graph } from "../graph/graph.ts";
-import type { RaggedLayout } from "../graph/ragged.ts";
+import type { RaggedLayout, SharedPlaces } from "../graph/ragged.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { positionInputs, type TokenPositions } from "./positions.ts";
 
@@ -15,9 +15,15 @@ export interface SequenceInputs {
 
 /**
  * Declares the inputs `ids` (tokens), those of {@link positionInputs} with the shape (1, tokens), `tokenAt`, `placeOf`
- * and `present` of the ragged layout, the causal `mask` and, if layers have a window, `windowMask`.
+ * and `present` of the ragged layout, the causal `mask` and, if layers have a window, `windowMask`. With `sharedBlocks`,
+ * the number of blocks of attention, sequences may share tokens: `copyPlaces`, `copyPresent`, `ownPlaceOf` and
+ * `blockRows` of {@link SharedPlaces}.
  */
-export function sequenceInputs(graph: Graph, config: DecoderConfig): SequenceInputs {
+export function sequenceInputs(
+  graph: Graph,
+  config: DecoderConfig,
+  { sharedBlocks }: { readonly sharedBlocks?: number | undefined } = {},
+): SequenceInputs {
   const mask = (name: string): Tensor =>
     graph.input(name, "float32", ["length", config.heads / config.keyValueHeads, "length"]);
   const whole = mask("mask");
@@ -29,7 +35,17 @@ export function sequenceInputs(graph: Graph, config: DecoderConfig): SequenceInp
       tokenAt: graph.input("tokenAt", "int32", ["batch", "length"]),
       placeOf: graph.input("placeOf", "int32", ["tokens"]),
       present: graph.input("present", "float32", ["batch", "length", 1]),
+      shared: sharedBlocks === undefined ? undefined : sharedPlaces(graph, sharedBlocks),
     },
     maskOf: (layer) => (config.window?.layers[layer] === true ? windowed : whole),
+  };
+}
+
+function sharedPlaces(graph: Graph, blocks: number): SharedPlaces {
+  return {
+    places: graph.input("copyPlaces", "int32", ["shared", "copies"]),
+    present: graph.input("copyPresent", "float32", ["shared", "copies", 1]),
+    ownPlaceOf: graph.input("ownPlaceOf", "int32", ["own"]),
+    blockRows: graph.input("blockRows", "int64", [blocks]),
   };
 }

@@ -1,17 +1,18 @@
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { add, multiply, subtract } from "../graph/elementwise.ts";
-import { batchedProduct, sum } from "../graph/linear.ts";
+import { batchedProduct } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { packHeads, type RaggedLayout, splitHeads, unpackHeads } from "../graph/ragged.ts";
 import { reduceSum } from "../graph/reduction.ts";
-import { concatenate, flatten, reshape, splitEvenly } from "../graph/shape.ts";
+import { concatenate, firstRows, flatten, growth, padEnds, reshape, split, splitEvenly } from "../graph/shape.ts";
 import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { Attention } from "./decoder.ts";
 
 /**
  * Causal attention over whole sequences, computed on a padded batch. The queries of heads that share keys are stacked,
  * so keys and values are not repeated. The length is split into `blocks` of nearly equal size. The queries of a block
- * skip the keys of later blocks, so with several blocks little more than half of the score matrix is computed.
+ * skip the keys of later blocks, so with several blocks little more than half of the score matrix is computed. Rows whose
+ * queries in a block are all those of shared tokens, which another row computes, skip the block.
  */
 export function trainingAttention(
   config: Pick<DecoderConfig, "heads" | "keyValueHeads" | "headSize">,
@@ -27,13 +28,7 @@ export function trainingAttention(
 ): Attention {
   const { keyValueHeads, headSize } = config;
   const count = inputs.blocks ?? 1;
-  const { rowAt, placeOf } = splitHeads(inputs.layout, keyValueHeads);
-  const places: Places = {
-    blocks: cut(rowAt, 2, count),
-    prefixes: prefixes(rowAt, count),
-    present: cut(inputs.layout.present, 1, count),
-    placeOf,
-  };
+  const places = findPlaces(inputs.layout, keyValueHeads, count);
   const blocksOf = new Map<Tensor, Tensor[]>();
   const masksOf = (layer: number): Tensor[] => {
     const mask = inputs.maskOf(layer);
@@ -45,15 +40,57 @@ export function trainingAttention(
     attend({ queries, keys, values, places, masks: masksOf(layer), headSize });
 }
 
-/** The places of each head's rows, by blocks: see `HeadLayout`. */
+/** The places of each head's rows, by blocks: see `HeadLayout`. A block has the first rows of the batch, or all. */
 interface Places {
-  /** (heads, batch, places of the block) */
+  /** (heads, rows of the block, places of the block) */
   readonly blocks: readonly Tensor[];
-  /** (heads, batch, places up to the block's end) */
+  /** (heads, rows of the block, places up to the block's end) */
   readonly prefixes: readonly Tensor[];
-  /** (batch, places of the block, 1) */
+  /** (rows of the block, places of the block, 1) */
   readonly present: readonly Tensor[];
+  /** (tokens, heads) */
   readonly placeOf: Tensor;
+  /** Zeros to append to a block so that it has all rows of the batch. */
+  readonly otherRows: readonly Tensor[];
+  /** Zeros to append to a prefix so that it is like the next one. */
+  readonly nextPrefix: readonly Tensor[];
+  readonly shared:
+    | {
+        /** (shared, copies, heads) */
+        readonly places: Tensor;
+        /** (shared, copies, 1) */
+        readonly present: Tensor;
+        /** (own, heads) */
+        readonly ownPlaceOf: Tensor;
+      }
+    | undefined;
+}
+
+function findPlaces(layout: RaggedLayout, heads: number, count: number): Places {
+  const { tokenAt, placeOf, present, shared } = layout;
+  const { rowAt, placesOf } = splitHeads(tokenAt, heads);
+  const counts = shared === undefined ? [] : split(shared.blockRows, 0, new Array<number>(count).fill(1));
+  // Every sequence has a token of its own, so the last block has all rows.
+  const rowsOf = (parts: readonly Tensor[], axis: number): Tensor[] =>
+    parts.map((part, i) =>
+      shared === undefined || i === count - 1 ? part : firstRows(part, { axis, count: counts[i]!, name: `rows${i}` }),
+    );
+  const whole = cut(rowAt, 2, count);
+  const blocks = rowsOf(whole, 1);
+  const upToBlocks = rowsOf(prefixes(rowAt, count), 1);
+  return {
+    blocks,
+    prefixes: upToBlocks,
+    present: rowsOf(cut(present, 1, count), 0),
+    placeOf: placesOf(placeOf),
+    otherRows: shared === undefined ? [] : blocks.slice(0, -1).map((block, i) => growth(block, whole[i]!, 4)),
+    nextPrefix: upToBlocks.slice(1).map((next, i) => growth(upToBlocks[i]!, next, 4)),
+    shared: shared && {
+      places: placesOf(shared.places),
+      present: shared.present,
+      ownPlaceOf: placesOf(shared.ownPlaceOf),
+    },
+  };
 }
 
 /** Returns, for each block, the mask between its queries and the keys up to its end: (queries of the block, keys). */
@@ -86,10 +123,21 @@ function attend(inputs: {
     reshape(x, [...x.shape.slice(0, 2), queriesName(i), width]);
   const unpackQueries = (blocks: readonly Tensor[]): Tensor => {
     const width = knownDimension(queries, 1) / knownDimension(places.placeOf, 1);
-    const parts = blocks.map((block, i) => reshape(block, [...block.shape.slice(0, 2), blockName(i, count), width]));
+    const parts = blocks.map((block, i) => {
+      const [heads, rows] = block.shape as [number, string];
+      const placed = reshape(block, [heads, rows, blockName(i, count), width]);
+      const others = places.otherRows[i];
+      return others === undefined ? placed : padEnds(placed, others, placed.shape.with(1, "batch"));
+    });
     return unpackHeads(join(parts, 2, "length"), places.placeOf);
   };
-  const unpackPrefixes = (parts: readonly Tensor[]): Tensor => unpackHeads(sumPrefixes(parts), places.placeOf);
+  const unpackPrefixes = (parts: readonly Tensor[]): Tensor => {
+    // The i-th part has the rows and the keys up to the end of the i-th block.
+    const total = parts.reduce((sum, part, i) => add(padEnds(sum, places.nextPrefix[i - 1]!, part.shape), part));
+    if (places.shared === undefined) return unpackHeads(total, places.placeOf);
+    const copies = multiply(unpackHeads(total, places.shared.places), places.shared.present);
+    return concatenate([reduceSum(copies, [1]), unpackHeads(total, places.shared.ownPlaceOf)], 0, "tokens");
+  };
   return queries.graph.composite({
     name: "attention",
     inputs: [queries, keys, values],
@@ -154,14 +202,4 @@ function join(parts: readonly Tensor[], axis: number, size: string): Tensor {
 function prefixes(x: Tensor, count: number): Tensor[] {
   const blocks = cut(x, 2, count);
   return blocks.map((_, i) => (i === count - 1 ? x : join(blocks.slice(0, i + 1), 2, prefixName(i, count))));
-}
-
-/** Sums tensors of which the i-th covers the first i + 1 blocks. This is the gradient of {@link prefixes}. */
-function sumPrefixes(parts: readonly Tensor[]): Tensor {
-  const blocks = parts.map((part, i) => cut(part, 2, i + 1));
-  return join(
-    parts.map((_, place) => sum(blocks.slice(place).map((part) => part[place]!))),
-    2,
-    "length",
-  );
 }

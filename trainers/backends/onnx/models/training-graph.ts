@@ -5,8 +5,9 @@ import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
 import { Graph, type Precision } from "../graph/graph.ts";
+import { reduceSum } from "../graph/reduction.ts";
 import { concatenate } from "../graph/shape.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import { type DecoderParts, decoderBody } from "./decoder.ts";
 import { type BaseBlock, bindParameters, type GraphParameters, type GraphPlan } from "./graph-parameters.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
@@ -29,6 +30,8 @@ export interface TrainingGraphOptions {
   readonly chunks: number;
   /** The number of blocks that attention splits the sequences into. */
   readonly blocks: number;
+  /** True if sequences may share the tokens of equal prefixes. Default: false. */
+  readonly shares?: boolean;
   /** The outputs in addition to sums and gradients. Logits are computed only if an output or term needs them. */
   readonly outputs: readonly ForwardOutput[];
   /** True if positions have a support: the tokens that the target was sampled from. Default: false. */
@@ -44,6 +47,9 @@ export interface TrainingGraphOptions {
  * `advantages`, `behaviour`, `reference`, `returns`, `oldValues` and `supports`. `positionOf` (tokens) is the position
  * that each token's hidden state feeds, or the number of positions if there is none. Outputs: `terms`, `logprobs`,
  * `entropy`, `values` and the gradients.
+ *
+ * If sequences share tokens, several positions can read one of these, which come first. `sharedPositions` (shared, copies)
+ * are then the positions of each shared token, and `positionOf` (own) those of the other tokens.
  */
 export function buildTrainingGraph(options: TrainingGraphOptions): GraphPlan {
   const { config } = options;
@@ -55,7 +61,9 @@ export function buildTrainingGraph(options: TrainingGraphOptions): GraphPlan {
     parameters,
     adapter: adapter && { ...adapter, merged: new Set(options.merged), dropout },
   };
-  const { ids, positions, layout, maskOf } = sequenceInputs(graph, config);
+  const { ids, positions, layout, maskOf } = sequenceInputs(graph, config, {
+    sharedBlocks: options.shares ? options.blocks : undefined,
+  });
   const hidden = decoderBody(parts, {
     ids,
     positions,
@@ -68,6 +76,7 @@ export function buildTrainingGraph(options: TrainingGraphOptions): GraphPlan {
       parameters: options.trains === "base" ? parameters : adapter!.parameters,
       hidden,
       byPositions: heads.hidden,
+      shares: options.shares ?? false,
       byHeads: heads.parameters,
     });
   }
@@ -82,14 +91,12 @@ function outputGradients(options: {
   readonly hidden: Tensor;
   /** (positions, hiddenSize): the gradient with respect to the hidden states that the heads read. */
   readonly byPositions: Tensor;
+  readonly shares: boolean;
   /** The gradients of the heads' own parameters. */
   readonly byHeads: ReadonlyMap<string, Tensor | undefined>;
 }): void {
-  const { graph, parameters, hidden, byPositions, byHeads } = options;
-  const width = hidden.shape[1] as number;
-  const none = graph.constant(new Float32Array(width), [1, width]);
-  const extended = concatenate([byPositions, none], 0, "positions+1");
-  const hiddenGradient = gatherRows(extended, graph.input("positionOf", "int32", ["tokens"]));
+  const { graph, parameters, hidden, byHeads } = options;
+  const hiddenGradient = spreadPositions(options);
   const tensors = parameters.bound.map(({ name }) => parameters.tensor(...name.split("+")));
   const found = gradients({ outputs: [{ tensor: hidden, gradient: hiddenGradient }], by: tensors });
   for (const [i, { name }] of parameters.bound.entries()) {
@@ -98,4 +105,21 @@ function outputGradients(options: {
       fromBody === undefined || fromHead === undefined ? (fromBody ?? fromHead) : add(fromBody, fromHead);
     graph.output(`gradient:${name}`, gradient!);
   }
+}
+
+/** Returns the gradient with respect to the hidden states: of each token, the sum over the positions that read it. */
+function spreadPositions(options: {
+  readonly graph: Graph;
+  readonly hidden: Tensor;
+  readonly byPositions: Tensor;
+  readonly shares: boolean;
+}): Tensor {
+  const { graph, hidden, byPositions, shares } = options;
+  const width = knownDimension(hidden, 1);
+  const none = graph.constant(new Float32Array(width), [1, width]);
+  const extended = concatenate([byPositions, none], 0, "positions+1");
+  const own = gatherRows(extended, graph.input("positionOf", "int32", [shares ? "own" : "tokens"]));
+  if (!shares) return own;
+  const copies = gatherRows(extended, graph.input("sharedPositions", "int32", ["shared", "copies"]));
+  return concatenate([reduceSum(copies, [1]), own], 0, "tokens");
 }
