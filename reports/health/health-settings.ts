@@ -14,6 +14,7 @@ const healthChecks = [
   "reward-hacking",
   "loss-rise",
   "evaluation-fall",
+  "evaluation-flat",
 ] as const;
 
 /** The name of a health check. */
@@ -70,14 +71,14 @@ export const healthSettingsSchema = z.strictObject({
     .min(1)
     .default("evaluation/reward/mean")
     .describe(
-      "evaluation-fall: the held-out score that must not fall. reward-hacking: it falls while the training reward rises.",
+      "evaluation-fall: the held-out score that must not fall. reward-hacking: it falls while the training reward rises. evaluation-flat: it does not rise with the training reward.",
     ),
   standardErrors: z
     .number()
     .positive()
     .default(3)
     .describe(
-      "reward-hacking, evaluation-fall: the change of a score that counts, in standard errors. component-fall and loss-rise use twice this value.",
+      "reward-hacking, evaluation-fall, evaluation-flat: the change of a score that counts, in standard errors. component-fall and loss-rise use twice this value.",
     ),
 });
 

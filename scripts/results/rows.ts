@@ -28,9 +28,9 @@ export const resultRows: readonly ResultRow[] = [
     id: "tic-tac-toe",
     title: "Tic-tac-toe in self-play, from scratch",
     about:
-      "A model of bytes with random weights plays both sides and learns from both by GRPO, without demonstrations. A game " +
-      "begins after four random moves. The score is the reward against a perfect player, from both sides of held-out " +
-      "openings: -1 for a lost game, 0 for a draw, 1 for a won one. Two perfect players have a mean of 0.",
+      "A model of bytes with random weights imitates perfect games for 100 steps (SFT). Then one model plays both sides and " +
+      "learns from both by GRPO. A game begins after four random moves. The score is the reward against a perfect player, from " +
+      "both sides of held-out openings: -1 for a lost game, 0 for a draw, 1 for a won one. A perfect player scores 0 there.",
     model: "from scratch",
     score: "reward",
     bounds: { least: -1, most: 1 },
