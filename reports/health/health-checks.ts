@@ -105,6 +105,15 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
     `${formatPercent(duplicates ?? 0)} of the episodes repeat another episode of their group exactly: ` +
       "there is nothing to compare. Raise the sampling temperature, or check whether the policy has collapsed to one answer.",
   );
+  const malformed = now("tools/malformed");
+  add(
+    "malformed-calls",
+    malformed,
+    settings.malformedCalls,
+    `${formatPercent(malformed ?? 0)} of the tool calls cannot be parsed and are answered by an error. ` +
+      "Let the model first learn the format from demonstrations (algorithm: sft), use the tool format of its chat template " +
+      "(protocol: native), or raise sampling.maxTokens if calls are cut off.",
+  );
   add(
     "unscored",
     now("episodes/unscored"),

@@ -15,6 +15,7 @@ const healthChecks = [
   "loss-rise",
   "evaluation-fall",
   "evaluation-flat",
+  "malformed-calls",
 ] as const;
 
 /** The name of a health check. */
@@ -65,6 +66,7 @@ export const healthSettingsSchema = z.strictObject({
   duplicates: share()
     .default(0.5)
     .describe("duplicates: highest share of episodes that repeat another episode of their group."),
+  malformedCalls: share().default(0.25).describe("malformed-calls: highest share of tool calls that cannot be parsed."),
   unscored: share().default(0.05).describe("unscored: highest share of unscored episodes."),
   hidden: z
     .string()

@@ -48,7 +48,7 @@ export const resultRows: readonly ResultRow[] = [
     id: "calculator",
     title: "A calculator as a tool",
     about:
-      "Products and sums of large numbers, which no small model computes by heart. SFT teaches the format of calls, and " +
+      "Products and sums of large numbers, which no small model computes without help. SFT teaches the format of calls, and " +
       "GRPO when to call. The score is the reward: 0.8 for the right answer, up to 0.2 for calls that helped.",
     model: smollm,
     score: "reward",

@@ -82,6 +82,11 @@ describe("each trouble has a warning with its name at its threshold", () => {
     ["component-fall", { "reward/component/format": (step) => 0.2 - 0.15 * between(step, 20, 60) }, /"format" fell/],
     ["component-fall", { "reward/mean": (step) => 0.8 - 0.7 * between(step, 20, 60) }, /^The reward fell from 0\.8/],
     ["duplicates", { "groups/duplicates": () => 0.8 }, /80\.0% of the episodes repeat another episode/],
+    [
+      "malformed-calls",
+      { "tools/malformed": () => 0.4 },
+      /^40\.0% of the tool calls cannot be parsed .* \(algorithm: sft\)/,
+    ],
     ["unscored", { "episodes/unscored": () => 0.2 }, /20\.0% of the episodes could not be scored/],
   ];
   it.each(troubles)("%s", (check, planted, words) => {
