@@ -1,6 +1,6 @@
 // Runs a row of docs/results.md and records it; `npm run docs` then writes the page.
 //
-//   npm run results -- run ROW [--seed 1] [--control] [--model FOLDER] [--output FOLDER] [--resume]
+//   npm run results -- run ROW [--seed 1] [--control] [--model FOLDER] [--output FOLDER] [--resume] [--note TEXT]
 //   npm run results -- record ROW [...]        records a run that was interrupted, as far as it came
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,6 +20,7 @@ const { values, positionals } = parseArgs({
     model: { type: "string" },
     output: { type: "string", default: "runs/results" },
     resume: { type: "boolean", default: false },
+    note: { type: "string" },
   },
 });
 const [command, id] = positionals;
@@ -28,7 +29,7 @@ if (row === undefined || (command !== "run" && command !== "record")) {
   throw new Error(`Use: results run|record ROW, where ROW is ${resultRows.map((known) => known.id).join(", ")}.`);
 }
 
-const { control, model } = values;
+const { control, model, note } = values;
 const seed = Number(values.seed);
 const repository = fileURLToPath(new URL("..", import.meta.url));
 const config = `examples/results/${row.id}.yaml`;
@@ -58,5 +59,6 @@ const record = await readRecord({
   config: await readFile(join(repository, config), "utf8"),
   model,
   threads: defaultThreads(),
+  note,
 });
 await writeFile(join(repository, "examples/results/records", name), `${JSON.stringify(record)}\n`);

@@ -58,9 +58,9 @@ function pageText(results: readonly RowResult[]): string {
     "demonstrations come first. With several seeds, the score of a task is its mean over the seeds. Intervals are 95 %",
     "intervals over the held-out tasks: they say how far other tasks may differ, not how far other seeds may.",
     "",
-    "The weights of SmolLM2-135M-Instruct came from a file that quantizes them to four bits (GGUF, Q4_1), and were trained in",
-    "float32. Such weights score below the published ones, so compare the scores with each other only. All runs used one thread",
-    "of a machine with other work: the time of a run is an upper bound.",
+    "Each run has its time and its hardware. A note says if the machine had other work, so that the time is an upper bound, and",
+    "if the weights came from a file that quantizes them. Such weights score below the published ones: compare the scores of",
+    "this page with each other only.",
     "",
     "| task | model | seeds | untrained | before the last stage | trained | gain | gain of the control | published |",
     "|---|---|---|---|---|---|---|---|---|",
@@ -110,7 +110,7 @@ function section(result: RowResult): string[] {
     "",
     `![${row.title}: score by step](results/${row.id}.svg)`,
     "",
-    "| run | steps | untrained | before the last stage | trained | minutes | hardware |",
+    "| run | steps | untrained | before the last stage | trained | minutes | hardware, versions, note |",
     "|---|---|---|---|---|---|---|",
     ...[...runs, ...controls].map((record) => runRow(row, record)),
     ...note,
@@ -119,7 +119,7 @@ function section(result: RowResult): string[] {
 
 function runRow(row: ResultRow, record: ResultRecord): string {
   const { untrained, before, after } = scoresOf([record]);
-  const { stages, seed, control, hardware, versions } = record;
+  const { stages, seed, control, hardware, versions, note } = record;
   return cells([
     `seed ${seed}${control ? ", random rewards" : ""}`,
     stages.map(({ algorithm, steps, of }) => `${algorithm} ${steps === of ? of : `${steps} of ${of}`}`).join(", "),
@@ -127,7 +127,7 @@ function runRow(row: ResultRow, record: ResultRecord): string {
     valueText(row, mean(known(before))!),
     valueText(row, mean(known(after))!),
     String(Math.round(stages.reduce((sum, { seconds }) => sum + seconds, 0) / 60)),
-    `${hardware}, Node ${versions.node}, ONNX Runtime ${versions["onnxruntime-node"]}`,
+    `${hardware}, Node ${versions.node}, ONNX Runtime ${versions["onnxruntime-node"]}${note === undefined ? "" : `; ${note}`}`,
   ]);
 }
 

@@ -27,6 +27,8 @@ export interface ResultRecord {
   readonly weights?: string;
   readonly startedAt: string;
   readonly hardware: string;
+  /** What a reader of its numbers must know, such as other work on the machine. */
+  readonly note?: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly stages: readonly RecordedStage[];
 }
@@ -70,8 +72,9 @@ export async function readRecord(options: {
   readonly config: string;
   readonly model?: string | undefined;
   readonly threads: number;
+  readonly note?: string | undefined;
 }): Promise<ResultRecord> {
-  const { row, seed, control, score, folder, config, model, threads } = options;
+  const { row, seed, control, score, folder, config, model, threads, note } = options;
   const { stages: named } = parse(config) as { readonly stages?: readonly { readonly name: string }[] };
   const folders = named?.map(({ name }) => join(folder, name)) ?? [folder];
   const begun = folders.filter((stage, place) => place === 0 || existsSync(join(stage, metricsFileName)));
@@ -84,6 +87,7 @@ export async function readRecord(options: {
     ...(model === undefined ? {} : { weights: sha256(await readFile(join(model, "model.safetensors"))) }),
     startedAt: stages[0]!.startedAt,
     hardware: `${cpus()[0]!.model}, ${threads} ${threads === 1 ? "thread" : "threads"}`,
+    ...(note === undefined ? {} : { note }),
     versions: softwareVersions(),
     stages: stages.map(({ stage }) => stage),
   };

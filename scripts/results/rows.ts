@@ -111,7 +111,7 @@ export const resultRows: readonly ResultRow[] = [
   {
     id: "reverse-text-gpu",
     title: "Reverse text on one GPU",
-    about: "The row above with the model of the published result.",
+    about: "The task and the steps of the row on reverse text, with the model of the published result.",
     model: "Qwen3-0.6B",
     score: "reward",
     bounds: share,
