@@ -10,7 +10,7 @@ import { runRecord } from "../../reports/training/run-record.ts";
 import { evaluationsFolder, stepFolder } from "../../src/core/files/step-folder.ts";
 import { evaluatedAgents } from "../../src/evaluation/evaluated-agents.ts";
 import { readEntries, readManifest, readTaskLines } from "../../src/evaluation/log/read-log.ts";
-import { mean, type TaskResult, taskResults } from "../../src/evaluation/metrics/task-results.ts";
+import { episodeReward, mean, taskResults } from "../../src/evaluation/metrics/task-results.ts";
 
 /** What a score of a held-out task is: the share of correct episodes, or the mean reward. */
 export type Score = "accuracy" | "reward";
@@ -118,11 +118,10 @@ async function taskScores(folder: string, score: Score): Promise<(number | null)
   const tasks = await Array.fromAsync(readTaskLines(folder));
   const results = taskResults(tasks, { samples: manifest.samples, entries: await readEntries(folder) });
   const evaluated = evaluatedAgents(manifest);
-  const rewardOf = ({ agents, sampleIndex }: TaskResult["scored"][number]): number =>
-    mean([...evaluated(sampleIndex)].map((agent) => agents[agent]?.reward ?? 0))!;
   return results.map(({ scored, correct }) => {
     if (scored.length === 0) return null;
-    return rounded(score === "accuracy" ? correct / scored.length : mean(scored.map(rewardOf))!);
+    const rewards = scored.map((entry) => episodeReward(entry, evaluated(entry.sampleIndex)));
+    return rounded(score === "accuracy" ? correct / scored.length : mean(rewards)!);
   });
 }
 
