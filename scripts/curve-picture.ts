@@ -27,13 +27,17 @@ const style = `
 
 const [left, right, top, bottom] = [58, 374, 10, 178];
 
-/** Draws up to two lines over steps as an SVG. `bounds` are values that no point can exceed. */
+/**
+ * Draws up to two lines over steps as an SVG. `bounds` are values that no point can exceed, and `marks` are steps with a
+ * dashed line.
+ */
 export function curvePicture(options: {
   readonly title: string;
   readonly lines: readonly PictureLine[];
+  readonly marks?: readonly number[];
   readonly bounds: { readonly least: number; readonly most: number };
 }): string {
-  const { title, lines, bounds } = options;
+  const { title, lines, marks = [], bounds } = options;
   const values = lines.flatMap(({ ys }) => ys);
   const last = Math.max(...lines.flatMap(({ xs }) => xs));
   const [low, high] = valueRange({ low: Math.min(...values), high: Math.max(...values), bounds });
@@ -48,6 +52,9 @@ export function curvePicture(options: {
   const columns = ticks(0, last, 6).map(
     (tick) => `<line class="axis" x1="${x(tick)}" x2="${x(tick)}" y1="${bottom}" y2="${bottom + 4}"/>
 <text class="tick" x="${x(tick)}" y="${bottom + 17}" text-anchor="middle">${tick}</text>`,
+  );
+  const dashes = marks.map(
+    (mark) => `<line class="axis" stroke-dasharray="3" x1="${x(mark)}" x2="${x(mark)}" y1="${top}" y2="${bottom}"/>`,
   );
   const curves = lines.map(({ xs, ys, dots }, i) => {
     const points = xs.map((step, place) => [x(step), y(ys[place]!)] as const);
@@ -67,7 +74,7 @@ export function curvePicture(options: {
 ${[...rows, ...columns].join("\n")}
 <line class="axis" x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}"/>
 <text class="tick" x="${right}" y="207" text-anchor="end">step</text>
-${[...curves.flat(), ...legend].join("\n")}
+${[...dashes, ...curves.flat(), ...legend].join("\n")}
 </svg>
 `;
 }

@@ -109,6 +109,7 @@ function section(result: RowResult): string[] {
     ...head,
     "",
     `![${row.title}: score by step](results/${row.id}.svg)`,
+    ...(runs[0]!.stages.length > 1 ? ["", "The dashed line is where the last stage begins."] : []),
     "",
     "| run | steps | untrained | before the last stage | trained | minutes | hardware, versions, note |",
     "|---|---|---|---|---|---|---|",
@@ -190,7 +191,10 @@ function picture({ row, runs, controls }: RowResult): string {
     curve("rewards of the environment", runs),
     ...(controls.length === 0 ? [] : [curve("random rewards", controls)]),
   ];
-  return curvePicture({ title: `${row.title}: score on held-out tasks by step`, lines, bounds: row.bounds });
+  const marks = runs[0]!.stages
+    .slice(0, -1)
+    .reduce<number[]>((ends, { steps }) => [...ends, (ends.at(-1) ?? 0) + steps], []);
+  return curvePicture({ title: `${row.title}: score on held-out tasks by step`, lines, marks, bounds: row.bounds });
 }
 
 /** Returns the mean score over runs by step, counted over all stages. Only steps that every run has are shown. */
