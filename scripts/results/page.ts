@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { sum } from "../../src/core/statistics.ts";
 import type { Interval } from "../../src/evaluation/log/summary.ts";
 import { bootstrapInterval, meanInterval } from "../../src/evaluation/metrics/interval.ts";
 import { mean } from "../../src/evaluation/metrics/task-results.ts";
@@ -127,7 +128,7 @@ function runRow(row: ResultRow, record: ResultRecord): string {
     valueText(row, mean(known(untrained))!),
     valueText(row, mean(known(before))!),
     valueText(row, mean(known(after))!),
-    String(Math.round(stages.reduce((sum, { seconds }) => sum + seconds, 0) / 60)),
+    String(Math.round(sum(stages.map(({ seconds }) => seconds)) / 60)),
     `${hardware}, Node ${versions.node}, ONNX Runtime ${versions["onnxruntime-node"]}${note === undefined ? "" : `; ${note}`}`,
   ]);
 }
@@ -191,9 +192,8 @@ function picture({ row, runs, controls }: RowResult): string {
     curve("rewards of the environment", runs),
     ...(controls.length === 0 ? [] : [curve("random rewards", controls)]),
   ];
-  const marks = runs[0]!.stages
-    .slice(0, -1)
-    .reduce<number[]>((ends, { steps }) => [...ends, (ends.at(-1) ?? 0) + steps], []);
+  const lengths = runs[0]!.stages.map(({ steps }) => steps);
+  const marks = lengths.slice(0, -1).map((_, stage) => sum(lengths.slice(0, stage + 1)));
   return curvePicture({ title: `${row.title}: score on held-out tasks by step`, lines, marks, bounds: row.bounds });
 }
 
@@ -203,7 +203,7 @@ function curve(name: string, runs: readonly ResultRecord[]): PictureLine {
     ({ stages }) =>
       new Map(
         stages.flatMap(({ evaluations }, stage) => {
-          const earlier = stages.slice(0, stage).reduce((sum, { steps }) => sum + steps, 0);
+          const earlier = sum(stages.slice(0, stage).map(({ steps }) => steps));
           return evaluations.map(({ step, scores }) => [earlier + step, mean(known(scores))!] as const);
         }),
       ),
