@@ -28,6 +28,7 @@ export function readHealth(state: HealthState, settings: HealthSettings): Health
     ...samplerKl(now, settings),
     ...entropy(state, settings),
     ...shares(now, settings),
+    ...unusedTools(now, settings),
     ...lengths(state, settings),
     ...componentFalls(state, settings),
     ...lossRise(state, settings),
@@ -122,6 +123,17 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
       "if these are mostly hard tasks, training is biased. Check the judge or the sandbox.",
   );
   return readings;
+}
+
+function unusedTools(now: Means, { toolCalls }: HealthSettings): HealthReading[] {
+  const calls = now("tools/calls-mean");
+  if (calls === undefined) return [];
+  const message =
+    `The model may call tools, but makes ${formatNumber(calls)} calls per episode (at least ${formatNumber(toolCalls)}): it ` +
+    "answers without them. Show it calls in demonstrations (algorithm: sft), and check that a right answer without a call " +
+    "earns less. Ignore this if the tasks need no tool.";
+  const solved = now("groups/solved") ?? 0;
+  return [{ check: "unused-tools", level: solved > 0.5 ? 0 : toolCalls / Math.max(calls, 1e-12), message }];
 }
 
 function lengths({ windows }: HealthState, { lengthGrowth, lengthFall }: HealthSettings): HealthReading[] {

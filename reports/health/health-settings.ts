@@ -16,6 +16,7 @@ const healthChecks = [
   "evaluation-fall",
   "evaluation-flat",
   "malformed-calls",
+  "unused-tools",
 ] as const;
 
 /** The name of a health check. */
@@ -67,6 +68,11 @@ export const healthSettingsSchema = z.strictObject({
     .default(0.5)
     .describe("duplicates: highest share of episodes that repeat another episode of their group."),
   malformedCalls: share().default(0.25).describe("malformed-calls: highest share of tool calls that cannot be parsed."),
+  toolCalls: z
+    .number()
+    .positive()
+    .default(0.05)
+    .describe("unused-tools: lowest mean number of tool calls of an agent that may call tools."),
   unscored: share().default(0.05).describe("unscored: highest share of unscored episodes."),
   hidden: z
     .string()

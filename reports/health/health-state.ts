@@ -90,6 +90,7 @@ const watched = new Set([
   "episodes/unscored",
   "episodes/truncated",
   "length/cut-off",
+  "tools/calls-mean",
   "tools/malformed",
   "length/completion-mean",
 ]);

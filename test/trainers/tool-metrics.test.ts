@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toolsEnvironment } from "../../environments/index.ts";
+import { mathEnvironment, toolsEnvironment } from "../../environments/index.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { rolloutMetrics } from "../../trainers/metrics/rollout-metrics.ts";
@@ -22,7 +22,16 @@ test("the calls of an episode are counted, and those that cannot be parsed", asy
   expect(metrics["tools/malformed"]).toBeCloseTo(1 / 3, 12);
 });
 
-test("episodes without calls have no metrics of tools", async () => {
+test("episodes without calls count, and have no share of malformed ones", async () => {
   const metrics = await metricsOf(["<answer>2</answer>"]);
-  expect(Object.keys(metrics).filter((name) => name.startsWith("tools/"))).toEqual([]);
+  expect(metrics["tools/calls-mean"]).toBe(0);
+  expect(metrics).not.toHaveProperty("tools/malformed");
+});
+
+test("text that looks like a call is none if there are no tools", async () => {
+  const without = mathEnvironment({ tasks: "arithmetic" });
+  const task = await (await without.tasks("train")).get(0);
+  const episode = await rolloutEpisode({ environment: without, task, policies: scriptedPolicy([broken]), seed: 1 });
+  const names = Object.keys(rolloutMetrics([{ task: episode.task, episodes: [episode] }]));
+  expect(names.filter((name) => name.startsWith("tools/"))).toEqual([]);
 });

@@ -87,6 +87,11 @@ describe("each trouble has a warning with its name at its threshold", () => {
       { "tools/malformed": () => 0.4 },
       /^40\.0% of the tool calls cannot be parsed .* \(algorithm: sft\)/,
     ],
+    [
+      "unused-tools",
+      { "tools/calls-mean": (step) => (step < 30 ? 1 : 0.01) },
+      /^The model may call tools, but makes 0\.\d+ calls/,
+    ],
     ["unscored", { "episodes/unscored": () => 0.2 }, /20\.0% of the episodes could not be scored/],
   ];
   it.each(troubles)("%s", (check, planted, words) => {
