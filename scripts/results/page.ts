@@ -57,14 +57,15 @@ function pageText(results: readonly RowResult[]): string {
     "",
     "The gain is the score at the end minus the score before the last stage, that is before reinforcement learning where",
     "demonstrations come first. With several seeds, the score of a task is its mean over the seeds. Intervals are 95 %",
-    "intervals over the held-out tasks: they say how far other tasks may differ, not how far other seeds may.",
+    "intervals over the held-out tasks, of differences task by task: they say how far other tasks may differ, not how far other",
+    "seeds may.",
     "",
     "Each run has its time and its hardware. A note says if the machine had other work, so that the time is an upper bound, and",
     "if the weights came from a file that quantizes them. Such weights score below the published ones: compare the scores of",
     "this page with each other only.",
     "",
-    "| task | model | seeds | untrained | before the last stage | trained | gain | gain of the control | published |",
-    "|---|---|---|---|---|---|---|---|---|",
+    "| task | model | seeds | untrained | before the last stage | trained | gain | gain of the control | trained minus control | published |",
+    "|---|---|---|---|---|---|---|---|---|---|",
     ...results.map(tableRow),
     "",
     "A row is run and recorded by these commands. `--control` replaces the rewards, and `--model FOLDER` takes the weights from",
@@ -82,7 +83,7 @@ function pageText(results: readonly RowResult[]): string {
 
 function tableRow({ row, runs, controls }: RowResult): string {
   const link = `[${row.title}](#${anchor(row.title)})`;
-  if (runs.length === 0) return cells([link, row.model, "not run", "", "", "", "", "", row.published ?? ""]);
+  if (runs.length === 0) return cells([link, row.model, "not run", "", "", "", "", "", "", row.published ?? ""]);
   const { untrained, before, after } = scoresOf(runs);
   return cells([
     link,
@@ -91,8 +92,8 @@ function tableRow({ row, runs, controls }: RowResult): string {
     scoreText(row, untrained),
     scoreText(row, before),
     scoreText(row, after),
-    gainText(row, runs),
-    controls.length === 0 ? "not run" : gainText(row, controls),
+    differenceText(row, before, after),
+    ...(controls.length === 0 ? ["not run", ""] : controlCells(row, controls, after)),
     row.published ?? "",
   ]);
 }
@@ -160,17 +161,20 @@ function scoreText(row: ResultRow, scores: Scores): string {
   return withInterval(valueText(row, mean(values)!), meanInterval(values), row);
 }
 
-function gainText(row: ResultRow, runs: readonly ResultRecord[]): string {
-  const { before, after } = scoresOf(runs);
-  const gains = after.flatMap((score, task) => {
-    const earlier = before[task] ?? null;
+/** Returns the gain of the control, and how much higher the score is at the end than the control's. */
+function controlCells(row: ResultRow, controls: readonly ResultRecord[], trained: Scores): string[] {
+  const { before, after } = scoresOf(controls);
+  return [differenceText(row, before, after), differenceText(row, after, trained)];
+}
+
+/** Returns the mean difference of the tasks that have both scores, with its interval. */
+function differenceText(row: ResultRow, from: Scores, to: Scores): string {
+  const differences = to.flatMap((score, task) => {
+    const earlier = from[task] ?? null;
     return score === null || earlier === null ? [] : [score - earlier];
   });
-  return withInterval(
-    signed(valueText(row, mean(gains)!)),
-    gains.length < 2 ? undefined : bootstrapInterval(gains),
-    row,
-  );
+  const interval = differences.length < 2 ? undefined : bootstrapInterval(differences);
+  return withInterval(signed(valueText(row, mean(differences)!)), interval, row);
 }
 
 function withInterval(value: string, interval: Interval | undefined, row: ResultRow): string {

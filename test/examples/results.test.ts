@@ -91,6 +91,7 @@ describe("the page", () => {
     expect(cells[5]).toMatch(/^75 % /);
     expect(cells[6]).toMatch(/^\+55 % \([1-9]/);
     expect(cells[7]).toBe("+0 % (0 % to 0 %)");
+    expect(cells[8]).toBe(cells[6]);
     expect(pages["docs/results.md"]).toContain("](#sums-of-2-numbers)");
     expect(pages["docs/results/sums.svg"]).toContain("random rewards");
   });
