@@ -5,6 +5,7 @@ import { bugFixEntry } from "./bug-fix/bug-fix.ts";
 import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";
 import { conversationsEntry } from "./conversations/conversations.ts";
+import { countdownEntry } from "./countdown/countdown.ts";
 import { debateEntry } from "./debate/debate.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { harborEntry } from "./harbor/harbor.ts";
@@ -33,6 +34,8 @@ export {
   conversationsEntry,
   conversationsEnvironment,
 } from "./conversations/conversations.ts";
+export { type CountdownOptions, countdownEntry, countdownEnvironment } from "./countdown/countdown.ts";
+export type { CountdownTask } from "./countdown/countdown-task.ts";
 export { debateEntry, debateEnvironment } from "./debate/debate.ts";
 export type { DebateOptions } from "./debate/debate-options.ts";
 export type { DebateResources } from "./debate/debate-resources.ts";
@@ -101,6 +104,7 @@ export const environments: EnvironmentRegistry = createEnvironmentRegistry([
   bugFixEntry,
   classCompletionEntry,
   debateEntry,
+  countdownEntry,
   numberGuessingEntry,
   wordGuessingEntry,
   ticTacToeEntry,

@@ -5,85 +5,13 @@ import { join } from "node:path";
 import { metricSeries } from "../reports/training/metric-series.ts";
 import { metricsFileName, readMetrics } from "../reports/training/metrics-file.ts";
 import { runRecord } from "../reports/training/run-record.ts";
-import { shareTick, valueRange } from "../reports/viewer/page/value-range.ts";
-
-/** The colours of the viewer's charts. */
-const style = `
-  :root { color-scheme: light dark; --page: #fff; --soft: #5c6573; --grid: #eceef2; --s0: #2563eb; --s1: #c2620a; }
-  @media (prefers-color-scheme: dark) {
-    :root { --page: #111419; --soft: #9aa4b3; --grid: #22272f; --s0: #6ea8fe; --s1: #f5a54a; }
-  }
-  svg { font: 11px system-ui, sans-serif; background: var(--page); }
-  .grid { stroke: var(--grid); }
-  .axis { stroke: var(--soft); opacity: 0.6; }
-  .tick { fill: var(--soft); }
-  .line { fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; }
-  .dot, .name { fill: currentColor; }
-  .s0 { color: var(--s0); }
-  .s1 { color: var(--s1); }
-`;
-
-const [left, right, top, bottom] = [58, 374, 10, 178];
+import { curvePicture } from "./curve-picture.ts";
 
 const [run, picture, title] = process.argv.slice(2) as [string, string, string];
 const record = runRecord(await readMetrics(join(run, metricsFileName)));
 const split = record.evaluations[0]!.split;
-const names = ["held-out tasks, greedy", "training tasks, sampled"];
 const lines = [
-  metricSeries(record, { name: "reward/mean", split }, names[0]!),
-  metricSeries(record, { name: "reward/mean" }, names[1]!),
+  metricSeries(record, { name: "reward/mean", split }, "held-out tasks, greedy"),
+  metricSeries(record, { name: "reward/mean" }, "training tasks, sampled"),
 ];
-const values = lines.flatMap(({ ys }) => ys);
-const last = record.steps.at(-1)!.step;
-const bounds = { least: 0, most: 1 };
-const [low, high] = valueRange({ low: Math.min(...values), high: Math.max(...values), bounds });
-const x = (step: number): number => round(left + (step / last) * (right - left));
-const y = (value: number): number => round(bottom - ((value - low) / (high - low)) * (bottom - top));
-
-const rows = ticks(low, high, 5).map(
-  (tick) => `<line class="grid" x1="${left}" x2="${right}" y1="${y(tick)}" y2="${y(tick)}"/>
-<text class="tick" x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${shareTick(tick)}</text>`,
-);
-const columns = ticks(0, last, 6).map(
-  (tick) => `<line class="axis" x1="${x(tick)}" x2="${x(tick)}" y1="${bottom}" y2="${bottom + 4}"/>
-<text class="tick" x="${x(tick)}" y="${bottom + 17}" text-anchor="middle">${tick}</text>`,
-);
-const curves = lines.map(({ xs, ys, dots }, i) => {
-  const points = xs.map((step, place) => [x(step), y(ys[place]!)] as const);
-  const circles = points.map(([cx, cy]) => `<circle class="dot s${i}" cx="${cx}" cy="${cy}" r="3"/>`);
-  return [
-    `<path class="line s${i}" d="M${points.map((point) => point.join(" ")).join("L")}"/>`,
-    ...(dots ? circles : []),
-  ];
-});
-// At the lower right: a curve of a training that works is not there.
-const legend = names.map(
-  (name, i) => `<text class="name s${i}" x="${right - 6}" y="${bottom - 26 + 16 * i}" text-anchor="end">${name}</text>`,
-);
-await writeFile(
-  picture,
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 210" width="520" height="273" role="img">
-<title>${title}</title>
-<style>${style}</style>
-${[...rows, ...columns].join("\n")}
-<line class="axis" x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}"/>
-<text class="tick" x="${right}" y="207" text-anchor="end">step</text>
-${[...curves.flat(), ...legend].join("\n")}
-</svg>
-`,
-);
-
-/** Returns about `count` round values between two bounds: steps of 1, 2 or 5 times a power of ten. */
-function ticks(least: number, most: number, count: number): number[] {
-  const rough = (most - least) / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999)!;
-  const first = Math.ceil(least / step);
-  return Array.from({ length: Math.floor(most / step) - first + 1 }, (_, i) =>
-    Number(((first + i) * step).toPrecision(12)),
-  );
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
-}
+await writeFile(picture, curvePicture({ title, lines, bounds: { least: 0, most: 1 } }));

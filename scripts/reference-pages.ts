@@ -3,12 +3,14 @@ import { openCatalog } from "../cli/catalog.ts";
 import { runConfigSchema } from "../cli/run-config.ts";
 import { type ConfigKey, configReference } from "../src/core/config/index.ts";
 import { migrationPage } from "./migration-page.ts";
+import { resultPages } from "./results/page.ts";
 
 /** Returns the documents that are generated from the sources: Markdown by path from the repository's root. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
   return {
     "docs/configuration.md": await configurationPage(),
     "docs/errors.md": await errorsPage(),
+    ...(await resultPages()),
     "docs/migrate.md": lines(["# Come from MRLM, CoMLRL or LLM_Collab", "", generated, "", ...migrationPage()]),
   };
 }

@@ -1,7 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { referencePages } from "./reference-pages.ts";
 
 // Writes the documents that are generated from the sources.
 for (const [path, text] of Object.entries(await referencePages())) {
-  await writeFile(new URL(`../${path}`, import.meta.url), text);
+  const file = new URL(`../${path}`, import.meta.url);
+  await mkdir(new URL(".", file), { recursive: true });
+  await writeFile(file, text);
 }

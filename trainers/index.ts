@@ -86,7 +86,7 @@ export type { LossAggregation } from "./losses/loss-aggregation.ts";
 export type { SequenceLoss } from "./losses/sequence-loss.ts";
 export { rolloutMetrics } from "./metrics/rollout-metrics.ts";
 export { type OpenPolicy, openModelPolicy } from "./models/open-policy.ts";
-export type { RewardProcessor, RewardProcessorDefinition } from "./rewards/reward-processor.ts";
+export type { RewardContext, RewardProcessor, RewardProcessorDefinition } from "./rewards/reward-processor.ts";
 export { rewardProcessors } from "./rewards/reward-processor-config.ts";
 export type { TrainOptions } from "./run/training-run.ts";
 export { createTaskOrder, type TaskOrder } from "./tasks/task-order.ts";

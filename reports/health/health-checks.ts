@@ -28,6 +28,7 @@ export function readHealth(state: HealthState, settings: HealthSettings): Health
     ...samplerKl(now, settings),
     ...entropy(state, settings),
     ...shares(now, settings),
+    ...unusedTools(now, settings),
     ...lengths(state, settings),
     ...componentFalls(state, settings),
     ...lossRise(state, settings),
@@ -105,6 +106,15 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
     `${formatPercent(duplicates ?? 0)} of the episodes repeat another episode of their group exactly: ` +
       "there is nothing to compare. Raise the sampling temperature, or check whether the policy has collapsed to one answer.",
   );
+  const malformed = now("tools/malformed");
+  add(
+    "malformed-calls",
+    malformed,
+    settings.malformedCalls,
+    `${formatPercent(malformed ?? 0)} of the tool calls cannot be parsed and are answered by an error. ` +
+      "Let the model first learn the format from demonstrations (algorithm: sft), use the tool format of its chat template " +
+      "(protocol: native), or raise sampling.maxTokens if calls are cut off.",
+  );
   add(
     "unscored",
     now("episodes/unscored"),
@@ -113,6 +123,17 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
       "if these are mostly hard tasks, training is biased. Check the judge or the sandbox.",
   );
   return readings;
+}
+
+function unusedTools(now: Means, { toolCalls }: HealthSettings): HealthReading[] {
+  const calls = now("tools/calls-mean");
+  if (calls === undefined) return [];
+  const message =
+    `The model may call tools, but makes ${formatNumber(calls)} calls per episode (at least ${formatNumber(toolCalls)}): it ` +
+    "answers without them. Show it calls in demonstrations (algorithm: sft), and check that a right answer without a call " +
+    "earns less. Ignore this if the tasks need no tool.";
+  const solved = now("groups/solved") ?? 0;
+  return [{ check: "unused-tools", level: solved > 0.5 ? 0 : toolCalls / Math.max(calls, 1e-12), message }];
 }
 
 function lengths({ windows }: HealthState, { lengthGrowth, lengthFall }: HealthSettings): HealthReading[] {
@@ -124,9 +145,16 @@ function lengths({ windows }: HealthState, { lengthGrowth, lengthFall }: HealthS
     ? now.mean / Math.max(first.mean, 1e-9) / lengthGrowth
     : first.mean / Math.max(now.mean, 1e-9) / lengthFall;
   const message = grown
-    ? `Completions grew from ${from} to ${to} tokens: check whether the reward favours long answers, for example through a judge.`
+    ? `Completions grew from ${from} to ${to} tokens${rewardAlong(windows)}: check whether the reward favours long answers, for example through a judge.`
     : `Completions shrank from ${from} to ${to} tokens: check whether the policy no longer reasons or answers.`;
   return [{ check: "length", level: Math.min(ratio, Math.abs(now.mean - first.mean) / fewTokens), message }];
+}
+
+/** Says so if the reward did not rise while something else did. */
+function rewardAlong({ "reward/mean": reward }: HealthState["windows"]): string {
+  const { first, now } = reward ?? {};
+  if (first === undefined || now === undefined) return "";
+  return inStandardErrors(now.mean - first.mean, first, now) < 2 ? ", and the reward did not rise" : "";
 }
 
 function componentFalls({ windows }: HealthState, { componentFall, standardErrors }: HealthSettings): HealthReading[] {
@@ -182,9 +210,40 @@ function scoreFalls(state: HealthState, settings: HealthSettings): HealthReading
     const fall = { best, now, name: `${hidden} of ${split}` };
     const hacking = hackingReading({ ...fall, reward: [rewardAtBest ?? reward?.first, reward?.now] }, settings);
     found.push(...hacking);
-    if (hacking.every(({ level }) => level < 1)) found.push(evaluationFall(fall, settings));
+    if (hacking.some(({ level }) => level >= 1)) continue;
+    found.push(evaluationFall(fall, settings));
+    found.push(...evaluationFlat(state, split, settings));
   }
   return found;
+}
+
+/**
+ * Checks whether the training reward rises without the held-out score. The reward must also have become higher than the
+ * score: a reward that only comes closer to it is that of samples which become as good as the greedy answers.
+ */
+function evaluationFlat(state: HealthState, split: string, settings: HealthSettings): HealthReading[] {
+  const { hidden, standardErrors } = settings;
+  const { first: then, now } = state.windows["reward/mean"] ?? {};
+  const { first, best, count } = state.evaluations[split]!;
+  // Other scores than the reward have other units. Two evaluations may be equal by chance.
+  if (then === undefined || now === undefined || hidden !== "evaluation/reward/mean" || count < 3) return [];
+  const rise = now.mean - then.mean;
+  const gain = best.mean - first.mean;
+  const uncertain = { standardError: Math.hypot(then.standardError, now.standardError) / 2 };
+  const level = Math.min(
+    inStandardErrors(rise, then, now) / standardErrors,
+    ratioOf(rise, Math.abs(then.mean)) / materialChange,
+    inStandardErrors(now.mean - best.mean, now, best) / standardErrors,
+    // Certainly less than half of the rise.
+    inStandardErrors(rise / 2 - gain, uncertain, {
+      standardError: Math.hypot(first.standardError, best.standardError),
+    }) / standardErrors,
+  );
+  const message =
+    `The training reward rose from ${formatNumber(then.mean)} to ${formatNumber(now.mean)}, but ${hidden} of ${split} went ` +
+    `from ${formatNumber(first.mean)} to ${formatNumber(best.mean)} at best: the policy learns the training tasks, or what ` +
+    "only they reward. Train on more tasks (tasks.split) or for fewer epochs, and compare samples of both splits.";
+  return [{ check: "evaluation-flat", subject: `${hidden} of ${split}`, level, message }];
 }
 
 function evaluationFall(

@@ -14,6 +14,9 @@ const healthChecks = [
   "reward-hacking",
   "loss-rise",
   "evaluation-fall",
+  "evaluation-flat",
+  "malformed-calls",
+  "unused-tools",
 ] as const;
 
 /** The name of a health check. */
@@ -64,20 +67,26 @@ export const healthSettingsSchema = z.strictObject({
   duplicates: share()
     .default(0.5)
     .describe("duplicates: highest share of episodes that repeat another episode of their group."),
+  malformedCalls: share().default(0.25).describe("malformed-calls: highest share of tool calls that cannot be parsed."),
+  toolCalls: z
+    .number()
+    .positive()
+    .default(0.05)
+    .describe("unused-tools: lowest mean number of tool calls of an agent that may call tools."),
   unscored: share().default(0.05).describe("unscored: highest share of unscored episodes."),
   hidden: z
     .string()
     .min(1)
     .default("evaluation/reward/mean")
     .describe(
-      "evaluation-fall: the held-out score that must not fall. reward-hacking: it falls while the training reward rises.",
+      "evaluation-fall: the held-out score that must not fall. reward-hacking: it falls while the training reward rises. evaluation-flat: it does not rise with the training reward.",
     ),
   standardErrors: z
     .number()
     .positive()
     .default(3)
     .describe(
-      "reward-hacking, evaluation-fall: the change of a score that counts, in standard errors. component-fall and loss-rise use twice this value.",
+      "reward-hacking, evaluation-fall, evaluation-flat: the change of a score that counts, in standard errors. component-fall and loss-rise use twice this value.",
     ),
 });
 

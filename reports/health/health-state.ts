@@ -16,6 +16,9 @@ export interface HealthState {
 
 /** The held-out score in the evaluations of a split. */
 export interface EvaluatedScore {
+  readonly first: Score;
+  /** The number of evaluations. */
+  readonly count: number;
   readonly best: Score;
   /** The training reward at that time. Absent if it was not known yet. */
   readonly rewardAtBest?: WindowSummary;
@@ -66,10 +69,11 @@ export function rememberEvaluation(
   const score: Score = { step, mean, standardError: standardErrorOf(name, metrics) };
   const before = state.evaluations[split];
   const reward = state.windows["reward/mean"]?.now;
-  const after: EvaluatedScore =
+  const since =
     before === undefined || mean > before.best.mean
       ? { best: score, last: [score], rewardAtBest: reward }
       : { ...before, last: [...before.last, score].slice(-2) };
+  const after: EvaluatedScore = { ...since, first: before?.first ?? score, count: (before?.count ?? 0) + 1 };
   return { ...state, evaluations: { ...state.evaluations, [split]: after } };
 }
 
@@ -86,6 +90,8 @@ const watched = new Set([
   "episodes/unscored",
   "episodes/truncated",
   "length/cut-off",
+  "tools/calls-mean",
+  "tools/malformed",
   "length/completion-mean",
 ]);
 

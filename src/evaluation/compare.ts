@@ -2,12 +2,13 @@ import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import { settingDifferences } from "../core/text/setting-differences.ts";
 import { definesCorrect } from "./correctness.ts";
+import { evaluatedAgents } from "./evaluated-agents.ts";
 import type { EvaluationManifest } from "./log/manifest.ts";
 import { readEntries, readManifest, readTaskLines } from "./log/read-log.ts";
 import type { Interval } from "./log/summary.ts";
 import { bootstrapInterval } from "./metrics/interval.ts";
 import { type PairedTest, pairedTest } from "./metrics/paired-test.ts";
-import { mean, type TaskResult, taskResults, taskSummary } from "./metrics/task-results.ts";
+import { episodeReward, mean, type TaskResult, taskResults } from "./metrics/task-results.ts";
 import type { PlannedLine } from "./task-plan.ts";
 
 /** The comparison of two runs on their common tasks. */
@@ -18,7 +19,10 @@ export interface Comparison {
   readonly differences: readonly RunDifference[];
   /** The number of tasks that both runs have. */
   readonly shared: number;
-  /** `reward`, and before it `accuracy` if both runs define which episodes are correct. */
+  /**
+   * `reward`, and before it `accuracy` if both runs define which episodes are correct. The reward of a match, in which
+   * models rotate between agents, is that of the first model.
+   */
   readonly metrics: Readonly<Record<string, ComparedMetric>>;
   /** The common tasks on which the first metric differs, in the order of the first run. */
   readonly changed: readonly ComparedTask[];
@@ -79,11 +83,12 @@ export async function compareRuns(first: string, second: string): Promise<Compar
       [second, other],
     ]);
   const hasAccuracy = [one, other].every(({ manifest: { correct, spec } }) => definesCorrect(correct, spec));
-  const scores: [name: string, score: (result: TaskResult) => number | undefined][] = [
-    ...(hasAccuracy ? [["accuracy", accuracyOf] as [string, typeof accuracyOf]] : []),
-    ["reward", (result) => taskSummary(result).reward ?? undefined],
+  const scores: [name: string, score: Score][] = [
+    ...(hasAccuracy ? [["accuracy", accuracyOf] as [string, Score]] : []),
+    ["reward", rewardOf],
   ];
-  const compared = scores.map(([name, score]) => [name, comparedTasks(pairs, score)] as const);
+  const manifests = [one.manifest, other.manifest] as const;
+  const compared = scores.map(([name, score]) => [name, comparedTasks(pairs, manifests, score)] as const);
   return {
     first: comparedRun(first, one, pairs.length),
     second: comparedRun(second, other, pairs.length),
@@ -150,16 +155,26 @@ function comparedRun(folder: string, { manifest, results }: Run, shared: number)
   return { folder, name: manifest.name, models: manifest.identity.models, alone: results.size - shared };
 }
 
+/** Returns the score of a task in a run. Undefined if no episode is scored. */
+type Score = (result: TaskResult, manifest: EvaluationManifest) => number | undefined;
+
 function accuracyOf({ scored, correct }: TaskResult): number | undefined {
   return scored.length === 0 ? undefined : correct / scored.length;
 }
 
+/** In a match only the rewards of the first model count: those of both are 0 together in a zero-sum game. */
+function rewardOf({ scored }: TaskResult, manifest: EvaluationManifest): number | undefined {
+  const evaluated = manifest.identity.rotated === true ? evaluatedAgents(manifest) : undefined;
+  return mean(scored.map((entry) => episodeReward(entry, evaluated?.(entry.sampleIndex))));
+}
+
 function comparedTasks(
   pairs: readonly (readonly [TaskResult, TaskResult])[],
-  score: (result: TaskResult) => number | undefined,
+  manifests: readonly [EvaluationManifest, EvaluationManifest],
+  score: Score,
 ): ComparedTask[] {
   return pairs.flatMap(([one, other]) => {
-    const [first, second] = [score(one), score(other)];
+    const [first, second] = [score(one, manifests[0]), score(other, manifests[1])];
     const { id, hash } = one.task;
     return first === undefined || second === undefined ? [] : [{ id, hash, first, second }];
   });

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
 import { compareCommand } from "../../cli/compare-command.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { compareRuns } from "../../src/evaluation/compare.ts";
+import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { signTest } from "../../src/evaluation/metrics/paired-test.ts";
+import { rotatePlayers } from "../../src/evaluation/rotate-players.ts";
 import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";
 
 it("two runs are compared on the tasks that both have scored, in any order", async () => {
@@ -44,4 +48,30 @@ it("two runs without a common task are rejected, with their environments and spl
   const refused = compareRuns(first, second);
   await expect(refused).rejects.toMatchObject({ code: "config.invalid" });
   await expect(refused).rejects.toThrow(`no task in common: ${first} has 2 of `);
+});
+
+it("matches are compared by the reward of the first model, which a zero-sum game would hide", async () => {
+  const environment = defineParallelEnvironment<"left" | "right", { readonly n: number }>({
+    id: "greater",
+    agents: ["left", "right"],
+    tasks: Array.from({ length: 4 }, (_, n) => ({ n })),
+    reset: () => ({ left: "A number?", right: "A number?" }),
+    step: ({ texts }) => {
+      const sign = Math.sign(Number(texts.left) - Number(texts.right));
+      return { rewards: { left: sign, right: -sign } };
+    },
+  });
+  const match = async (number: string): Promise<string> => {
+    const folder = await temporaryFolder();
+    const players = [
+      scriptedPolicy(() => number, { name: "trained" }),
+      scriptedPolicy(() => "5", { name: "five" }),
+    ] as const;
+    const policies = rotatePlayers(["left", "right"], players);
+    const models = { left: "trained", right: "five" };
+    await Array.fromAsync(evaluate({ environment, policies, models, rotated: true, samples: 2, folder }));
+    return folder;
+  };
+  const comparison = await compareRuns(await match("1"), await match("7"));
+  expect(comparison.metrics.reward).toMatchObject({ tasks: 4, first: -1, second: 1, difference: 2, wins: 4 });
 });

@@ -47,7 +47,7 @@ training: { steps: 2, batchSize: 4 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The demo, random-player.ts and halving-player.ts have their own tests. my-algorithm.ts is an algorithm,
+ * The demo, the players and reverse-text.ts have their own tests. my-algorithm.ts is an algorithm,
  * stateful-tools.ts an environment and shop-agent.ts an agent with its environment. Their configs are run below, and so
  * is judged-answers.ts with its judge.
  */
@@ -167,7 +167,7 @@ const programs: Readonly<Record<string, Program>> = {
 it("every program of the folder is run here", () => {
   const files = exampleNames("ts");
   const others = ["demo.ts", "halving-player.ts", "judged-answers.ts", "my-algorithm.ts", "random-player.ts"];
-  others.push("shop-agent.ts", "stateful-tools.ts", "strict-judge.ts");
+  others.push("perfect-player.ts", "reverse-text.ts", "shop-agent.ts", "stateful-tools.ts", "strict-judge.ts");
   expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 

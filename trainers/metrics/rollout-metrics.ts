@@ -4,6 +4,7 @@ import { completionsOf } from "../../src/core/rollout/turn-completions.ts";
 import { mean, standardDeviation, sum } from "../../src/core/statistics.ts";
 import { isUnscored } from "../../src/evaluation/correctness.ts";
 import { hasSignal as rewardsDiffer } from "../credit/trajectory.ts";
+import { toolMetrics } from "./tool-metrics.ts";
 import { turnMetrics } from "./turn-metrics.ts";
 
 /** Rewards that differ by less than this are equal. The difference is a rounding error of their sum. */
@@ -65,6 +66,7 @@ export function rolloutMetrics(
     "groups/solved": Number.isFinite(top) ? share(groups, (group) => isSolved(group, topOf(group))) : Number.NaN,
     "entropy/sampled": -mean(sampled.flatMap(({ logprobs = [] }) => logprobs)),
     ...turnMetrics(episodes),
+    ...toolMetrics(episodes),
     "turns/mean": mean(episodes.map((episode) => episode.turns)),
     "length/completion-mean": mean(lengths),
     "length/completion-max": lengths.length === 0 ? Number.NaN : Math.max(...lengths),
@@ -76,7 +78,15 @@ export function rolloutMetrics(
 
 /** Removes the metrics that do not apply to demonstrations: rewards are the expert's, and no token was sampled. */
 export function withoutPolicyMetrics(metrics: Readonly<Record<string, number>>): Record<string, number> {
-  const ofPolicy = ["reward/", "entropy/", "rollout/", "groups/duplicates", "groups/solved", "tokens/sampled"];
+  const ofPolicy = [
+    "reward/",
+    "entropy/",
+    "rollout/",
+    "groups/duplicates",
+    "groups/solved",
+    "tokens/sampled",
+    "tools/",
+  ];
   return Object.fromEntries(
     Object.entries(metrics).filter(([name]) => !ofPolicy.some((beginning) => name.startsWith(beginning))),
   );

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { createRandom } from "../../src/core/random/random.ts";
 import { createRegistry, type Registry } from "../../src/core/registry.ts";
 import { overlongPenalty } from "./overlong-penalty.ts";
 import { defineRewardProcessor, type RewardProcessor, type RewardProcessorDefinition } from "./reward-processor.ts";
@@ -12,6 +13,7 @@ export type RewardProcessorConfig =
   | { readonly type: "sigmoid-scale" }
   | { readonly type: "exponential-scale"; readonly factor: number }
   | { readonly type: "normalize-by-length"; readonly full: number }
+  | { readonly type: "random"; readonly probability: number }
   | { readonly type: "overlong-penalty"; readonly cache: number; readonly maxTokens?: number | undefined };
 
 /** The reward processors that a config can name. */
@@ -89,6 +91,18 @@ export const rewardProcessors: Registry<RewardProcessorDefinition> = createRegis
       ({ full }) =>
       (reward, { length }) =>
         reward * Math.min(1, length / full),
+  }),
+  // A control. A model that improves by such rewards does not learn from the environment's.
+  defineRewardProcessor({
+    id: "random",
+    description: "Replaces the reward by a coin: 1 or 0, whatever the answer is. A control for results.",
+    options: z.object({
+      probability: z.number().min(0).max(1).default(0.5).describe("The probability of the reward 1."),
+    }),
+    create:
+      ({ probability }) =>
+      (_, { seed }) =>
+        createRandom(seed).next() < probability ? 1 : 0,
   }),
   overlongPenalty,
 ]);

@@ -2,10 +2,18 @@ import type { z } from "zod";
 
 /** Changes the reward of one turn before credit is assigned. Must be pure. */
 export interface RewardProcessor {
-  /** Returns the new reward. `length` is the number of tokens of the answer. */
-  (reward: number, context: { readonly length: number }): number;
+  /** Returns the new reward. */
+  (reward: number, context: RewardContext): number;
   /** True if it also changes turns without a reward, which count as 0. False by default. */
   readonly everyTurn?: boolean;
+}
+
+/** What a reward processor reads besides the reward. */
+export interface RewardContext {
+  /** The number of tokens of the answer. */
+  readonly length: number;
+  /** The seed of random choices. It differs between turns and agents, and a resumed run has the same ones. */
+  readonly seed: number;
 }
 
 /** A kind of reward processor that `rewards` of a config can name. */

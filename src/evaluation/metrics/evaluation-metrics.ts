@@ -38,7 +38,7 @@ export function evaluationMetrics(
   if (agents.length === 2 && players.length === 2) {
     metrics.push(["win-rate", meanMetric(results, (entry) => matchScore(entry, { agents, rotated }))]);
   }
-  metrics.push(["reward", meanMetric(results, episodeReward)]);
+  metrics.push(["reward", meanMetric(results, (entry) => episodeReward(entry))]);
   for (const agent of agents.length > 1 ? agents : []) {
     const name = rotated ? models[agent] : agent;
     const rewardOf = (entry: EpisodeEntry): number | undefined =>

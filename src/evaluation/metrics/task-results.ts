@@ -1,3 +1,4 @@
+import type { AgentId } from "../../contract/action.ts";
 import { episodeId } from "../../core/rollout/episode-id.ts";
 import { sum } from "../../core/statistics.ts";
 import type { EpisodeEntry } from "../log/episode-entry.ts";
@@ -28,9 +29,11 @@ export function taskResults(
   });
 }
 
-/** Returns the reward of an episode: the mean over its agents. */
-export function episodeReward({ agents }: EpisodeEntry): number {
-  const rewards = Object.values(agents).map(({ reward }) => reward ?? 0);
+/** Returns the reward of an episode: the mean over its agents, or over those that are given. */
+export function episodeReward({ agents }: EpisodeEntry, of?: ReadonlySet<AgentId>): number {
+  const rewards = Object.entries(agents).flatMap(([agent, { reward }]) =>
+    of === undefined || of.has(agent) ? [reward ?? 0] : [],
+  );
   return mean(rewards) ?? 0;
 }
 
@@ -45,7 +48,7 @@ export function taskSummary({ task, played, scored, correct }: TaskResult): Task
     played: played.length,
     scored: scored.length,
     correct,
-    reward: mean(scored.map(episodeReward)) ?? null,
+    reward: mean(scored.map((entry) => episodeReward(entry))) ?? null,
   };
 }
 

@@ -82,6 +82,16 @@ describe("each trouble has a warning with its name at its threshold", () => {
     ["component-fall", { "reward/component/format": (step) => 0.2 - 0.15 * between(step, 20, 60) }, /"format" fell/],
     ["component-fall", { "reward/mean": (step) => 0.8 - 0.7 * between(step, 20, 60) }, /^The reward fell from 0\.8/],
     ["duplicates", { "groups/duplicates": () => 0.8 }, /80\.0% of the episodes repeat another episode/],
+    [
+      "malformed-calls",
+      { "tools/malformed": () => 0.4 },
+      /^40\.0% of the tool calls cannot be parsed .* \(algorithm: sft\)/,
+    ],
+    [
+      "unused-tools",
+      { "tools/calls-mean": (step) => (step < 30 ? 1 : 0.01) },
+      /^The model may call tools, but makes 0\.\d+ calls/,
+    ],
     ["unscored", { "episodes/unscored": () => 0.2 }, /20\.0% of the episodes could not be scored/],
   ];
   it.each(troubles)("%s", (check, planted, words) => {
@@ -218,6 +228,62 @@ describe("reward hacking", () => {
     ];
     expect(hacking(events)).toHaveLength(1);
   });
+});
+
+describe("a held-out score that stays flat", () => {
+  /** The training reward rises to `to`. The held-out score rises from 0.3 to `score`. */
+  const trained = (to: number, score: number, { from = 0.3, seed = 1 } = {}) => {
+    const rising = (step: number, end: number, start: number): number => start + (end - start) * between(step, 0, 200);
+    const run = steps(200, (step) => ({ "reward/mean": rising(step, to, from) }), { seed, share: 0.05 });
+    const evaluated = run.flatMap((step) =>
+      step.step % 20 === 0 ? [step, evaluation(step.step, rising(step.step, score, 0.3))] : [step],
+    );
+    return [evaluation(0, 0.3), ...evaluated];
+  };
+  const flat = (events: Parameters<typeof warningsOf>[0]) => warningsOf(events).map(({ check }) => check);
+
+  it("is reported once while the training reward rises above it, over 20 seeds", () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const [warning, ...others] = warningsOf(trained(0.9, 0.32, { seed }));
+      expect(others).toEqual([]);
+      expect(warning).toMatchObject({ check: "evaluation-flat", subject: "evaluation/reward/mean of test" });
+      expect(warning!.message).toMatch(
+        /^The training reward rose from 0\.3\d* to 0\.\d+, but .* went from 0\.3 to 0\.3\d* at best: /,
+      );
+      expect(warning!.message).toContain("Train on more tasks");
+    }
+  });
+
+  it("is not reported if the score rises too, or if only samples come closer to greedy answers", () => {
+    for (let seed = 0; seed < 20; seed++) {
+      expect(flat(trained(0.9, 0.8, { seed }))).toEqual([]);
+      expect(flat(trained(0.9, 0.65, { seed }))).toEqual([]);
+      expect(flat(trained(0.3, 0.3, { from: 0.05, seed }))).toEqual([]);
+      expect(flat(trained(0.32, 0.3, { seed }))).toEqual([]);
+    }
+  });
+
+  it("is not reported after two evaluations, which may be equal by chance", () => {
+    const run = steps(60, (step) => ({ "reward/mean": 0.3 + 0.01 * step }));
+    expect(flat([evaluation(0, 0.3), ...run, evaluation(60, 0.3)])).toEqual([]);
+    expect(flat([evaluation(0, 0.3), ...run, evaluation(60, 0.3), evaluation(61, 0.3)])).toEqual(["evaluation-flat"]);
+  });
+});
+
+it("a warning about growing answers says if the reward did not rise", () => {
+  const grown = (reward: (step: number) => number) =>
+    warningsOf(
+      steps(60, (step) => ({ "length/completion-mean": 100 + 5 * step, "reward/mean": reward(step) }), {
+        seed: 1,
+        share: 0.01,
+      }),
+    ).map(({ message }) => message);
+  expect(grown(() => 0.4)).toEqual([
+    expect.stringMatching(/^Completions grew from .* tokens, and the reward did not rise: /),
+  ]);
+  expect(grown((step) => 0.2 + 0.01 * step)).toEqual([
+    expect.stringMatching(/^Completions grew from \d+\S* to \S+ tokens: /),
+  ]);
 });
 
 describe("warnings of one trouble", () => {

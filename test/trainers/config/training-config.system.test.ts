@@ -169,7 +169,7 @@ const limitsOf = (changes: Changes): unknown => rolloutLimits(checkConfig(config
 const processed = (changes: Changes): unknown => {
   const { rewards } = checkConfig(configWith(changes));
   const chain = createRewardProcessors(rewards);
-  return [-3, 0, 1].map((value) => chain.reduce((reward, process) => process(reward, { length: 10 }), value));
+  return [-3, 0, 1].map((value) => chain.reduce((reward, process) => process(reward, { length: 10, seed: 1 }), value));
 };
 
 const pretrained: Changes = [["model", { path: "folder" }]];
@@ -241,6 +241,11 @@ const proofs: Readonly<
     [{ type: "normalize-by-length", full: 20 }],
     processed,
     [["rewards", [{ type: "normalize-by-length" }]]],
+  ],
+  "rewards[].probability": [
+    [{ type: "random", probability: 1 }],
+    processed,
+    [["rewards", [{ type: "random", probability: 0 }]]],
   ],
   "rewards[].cache": [
     [{ type: "overlong-penalty", cache: 5, maxTokens: 12 }],

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { textMessage } from "../../../src/contract/message.ts";
 import { scored, unscored } from "../../../src/contract/reward.ts";
+import type { JointTree } from "../../../src/core/rollout/joint-action.ts";
 import { trainingGroup } from "../../../trainers/data/training-group.ts";
 import { processRewards } from "../../../trainers/rewards/process-rewards.ts";
 import {
@@ -13,7 +14,17 @@ import {
 import { playedEpisode } from "../played-episode.ts";
 
 function apply(config: RewardProcessorConfig, reward: number, length = 10): number {
-  return createRewardProcessors([config])[0]!(reward, { length });
+  return createRewardProcessors([config])[0]!(reward, { length, seed: 0 });
+}
+
+/** A tree of one turn in which two agents earn 3 together in each joint action. */
+function jointTree(actions: number): JointTree {
+  const jointActions = Array.from({ length: actions }, (_, index) => ({
+    choice: { one: index, other: index },
+    rewards: { one: scored(3), other: scored(3) },
+  }));
+  const root = { turn: 0, agents: {}, jointActions, endedEarly: false };
+  return { task: { index: 0, id: "0", hash: "0" }, seed: 4, root, episodes: [] };
 }
 
 describe("reward processors", () => {
@@ -91,6 +102,52 @@ describe("reward processors", () => {
     expect(agents.agent!.reward).toMatchObject({ status: "scored", value: 2 });
     expect(agents.other!.reward.status).toBe("unscored");
     expect(processRewards({ group }, [])).toEqual({ group });
+  });
+
+  describe("random rewards", () => {
+    const rewardsOf = (played: ReturnType<typeof playedEpisode>): readonly number[] => {
+      const coin = createRewardProcessors([{ type: "random", probability: 0.3 }]);
+      const { episodes } = processRewards(
+        { group: trainingGroup({ task: played.task, episodes: [played] }) },
+        coin,
+      ).group;
+      return episodes[0]!.agents.agent!.turns.map(({ reward }) => (reward as { readonly value: number }).value);
+    };
+    const record = { ...group.episodes[0]!.agents.agent!, nodes: [], turns: [turn(0, 5), turn(1, -1)] };
+    const seeded = (seed: number, sampleIndex = 0) => ({ ...playedEpisode({ agent: record }), seed, sampleIndex });
+    const many = Array.from({ length: 2000 }, (_, seed) => rewardsOf(seeded(seed)));
+
+    it("are coins of the given probability, whatever the reward is", () => {
+      for (const place of [0, 1]) {
+        const ones = many.filter((rewards) => rewards[place] === 1).length;
+        expect(many.filter((rewards) => rewards[place] === 0)).toHaveLength(2000 - ones);
+        // 600 expected, with a standard deviation of 20.5.
+        expect(Math.abs(ones - 600)).toBeLessThan(85);
+      }
+    });
+
+    it("differ between turns, samples and seeds, and repeat for the same episode", () => {
+      expect(many.some(([first, second]) => first !== second)).toBe(true);
+      const samples = Array.from({ length: 30 }, (_, index) => rewardsOf(seeded(1, index)).join(" "));
+      expect(new Set(samples).size).toBeGreaterThan(1);
+      expect(rewardsOf(seeded(7))).toEqual(rewardsOf(seeded(7)));
+    });
+
+    it("of a tree differ between joint actions and agents, and repeat", () => {
+      const tree = jointTree(16);
+      const coin = createRewardProcessors([{ type: "random", probability: 0.5 }]);
+      const valuesOf = (): readonly (readonly number[])[] =>
+        processRewards(
+          { group: trainingGroup({ task: tree.task, episodes: [] }), tree },
+          coin,
+        ).tree!.root!.jointActions.map(({ rewards }) =>
+          Object.values(rewards).map((reward) => (reward as { readonly value: number }).value),
+        );
+      const values = valuesOf();
+      expect(new Set(values.map(([first]) => first)).size).toBe(2);
+      expect(values.some(([first, second]) => first !== second)).toBe(true);
+      expect(valuesOf()).toEqual(values);
+    });
   });
 
   describe("the overlong penalty", () => {

@@ -1,0 +1,64 @@
+// Runs a row of docs/results.md and records it; `npm run docs` then writes the page.
+//
+//   npm run results -- run ROW [--seed 1] [--control] [--model FOLDER] [--output FOLDER] [--resume] [--note TEXT]
+//   npm run results -- record ROW [...]        records a run that was interrupted, as far as it came
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { defaultThreads } from "../trainers/backends/onnx/engine/default-threads.ts";
+import { readRecord, recordName } from "./results/record.ts";
+import { resultRows } from "./results/rows.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: "string", default: "1" },
+    control: { type: "boolean", default: false },
+    model: { type: "string" },
+    output: { type: "string", default: "runs/results" },
+    resume: { type: "boolean", default: false },
+    note: { type: "string" },
+  },
+});
+const [command, id] = positionals;
+const row = resultRows.find((candidate) => candidate.id === id);
+if (row === undefined || (command !== "run" && command !== "record")) {
+  throw new Error(`Use: results run|record ROW, where ROW is ${resultRows.map((known) => known.id).join(", ")}.`);
+}
+
+const { control, model, note } = values;
+const seed = Number(values.seed);
+const repository = fileURLToPath(new URL("..", import.meta.url));
+const config = `examples/results/${row.id}.yaml`;
+const name = recordName({ row: row.id, seed, control });
+const folder = join(values.output, name.replace(/\.json$/, ""));
+if (command === "run") {
+  const changes = [
+    `seed=${seed}`,
+    ...(model === undefined ? [] : [`model.path=${JSON.stringify(model)}`]),
+    ...(control ? [`rewards=[{"type":"random"}]`] : []),
+  ];
+  const train = ["train", "--config", config, "--output", folder, ...changes.flatMap((change) => ["--set", change])];
+  const started = spawn(
+    process.execPath,
+    ["--import", "./scripts/import-from-source.ts", "cli/main.ts", ...train, ...(values.resume ? ["--resume"] : [])],
+    { cwd: repository, stdio: "inherit" },
+  );
+  const [code] = (await once(started, "exit")) as [number | null];
+  if (code !== 0) throw new Error(`The training ended with code ${code}.`);
+}
+const record = await readRecord({
+  row: row.id,
+  seed,
+  control,
+  score: row.score,
+  folder,
+  config: await readFile(join(repository, config), "utf8"),
+  model,
+  threads: defaultThreads(),
+  note,
+});
+await writeFile(join(repository, "examples/results/records", name), `${JSON.stringify(record)}\n`);

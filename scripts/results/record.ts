@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { softwareVersions } from "../../cli/software-versions.ts";
+import { metricsFileName, readMetrics } from "../../reports/training/metrics-file.ts";
+import { runRecord } from "../../reports/training/run-record.ts";
+import { evaluationsFolder, stepFolder } from "../../src/core/files/step-folder.ts";
+import { evaluatedAgents } from "../../src/evaluation/evaluated-agents.ts";
+import { readEntries, readManifest, readTaskLines } from "../../src/evaluation/log/read-log.ts";
+import { episodeReward, mean, taskResults } from "../../src/evaluation/metrics/task-results.ts";
+
+/** What a score of a held-out task is: the share of correct episodes, or the mean reward. */
+export type Score = "accuracy" | "reward";
+
+/** What the page of results keeps of one run. It has no paths, and the same run always gives the same record. */
+export interface ResultRecord {
+  readonly row: string;
+  readonly seed: number;
+  /** True if every reward was a coin. */
+  readonly control: boolean;
+  /** The SHA-256 of the config file's content, as {@link configHash} returns it. */
+  readonly config: string;
+  /** The SHA-256 of the weights that the run started from, if they came from a folder. */
+  readonly weights?: string;
+  readonly startedAt: string;
+  readonly hardware: string;
+  /** What a reader of its numbers must know, such as other work on the machine. */
+  readonly note?: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly stages: readonly RecordedStage[];
+}
+
+/** One stage of a run. A run without stages has one. */
+export interface RecordedStage {
+  readonly algorithm: string;
+  /** The number of finished steps, and of planned ones. */
+  readonly steps: number;
+  readonly of: number;
+  readonly seconds: number;
+  readonly evaluations: readonly RecordedEvaluation[];
+}
+
+/** The scores of the held-out tasks, in order, after a step. Null for a task without a scored episode. */
+export interface RecordedEvaluation {
+  readonly step: number;
+  readonly scores: readonly (number | null)[];
+}
+
+/** Returns the SHA-256 of a config's content. Comments and spacing do not change it. */
+export function configHash(text: string): string {
+  return sha256(JSON.stringify(parse(text)));
+}
+
+/** Returns the name of the file of a record. */
+export function recordName({ row, seed, control }: Pick<ResultRecord, "row" | "seed" | "control">): string {
+  return `${row}${control ? "-random" : ""}-${seed}.json`;
+}
+
+/**
+ * Reads the run in `folder`, finished or interrupted. `config` is the text of its config file, and `model` the folder of
+ * its weights. Throws `data.not-found` for a stage that has not begun, unless an earlier one has.
+ */
+export async function readRecord(options: {
+  readonly row: string;
+  readonly seed: number;
+  readonly control: boolean;
+  readonly score: Score;
+  readonly folder: string;
+  readonly config: string;
+  readonly model?: string | undefined;
+  readonly threads: number;
+  readonly note?: string | undefined;
+}): Promise<ResultRecord> {
+  const { row, seed, control, score, folder, config, model, threads, note } = options;
+  const { stages: named } = parse(config) as { readonly stages?: readonly { readonly name: string }[] };
+  const folders = named?.map(({ name }) => join(folder, name)) ?? [folder];
+  const begun = folders.filter((stage, place) => place === 0 || existsSync(join(stage, metricsFileName)));
+  const stages = await Promise.all(begun.map((stage) => readStage(stage, score)));
+  return {
+    row,
+    seed,
+    control,
+    config: configHash(config),
+    ...(model === undefined ? {} : { weights: sha256(await readFile(join(model, "model.safetensors"))) }),
+    startedAt: stages[0]!.startedAt,
+    hardware: `${cpus()[0]!.model}, ${threads} ${threads === 1 ? "thread" : "threads"}`,
+    ...(note === undefined ? {} : { note }),
+    versions: softwareVersions(),
+    stages: stages.map(({ stage }) => stage),
+  };
+}
+
+async function readStage(
+  folder: string,
+  score: Score,
+): Promise<{ readonly startedAt: string; readonly stage: RecordedStage }> {
+  const run = runRecord(await readMetrics(join(folder, metricsFileName)));
+  const evaluations: RecordedEvaluation[] = [];
+  for (const { step } of run.evaluations) {
+    evaluations.push({ step, scores: await taskScores(join(folder, evaluationsFolder, stepFolder(step)), score) });
+  }
+  const stage = {
+    algorithm: run.start!.algorithm,
+    steps: run.steps.length,
+    of: run.start!.steps,
+    seconds: Math.round(run.elapsedMs / 1000),
+    evaluations,
+  };
+  return { startedAt: run.startedAt!, stage };
+}
+
+/** Returns the score of each task of an evaluation. In a match, only the rewards of the trained model count. */
+async function taskScores(folder: string, score: Score): Promise<(number | null)[]> {
+  const manifest = await readManifest(folder);
+  const tasks = await Array.fromAsync(readTaskLines(folder));
+  const results = taskResults(tasks, { samples: manifest.samples, entries: await readEntries(folder) });
+  const evaluated = evaluatedAgents(manifest);
+  return results.map(({ scored, correct }) => {
+    if (scored.length === 0) return null;
+    const rewards = scored.map((entry) => episodeReward(entry, evaluated(entry.sampleIndex)));
+    return rounded(score === "accuracy" ? correct / scored.length : mean(rewards)!);
+  });
+}
+
+/** Four digits are more than an evaluation of a hundred tasks can tell. */
+function rounded(value: number): number {
+  return Number(value.toFixed(4));
+}
+
+function sha256(content: string | Buffer): string {
+  return createHash("sha256").update(content).digest("hex");
+}

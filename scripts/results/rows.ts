@@ -1,0 +1,146 @@
+import type { Score } from "./record.ts";
+
+/** A row of docs/results.md. Its config is examples/results/ID.yaml, and its numbers come from records alone. */
+export interface ResultRow {
+  readonly id: string;
+  readonly title: string;
+  /** What the model must do, how it learns, and what the score is. */
+  readonly about: string;
+  readonly model: string;
+  readonly score: Score;
+  /** The lowest and the highest possible score. */
+  readonly bounds: { readonly least: number; readonly most: number };
+  /** A published result with another system, with its settings. */
+  readonly published?: string;
+  /** Why nobody has run it. */
+  readonly notRun?: string;
+  /** What a reader of the numbers must know. */
+  readonly note?: string;
+}
+
+const share = { least: 0, most: 1 };
+const smollm = "SmolLM2-135M-Instruct";
+const noGpu = "it needs a GPU";
+
+/** The rows, in the order of the page. */
+export const resultRows: readonly ResultRow[] = [
+  {
+    id: "tic-tac-toe",
+    title: "Tic-tac-toe in self-play, from scratch",
+    about:
+      "A model of bytes with random weights imitates perfect games for 100 steps (SFT). Then one model plays both sides and " +
+      "learns from both by GRPO. A game begins after four random moves. The score is the reward against a perfect player, from " +
+      "both sides of held-out openings: -1 for a lost game, 0 for a draw, 1 for a won one. A perfect player scores 0 there.",
+    model: "from scratch",
+    score: "reward",
+    bounds: { least: -1, most: 1 },
+    note:
+      "The 60 steps of self-play are 3,840 games, which fit into twenty minutes on one busy core. O loses nearly all of these " +
+      "openings to a perfect X, so that the score can rise for X only.",
+  },
+  {
+    id: "addition",
+    title: "Addition of two numbers of two digits",
+    about:
+      "GRPO with a LoRA adapter. The score is the share of held-out problems with the right answer, greedily decoded.",
+    model: smollm,
+    score: "accuracy",
+    bounds: share,
+  },
+  {
+    id: "calculator",
+    title: "A calculator as a tool",
+    about:
+      "Products and sums of large numbers, which no small model computes without help. SFT teaches the format of calls, and " +
+      "GRPO when to call. The score is the reward: 0.8 for the right answer, up to 0.2 for calls that helped.",
+    model: smollm,
+    score: "reward",
+    bounds: share,
+  },
+  {
+    id: "countdown",
+    title: "Countdown with three numbers",
+    about:
+      "An expression of three given numbers must have a given value. SFT on the solver's answers, then GRPO. The score is " +
+      "the share of held-out tasks that are solved.",
+    model: smollm,
+    score: "accuracy",
+    bounds: share,
+    published: "Qwen2.5-0.5B, SFT then RLOO, 100 steps on one H100: 0.30 to 0.64",
+  },
+  {
+    id: "number-guessing",
+    title: "Number guessing over several turns",
+    about:
+      "The model finds a number between 1 and 100 by guesses that are answered by higher or lower. SFT on binary search, " +
+      "then GRPO. The score is the reward: 1 for a number that is found as fast as binary search finds it, less for each further guess.",
+    model: smollm,
+    score: "reward",
+    bounds: share,
+  },
+  {
+    id: "addition-dpo",
+    title: "DPO on preferences that an environment makes",
+    about:
+      "The task of the row above on addition. The best and the worst of eight answers to a problem are a preference, and " +
+      "DPO learns from it.",
+    model: smollm,
+    score: "accuracy",
+    bounds: share,
+  },
+  {
+    id: "reverse-text",
+    title: "Reverse text",
+    about:
+      "Reverse a text letter by letter, with the steps of prime-rl: 100 steps of SFT, then 20 steps of GRPO with 128 samples " +
+      "of 128 tokens, groups of 16, a learning rate of 3e-6, all weights. The score is the similarity with the reversed text.",
+    model: smollm,
+    score: "reward",
+    bounds: share,
+    published: "Qwen3-0.6B, prime-rl: 0.05 to about 0.8",
+    notRun: "it takes hours on two cores",
+  },
+  {
+    id: "two-coders",
+    title: "Two agents write one program",
+    about:
+      "MAGRPO on CoopHumanEval with an adapter for each agent, in two turns with feedback. One writes a helper, the other the " +
+      "function that may call it. The score is CoMLRL's reward, summed over the turns and averaged over the agents.",
+    model: "Qwen2.5-Coder-0.5B-Instruct",
+    score: "reward",
+    bounds: { least: 0, most: 8 },
+    notRun: "it takes hours on two cores",
+  },
+  {
+    id: "reverse-text-gpu",
+    title: "Reverse text on one GPU",
+    about: "The task and the steps of the row on reverse text, with the model of the published result.",
+    model: "Qwen3-0.6B",
+    score: "reward",
+    bounds: share,
+    published: "Qwen3-0.6B, prime-rl: 0.05 to about 0.8",
+    notRun: noGpu,
+  },
+  {
+    id: "gsm8k-gpu",
+    title: "GSM8K on one GPU",
+    about:
+      "PPO with the settings of verl's baseline. The score is the share of the test problems with the right answer.",
+    model: "Qwen2.5-0.5B-Instruct",
+    score: "accuracy",
+    bounds: share,
+    published: "verl, PPO: 36.4 % to 56.7 %",
+    notRun: noGpu,
+  },
+  {
+    id: "word-guessing-gpu",
+    title: "Word guessing on one GPU",
+    about:
+      "Words of five letters in six guesses: 20 steps of SFT, then GRPO. The score is the share of words that are found.",
+    model: "Qwen3-1.7B",
+    score: "accuracy",
+    bounds: share,
+    published: "Qwen3-1.7B, prime-rl, wordle: 0 to about 60 %",
+    notRun: noGpu,
+  },
+];

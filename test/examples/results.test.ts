@@ -1,0 +1,107 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openCatalog } from "../../cli/catalog.ts";
+import { loadStages } from "../../cli/load-stages.ts";
+import { pagesOf } from "../../scripts/results/page.ts";
+import { configHash, type RecordedStage, type ResultRecord, recordName } from "../../scripts/results/record.ts";
+import { type ResultRow, resultRows } from "../../scripts/results/rows.ts";
+import { repository } from "./run-program.ts";
+
+const folder = join(repository, "examples/results");
+const configs = (await readdir(folder)).filter((file) => file.endsWith(".yaml"));
+const records = (await readdir(join(folder, "records"))).filter((file) => file.endsWith(".json"));
+
+it("every config is a row of the page, and every row has one", () => {
+  expect(configs.toSorted()).toEqual(resultRows.map(({ id }) => `${id}.yaml`).toSorted());
+});
+
+it.each(configs)("%s loads, also with random rewards", async (file) => {
+  const catalog = await openCatalog();
+  const overrides = ['rewards=[{"type":"random"}]', "seed=2"];
+  const stages = await loadStages({ path: join(folder, file), overrides, catalog });
+  for (const { config } of stages) {
+    expect(config).toMatchObject({ seed: 2, rewards: [{ type: "random", probability: 0.5 }] });
+    expect(config.evaluation.split).toMatch(/^test/);
+  }
+});
+
+describe.each(records)("the record %s", (file) => {
+  const read = async (): Promise<[string, ResultRecord]> => {
+    const text = await readFile(join(folder, "records", file), "utf8");
+    return [text, JSON.parse(text) as ResultRecord];
+  };
+
+  it("has its name, a row, no path, and finished steps", async () => {
+    const [text, record] = await read();
+    expect(recordName(record)).toBe(file);
+    expect(resultRows.map(({ id }) => id)).toContain(record.row);
+    expect(text).not.toMatch(/\/(root|home|tmp|work|Users)\b|runs\//);
+    expect(text.length).toBeLessThan(16_000);
+    for (const { steps, of, evaluations } of record.stages) {
+      expect(steps).toBeLessThanOrEqual(of);
+      expect(new Set(evaluations.map(({ scores }) => scores.length)).size).toBe(1);
+    }
+  });
+
+  it("is of the config as it is now", async () => {
+    const [, record] = await read();
+    expect(record.config).toBe(configHash(await readFile(join(folder, `${record.row}.yaml`), "utf8")));
+  });
+});
+
+describe("the page", () => {
+  const row: ResultRow = {
+    id: "sums",
+    title: "Sums of 2 numbers",
+    about: "A test.",
+    model: "tiny",
+    score: "accuracy",
+    bounds: { least: 0, most: 1 },
+  };
+  const stage = (before: number, after: number): RecordedStage => ({
+    algorithm: "grpo",
+    steps: 4,
+    of: 4,
+    seconds: 90,
+    evaluations: [before, after].map((right, place) => ({
+      step: 4 * place,
+      scores: Array.from({ length: 20 }, (_, task) => (task < right ? 1 : 0)),
+    })),
+  });
+  const record = (seed: number, control: boolean, stages: readonly RecordedStage[]): ResultRecord => ({
+    row: "sums",
+    seed,
+    control,
+    config: "",
+    startedAt: "",
+    hardware: "a processor",
+    versions: { node: "24" },
+    stages,
+  });
+
+  it("shows scores, the gain of the last stage, and that of the control", () => {
+    const runs = [record(1, false, [stage(0, 4), stage(4, 16)]), record(2, false, [stage(0, 4), stage(4, 14)])];
+    const pages = pagesOf([row], [...runs, record(1, true, [stage(0, 4), stage(4, 4)])]);
+    const [line] = /^\| \[Sums.*$/m.exec(pages["docs/results.md"]!)!;
+    const cells = line.split(" | ");
+    expect(cells.slice(1, 3)).toEqual(["tiny", "2, control 1"]);
+    expect(cells[3]).toMatch(/^0 % \(0 % to 16\.1 %\)$/);
+    expect(cells[4]).toMatch(/^20 % /);
+    expect(cells[5]).toMatch(/^75 % /);
+    expect(cells[6]).toMatch(/^\+55 % \([1-9]/);
+    expect(cells[7]).toBe("+0 % (0 % to 0 %)");
+    expect(cells[8]).toBe(cells[6]);
+    expect(pages["docs/results.md"]).toContain("](#sums-of-2-numbers)");
+    expect(pages["docs/results/sums.svg"]).toContain("random rewards");
+  });
+
+  it("marks a row without records, and a run that was interrupted", () => {
+    const { "docs/results.md": none, ...pictures } = pagesOf([{ ...row, notRun: "it needs a GPU" }], []);
+    expect(none).toMatch(/^\| \[Sums.*\| tiny \| not run \|/m);
+    expect(none).toContain("Not run: it needs a GPU.");
+    expect(pictures).toEqual({});
+    const interrupted = record(1, false, [{ ...stage(0, 4), steps: 2 }]);
+    expect(pagesOf([row], [interrupted])["docs/results.md"]).toContain("| grpo 2 of 4 |");
+  });
+});

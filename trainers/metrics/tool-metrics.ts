@@ -1,0 +1,31 @@
+import type { AgentEpisode, Episode } from "../../src/contract/episode.ts";
+import { textOf } from "../../src/contract/message.ts";
+import { readToolMessage } from "../../src/core/tools/tool-message.ts";
+
+/**
+ * Returns `tools/calls-mean`, the mean number of tool calls of an agent that may call tools, and `tools/malformed`, the
+ * share of its calls that could not be parsed. Returns nothing if no agent may call tools, and no share without calls.
+ */
+export function toolMetrics(episodes: readonly Episode[]): Record<string, number> {
+  const agents = episodes.flatMap((episode) => Object.values(episode.agents)).filter(mayCallTools);
+  if (agents.length === 0) return {};
+  const messages = agents.flatMap(({ nodes, turns }) =>
+    turns.map(({ node, finish, parseErrors = [] }) =>
+      readToolMessage({ message: nodes[node]!.message, finish, parseErrors }),
+    ),
+  );
+  const malformed = messages.reduce((sum, { problems }) => sum + problems.length, 0);
+  const all = messages.reduce((sum, { calls }) => sum + calls.length, malformed);
+  return { "tools/calls-mean": all / agents.length, ...(all === 0 ? {} : { "tools/malformed": malformed / all }) };
+}
+
+/**
+ * Returns true if the prompt describes tools as text, or if a tool has answered. Tools of a chat template are not part of
+ * the episode, so that an agent which never calls one of those is not counted.
+ */
+function mayCallTools({ nodes }: AgentEpisode): boolean {
+  return nodes.some(
+    ({ message }) =>
+      message.role === "tool" || (message.role !== "assistant" && textOf(message).includes("<tool_call>")),
+  );
+}
