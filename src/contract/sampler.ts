@@ -104,6 +104,13 @@ export interface SampleOptions {
    * rounding, so equal calls may differ. Default: false. Optional for a sampler.
    */
   readonly shared?: boolean;
+  /**
+   * True if the call may continue what earlier calls with this option have read, and later ones may continue its
+   * sequences. Use it for conversations and for prompts with a common beginning, which are then not read again. What was
+   * read before changes the log-probabilities by rounding, so equal calls may differ. Equal lists of calls of a new sampler
+   * do not. Default: false, and true for shared calls. Optional for a sampler.
+   */
+  readonly reuse?: boolean | undefined;
 }
 
 /** A token of a completion that may be unfinished. */

@@ -126,7 +126,8 @@ async function sampleBatch(options: {
       stopTokenIds: renderer.stopTokenIds,
     }));
     const weightsVersion = sampler.version;
-    for await (const sample of sampler.sample(requests, { signal: abandoned.signal, onTokens: countTo })) {
+    const sampling = { signal: abandoned.signal, onTokens: countTo, reuse: true };
+    for await (const sample of sampler.sample(requests, sampling)) {
       finished += sample.ids.length;
       countTo(finished);
       const pending = batch[sample.request];

@@ -17,8 +17,8 @@ export interface Batch {
   readonly present: Float32Array;
 }
 
-/** Lays out sequences of token ids, in order. */
-export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch {
+/** Lays out sequences of token ids, in order. `starts` has the position of each one's first token. Default: 0. */
+export function layOutSequences(sequences: readonly ArrayLike<number>[], starts: readonly number[] = []): Batch {
   const length = sequences.reduce((longest, sequence) => Math.max(longest, sequence.length), 0);
   const tokens = sequences.reduce((sum, sequence) => sum + sequence.length, 0);
   const ids = new Int32Array(tokens);
@@ -28,10 +28,11 @@ export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch 
   const present = new Float32Array(sequences.length * length);
   let token = 0;
   sequences.forEach((sequence, row) => {
+    const start = starts[row] ?? 0;
     for (let i = 0; i < sequence.length; i++) {
       const place = row * length + i;
       ids[token] = sequence[i]!;
-      positions[token] = BigInt(i);
+      positions[token] = BigInt(start + i);
       tokenAt[place] = token;
       placeOf[token] = place;
       present[place] = 1;
