@@ -78,6 +78,8 @@ export interface Sample {
   readonly finish: "stop" | "length";
   /** The stop sequence that ended it, if any. */
   readonly stopString?: string;
+  /** The number of prompt tokens that were not read, because earlier calls had read them. Absent if all were read. */
+  readonly reusedTokens?: number;
 }
 
 /** The options of {@link Sampler.sample}. */

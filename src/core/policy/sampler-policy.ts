@@ -156,7 +156,7 @@ function actResult(options: {
   readonly renderer: Renderer;
 }): ActResult {
   const { sample, rendered, tools, weightsVersion, renderer } = options;
-  const { ids, logprobs, supports, values, finish, stopString } = sample;
+  const { ids, logprobs, supports, values, finish, stopString, reusedTokens } = sample;
   return {
     action: renderer.parse({ ids, finish, tools, ...(stopString === undefined ? {} : { stopString }) }),
     tokens: {
@@ -167,7 +167,11 @@ function actResult(options: {
       ...(values === undefined ? {} : { values }),
       weightsVersion,
     },
-    usage: { promptTokens: rendered.prompt.length, completionTokens: ids.length },
+    usage: {
+      promptTokens: rendered.prompt.length,
+      completionTokens: ids.length,
+      ...(reusedTokens === undefined ? {} : { cachedPromptTokens: reusedTokens }),
+    },
   };
 }
 

@@ -141,6 +141,7 @@ export class SamplingLoop {
       for (const [place, prompt] of read.entries()) {
         const next = probabilities.subarray(place * size, (place + 1) * size);
         const count = unreadTokens(prompt);
+        for (const completion of prompt.completions) completion.reusedTokens = prompt.ids.length - count;
         const completions = prompt.completions.filter((each) => this.#advance(each, next, stateValues?.[place]));
         if (completions.length > 0) prompts.push({ place, completions, keys, values, first, count });
         // If a key or value is not finite, no probability is.

@@ -30,8 +30,7 @@ export function continuedAttention(
   const { rowAt, placeOf } = splitHeads(inputs.layout, keyValueHeads);
   const scale = 1 / Math.sqrt(headSize);
   const prefixMask = graph.input("prefixMask", "float32", ["batch", 1, 1, 1, "prefix"]);
-  const prefixWindowMask =
-    window && graph.input("prefixWindowMask", "float32", ["batch", 1, 1, "queries", "prefix"]);
+  const prefixWindowMask = window && graph.input("prefixWindowMask", "float32", ["batch", 1, 1, "queries", "prefix"]);
   const spans = graph.input("spans", "int64", [2]);
   /** Returns (batch, keyValueHeads, 1, rows, headSize). */
   const pack = (x: Tensor, rows: Dimension): Tensor => {
@@ -49,10 +48,7 @@ export function continuedAttention(
     ];
     const sizes = { sizes: spans, names: ["prefix", "length"] };
     const [ofPrefix, ofNew] = splitBy(softmax(concatenate(scores, 4, "context")), 4, sizes) as [Tensor, Tensor];
-    const mixed = add(
-      batchedProduct(ofPrefix, cache("prefixValues", "prefix", headSize)),
-      batchedProduct(ofNew, v),
-    );
+    const mixed = add(batchedProduct(ofPrefix, cache("prefixValues", "prefix", headSize)), batchedProduct(ofNew, v));
     const width = knownDimension(queries, 1) / keyValueHeads;
     const byToken = reshape(mixed, ["batch", keyValueHeads, "length", width]);
     return unpackHeads(transpose(byToken, [1, 0, 2, 3]), placeOf);
