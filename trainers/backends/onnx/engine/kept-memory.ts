@@ -11,7 +11,7 @@ export function defaultKeptBytes(): number {
 }
 
 /** How many times the memory of one sampler all samplers may keep together. */
-const samplers = 2;
+export const samplersOfMemory = 2;
 
 /** The kept prefixes of an engine's samplers. If they need too much memory, the least recently used sampler loses first. */
 export class KeptMemory {
@@ -19,7 +19,7 @@ export class KeptMemory {
   /** The least recently used one first. */
   readonly #opened = new Set<KeptPrefixes>();
 
-  /** `mostBytes` is the limit of one sampler. All together keep twice as much. */
+  /** `mostBytes` is the limit of one sampler. All together keep {@link samplersOfMemory} times as much. */
   constructor(mostBytes: number = defaultKeptBytes()) {
     this.#mostBytes = mostBytes;
   }
@@ -43,7 +43,7 @@ export class KeptMemory {
     let bytes = 0;
     for (const each of this.#opened) bytes += each.bytes;
     for (const oldest of this.#opened) {
-      while (oldest.bytes > 0 && bytes > samplers * this.#mostBytes) {
+      while (oldest.bytes > 0 && bytes > samplersOfMemory * this.#mostBytes) {
         bytes -= oldest.bytes;
         oldest.evict();
         bytes += oldest.bytes;
