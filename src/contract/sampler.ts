@@ -153,7 +153,10 @@ export interface Sampler {
   readonly specificationVersion: "v1";
   /** The version of the weights. It increases by one with each optimizer step. */
   readonly version: number;
-  /** Yields completions in the order in which they finish. Equal lists of requests give equal results. */
+  /**
+   * Yields completions in the order in which they finish. Equal lists of requests give equal results, except for rounding
+   * with `shared` and `reuse`.
+   */
   sample(requests: readonly SampleRequest[], options?: SampleOptions): AsyncIterable<Sample>;
   /** Computes the logprobs of the tokens of a sequence. Optional for a sampler. */
   score?(request: ScoreRequest, options?: Pick<SampleOptions, "signal">): Promise<TokenScores>;

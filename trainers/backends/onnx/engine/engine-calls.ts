@@ -31,7 +31,7 @@ export interface EngineSettings {
   readonly decodeBatchSize: number;
   /** The bits of frozen weights. Default: they are float32. */
   readonly quantize?: Bits | undefined;
-  /** The memory in bytes of what one sampler keeps for later prompts. Default: an eighth of the machine's memory. */
+  /** The memory in bytes of what one sampler keeps for later prompts. Default: a sixteenth of the machine's memory. */
   readonly keptBytes?: number;
 }
 

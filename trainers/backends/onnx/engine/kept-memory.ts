@@ -3,11 +3,11 @@ import type { DecoderConfig } from "../../../model-folders/architecture/decoder-
 import { KeptPrefixes } from "./kept-prefixes.ts";
 
 /**
- * Returns the bytes that one sampler may keep by default: an eighth of the memory of the machine or container. The
+ * Returns the bytes that one sampler may keep by default: a sixteenth of the memory of the machine or container. The
  * memory that is free would differ between equal runs, and with it what is read again and how results are rounded.
  */
 export function defaultKeptBytes(): number {
-  return machineMemory() / 8;
+  return machineMemory() / 16;
 }
 
 /** How many times the memory of one sampler all samplers may keep together. */
