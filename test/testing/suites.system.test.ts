@@ -71,7 +71,7 @@ describeCases(
   "a tokenizer of a file",
   tokenizerConformance(async () => {
     await using folder = await temporaryFolder({ "tokenizer.json": byteLevelBpe({ specialTokens: ["<|im_end|>"] }) });
-    return loadTokenizer(folder.path);
+    return await loadTokenizer(folder.path);
   }),
 );
 
