@@ -238,7 +238,10 @@ test("each requirement of a sampler finds its fault", async () => {
   expect(await faulty({ sample: stopping })).toEqual(["samples the other requests if one is aborted"]);
   const mixing = (option: "shared" | "reuse") =>
     async function* (requests: readonly SampleRequest[], options: SampleOptions = {}) {
-      const mixed = requests.map((request) => ({ ...request, seed: request.seed + (options[option] === true ? 1 : 0) }));
+      const mixed = requests.map((request) => ({
+        ...request,
+        seed: request.seed + (options[option] === true ? 1 : 0),
+      }));
       yield* (await bigramSampler()).sampler.sample(mixed, options);
     };
   const shared = "gives shared calls that run at the same time the samples of each alone";

@@ -88,7 +88,11 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
         ]),
     part("activations", activations, "the values of a micro-batch that the backward pass needs"),
     part("logits", logits, "up to 16.8 million logits at a time, with probabilities and gradient"),
-    part("decoding", decoding, "weights in the layout for decoding, keys, values and logits, and the keys and values that are kept for later prompts"),
+    part(
+      "decoding",
+      decoding,
+      "weights in the layout for decoding, keys, values and logits, and the keys and values that are kept for later prompts",
+    ),
     part("peak", peak, "the largest sum of parts that exist at the same time"),
   ];
 }
