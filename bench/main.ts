@@ -8,6 +8,7 @@ import { demo } from "./demo.ts";
 import { environmentSteps } from "./environments.ts";
 import { evaluation } from "./evaluate.ts";
 import { falsePasses } from "./false-passes.ts";
+import { games } from "./games.ts";
 import { learning } from "./learning.ts";
 import { longEpisode } from "./long-episode.ts";
 import { loraStep } from "./lora-step.ts";
@@ -45,6 +46,7 @@ const benchmarks = [
   promptTokens,
   agentMemory,
   decode,
+  games,
   ...learning,
   ...catalogueResults,
   staleness,

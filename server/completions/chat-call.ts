@@ -35,7 +35,11 @@ export function chatCall(body: unknown): CompletionCall {
     result: {
       action: { ...action, message: withCallIds(action.message) },
       ...answerTokens(promptIds, tokens),
-      usage: { promptTokens: promptIds.length, completionTokens: sample.ids.length },
+      usage: {
+        promptTokens: promptIds.length,
+        completionTokens: sample.ids.length,
+        cachedPromptTokens: sample.reusedTokens ?? 0,
+      },
     },
   });
   const answersOf = (choices: Choices): [ModelAnswer, ...ModelAnswer[]] => {

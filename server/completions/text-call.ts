@@ -149,9 +149,11 @@ function usageOf(choices: Choices, perPrompt: number) {
   const firsts = choices.filter(({ index }) => index % perPrompt === 0);
   const promptTokens = sum(firsts.map(({ promptIds }) => promptIds.length));
   const completionTokens = sum(choices.map(({ sample }) => sample.ids.length));
+  const cachedTokens = sum(firsts.map(({ sample }) => sample.reusedTokens ?? 0));
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
   };
 }

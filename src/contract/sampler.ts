@@ -78,6 +78,8 @@ export interface Sample {
   readonly finish: "stop" | "length";
   /** The stop sequence that ended it, if any. */
   readonly stopString?: string;
+  /** The number of prompt tokens that were not read, because earlier calls had read them. Absent if all were read. */
+  readonly reusedTokens?: number;
 }
 
 /** The options of {@link Sampler.sample}. */
@@ -104,6 +106,13 @@ export interface SampleOptions {
    * rounding, so equal calls may differ. Default: false. Optional for a sampler.
    */
   readonly shared?: boolean;
+  /**
+   * True if the call may continue what earlier calls with this option have read, and later ones may continue its
+   * sequences. Use it for conversations and for prompts with a common beginning, which are then not read again. What was
+   * read before changes the log-probabilities by rounding, so equal calls may differ. Equal lists of calls of a new sampler
+   * do not. Default: false, and true for shared calls. Optional for a sampler.
+   */
+  readonly reuse?: boolean | undefined;
 }
 
 /** A token of a completion that may be unfinished. */
@@ -144,7 +153,10 @@ export interface Sampler {
   readonly specificationVersion: "v1";
   /** The version of the weights. It increases by one with each optimizer step. */
   readonly version: number;
-  /** Yields completions in the order in which they finish. Equal lists of requests give equal results. */
+  /**
+   * Yields completions in the order in which they finish. Equal lists of requests give equal results, except for rounding
+   * with `shared` and `reuse`.
+   */
   sample(requests: readonly SampleRequest[], options?: SampleOptions): AsyncIterable<Sample>;
   /** Computes the logprobs of the tokens of a sequence. Optional for a sampler. */
   score?(request: ScoreRequest, options?: Pick<SampleOptions, "signal">): Promise<TokenScores>;

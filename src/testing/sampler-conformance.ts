@@ -143,6 +143,20 @@ export function samplerConformance(open: () => SamplerSubject | Promise<SamplerS
         }
       }
     },
+    "samples the same with reuse of what it has read, except for rounding": async ({ sampler, request, promptIds }) => {
+      const longest = Math.max(promptIds.length, 24);
+      const prompt = Array.from({ length: longest }, (_, i) => promptIds[i % promptIds.length]!);
+      const [first] = await sampleAll(sampler, [{ ...request(18), promptIds: prompt }], { reuse: true });
+      const next = [19, 20].map((seed) => ({ ...request(seed), promptIds: [...prompt, ...first!.ids, promptIds[0]!] }));
+      const [reusing, plain] = [await sampleAll(sampler, next, { reuse: true }), await sampleAll(sampler, next)];
+      for (const [i, { ids, logprobs, reusedTokens = 0 }] of reusing.entries()) {
+        assert.deepEqual(ids, plain[i]!.ids);
+        assert.ok(reusedTokens < next[i]!.promptIds.length, `${reusedTokens} tokens of the prompt were not read`);
+        for (const [t, logprob] of logprobs.entries()) {
+          assert.ok(Math.abs(logprob - plain[i]!.logprobs[t]!) < 1e-3, "logprobs differ by more than rounding");
+        }
+      }
+    },
     "yields nothing without requests": async ({ sampler }) => {
       assert.deepEqual(await sampleAll(sampler, []), []);
     },

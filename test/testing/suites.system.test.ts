@@ -71,7 +71,7 @@ describeCases(
   "a tokenizer of a file",
   tokenizerConformance(async () => {
     await using folder = await temporaryFolder({ "tokenizer.json": byteLevelBpe({ specialTokens: ["<|im_end|>"] }) });
-    return loadTokenizer(folder.path);
+    return await loadTokenizer(folder.path);
   }),
 );
 
@@ -236,12 +236,18 @@ test("each requirement of a sampler finds its fault", async () => {
     yield* (await bigramSampler()).sampler.sample(requests, options);
   };
   expect(await faulty({ sample: stopping })).toEqual(["samples the other requests if one is aborted"]);
-  const mixing = async function* (requests: readonly SampleRequest[], options: SampleOptions = {}) {
-    const mixed = requests.map((request) => ({ ...request, seed: request.seed + (options.shared === true ? 1 : 0) }));
-    yield* (await bigramSampler()).sampler.sample(mixed, options);
-  };
+  const mixing = (option: "shared" | "reuse") =>
+    async function* (requests: readonly SampleRequest[], options: SampleOptions = {}) {
+      const mixed = requests.map((request) => ({
+        ...request,
+        seed: request.seed + (options[option] === true ? 1 : 0),
+      }));
+      yield* (await bigramSampler()).sampler.sample(mixed, options);
+    };
   const shared = "gives shared calls that run at the same time the samples of each alone";
-  expect(await faulty({ sample: mixing })).toEqual([shared]);
+  expect(await faulty({ sample: mixing("shared") })).toEqual([shared]);
+  const reusing = "samples the same with reuse of what it has read, except for rounding";
+  expect(await faulty({ sample: mixing("reuse") })).toEqual([reusing]);
   let samples = 0;
   const random = async function* () {
     yield { request: 0, ids: [samples++], logprobs: [0], finish: "length" };
@@ -252,6 +258,7 @@ test("each requirement of a sampler finds its fault", async () => {
     "reports the most likely tokens of its samples, if it reports any",
     "samples the other requests if one is aborted",
     shared,
+    reusing,
     "yields nothing without requests",
     "does not sample after an abort",
   ]);

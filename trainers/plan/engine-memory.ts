@@ -1,3 +1,4 @@
+import { defaultKeptBytes, samplersOfMemory } from "../backends/onnx/engine/kept-memory.ts";
 import { cacheBytesPerToken } from "./cache-memory.ts";
 import { decodeBatch, largeBase, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
@@ -43,9 +44,9 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   // The head of a quantized base is one float32 matrix while the loss is computed.
   const merged = quantized === undefined ? block : block + bytes * size.headWeights;
   const { layouts, batch } = decodingBytes(run);
-  const decoding = sum(layouts, batch);
+  const decoding = sum(layouts, batch, keptPrefixBytes(run));
   // Training releases a large base's layout for decoding.
-  const kept = base > largeBase ? batch : decoding;
+  const kept = base > largeBase ? batch : sum(layouts, batch);
   const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
   const logits = logitBytes(run);
   const training = sum(activations, logits, exactly(merged), gradients);
@@ -86,7 +87,11 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
         ]),
     part("activations", activations, "the values of a micro-batch that the backward pass needs"),
     part("logits", logits, "up to 16.8 million logits at a time, with probabilities and gradient"),
-    part("decoding", decoding, "weights in the layout for decoding, keys, values and logits"),
+    part(
+      "decoding",
+      decoding,
+      "weights in the layout for decoding, keys, values and logits, and the keys and values that are kept for later prompts",
+    ),
     part("peak", peak, "the largest sum of parts that exist at the same time"),
   ];
 }
@@ -158,4 +163,13 @@ function decodingBytes({ size, workload, quantizedBytes }: EngineRun): {
   // training the weights change, and the graph reads them in place.
   const layouts = size.adapter === 0 ? exactly(0) : interval(0, 1.3 * copy, 2.2 * copy);
   return { layouts, batch: sum(product(cache, interval(0.6, 1.2, 2.2)), exactly(logits)) };
+}
+
+/** Returns the memory of what samplers keep for later prompts, until they are closed before the training. */
+function keptPrefixBytes({ size, workload }: EngineRun): Interval {
+  if (!workload.samples) return exactly(0);
+  const all = product(workload.sequenceLength, workload.sequences * cacheBytesPerToken(size, bytes));
+  const most = Math.min(workload.learners, samplersOfMemory) * defaultKeptBytes();
+  // The sequences of a group share their prompts.
+  return interval(0, Math.min(most, all.middle), Math.min(most, all.high));
 }

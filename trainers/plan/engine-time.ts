@@ -1,3 +1,4 @@
+import { blockTokens } from "../backends/onnx/engine/kept-prefixes.ts";
 import { cacheBytesPerToken } from "./cache-memory.ts";
 import { decodingStepSeconds } from "./decoding-time.ts";
 import { type EngineRun, microBatchAt } from "./engine-memory.ts";
@@ -56,9 +57,12 @@ function samplingSeconds({ size, workload }: EngineRun, rates: MachineRates): In
     },
     { bandwidth: product(rates.bandwidth, readingEfficiency), flops, overhead },
   );
-  // The prompts of a group are read once in the first turn. Each later turn reads its conversation again.
+  // The prompts of a group are read once in the first turn. Each later turn reads what is new, and the rest of a block
+  // that is not whole. Without memory for what was read before, it reads its conversation again.
+  const laterTurns = sequences * Math.max(0, turns - 1);
+  const fresh = product(sum(prompt, exactly(blockTokens / 2)), laterTurns);
   const first = product(prompt, sequences / groupSize);
-  const later = product(sequenceLength, (sequences * Math.max(0, turns - 1)) / 2);
+  const later = { ...fresh, high: Math.max(fresh.high, (sequenceLength.high * laterTurns) / 2) };
   const perToken = quotient(exactly(blockForwardFlops(size, prompt.middle)), flops);
   return sum(product(product(step, completion), waves), product(sum(first, later), perToken), episodes);
 }

@@ -15,6 +15,8 @@ export interface SampledChoice extends TokenChoice {
 export class Completion {
   readonly request: SampleRequest;
   readonly index: number;
+  /** Becomes {@link Sample.reusedTokens}. */
+  reusedTokens = 0;
   readonly #maxTokens: number;
   readonly #random: Random;
   readonly #ids: number[] = [];
@@ -116,6 +118,7 @@ export class Completion {
       ...(this.#values.length === 0 ? {} : { values: this.#values }),
       finish,
       ...(this.#stopString === undefined ? {} : { stopString: this.#stopString }),
+      ...(this.reusedTokens === 0 ? {} : { reusedTokens: this.reusedTokens }),
     };
   }
 }

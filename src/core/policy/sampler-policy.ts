@@ -126,7 +126,8 @@ async function sampleBatch(options: {
       stopTokenIds: renderer.stopTokenIds,
     }));
     const weightsVersion = sampler.version;
-    for await (const sample of sampler.sample(requests, { signal: abandoned.signal, onTokens: countTo })) {
+    const sampling = { signal: abandoned.signal, onTokens: countTo, reuse: true };
+    for await (const sample of sampler.sample(requests, sampling)) {
       finished += sample.ids.length;
       countTo(finished);
       const pending = batch[sample.request];
@@ -155,7 +156,7 @@ function actResult(options: {
   readonly renderer: Renderer;
 }): ActResult {
   const { sample, rendered, tools, weightsVersion, renderer } = options;
-  const { ids, logprobs, supports, values, finish, stopString } = sample;
+  const { ids, logprobs, supports, values, finish, stopString, reusedTokens } = sample;
   return {
     action: renderer.parse({ ids, finish, tools, ...(stopString === undefined ? {} : { stopString }) }),
     tokens: {
@@ -166,7 +167,11 @@ function actResult(options: {
       ...(values === undefined ? {} : { values }),
       weightsVersion,
     },
-    usage: { promptTokens: rendered.prompt.length, completionTokens: ids.length },
+    usage: {
+      promptTokens: rendered.prompt.length,
+      completionTokens: ids.length,
+      ...(reusedTokens === undefined ? {} : { cachedPromptTokens: reusedTokens }),
+    },
   };
 }
 

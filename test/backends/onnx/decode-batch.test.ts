@@ -17,15 +17,18 @@ it("does not keep what a row that fails has computed", () => {
   const batch = new DecodeBatch(config, 1000);
   const completions = [1, 2].map(completionOf);
   const broken = completions[1];
-  const prompts = completions.map((completion) => {
+  const prompts = completions.map((completion, place) => {
     return {
-      length: 1,
+      place,
+      count: 1,
       completions: [completion],
       keys: new Float32Array(size),
       values: new Float32Array(size),
       first: 0,
     };
   });
+  const unread = { length: 1, kept: [] };
+  batch.place([unread, unread]);
   batch.admit(prompts);
   batch.feeds();
   const numbers = (length: number) => new Float32Array(length).fill(Number.NaN, length / 2);
@@ -35,6 +38,7 @@ it("does not keep what a row that fails has computed", () => {
     probabilities: numbers(2 * config.vocabularySize),
   };
   batch.advance(results, (completion) => completion !== broken);
+  batch.place([unread]);
   batch.admit([{ ...prompts[0]!, completions: [completionOf(3)] }]);
   // A masked value that is not finite spoils a row, because NaN times 0 is NaN.
   const spoiled = Object.entries(batch.feeds()).filter(([, { data }]) =>

@@ -6,6 +6,7 @@ import type { TrainableSpec } from "../../../trainers/backend/training-backend.t
 import { AdapterBuffers } from "../../../trainers/backends/onnx/engine/adapter-buffer.ts";
 import { createEngine } from "../../../trainers/backends/onnx/engine/engine.ts";
 import type { CallContext, EngineCalls } from "../../../trainers/backends/onnx/engine/engine-calls.ts";
+import { KeptMemory } from "../../../trainers/backends/onnx/engine/kept-memory.ts";
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
 import { BatchSampler } from "../../../trainers/backends/onnx/engine/sampler.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
@@ -502,6 +503,7 @@ describe("the work of a batch", () => {
       adapterBuffers: new AdapterBuffers(),
       settings: { batchSize, maxTokensPerPrefill: 100 },
       frozenBase: undefined,
+      kept: new KeptMemory().open(config),
       tokenizer: () => Promise.reject(new Error("No request has a stop string.")),
     });
     let samples = 0;

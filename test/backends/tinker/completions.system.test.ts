@@ -104,7 +104,7 @@ test("a completion has the ids and the log-probabilities of the model", async ()
     for (const [t, value] of choice.logprobs.token_logprobs.entries()) expect(value).toBeCloseTo(own[t]!, 4);
   }
   const counts = body.choices.reduce((sum: number, choice: Body) => sum + choice.token_ids.length, 0);
-  expect(body.usage).toEqual({ prompt_tokens: 3, completion_tokens: counts, total_tokens: 3 + counts });
+  expect(body.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: counts, total_tokens: 3 + counts });
   expect((await post("completions", asked)).body.choices).toEqual(body.choices);
 });
 
@@ -118,7 +118,7 @@ test("texts and lists of prompts are completed in order", async () => {
   expect(body.choices.slice(2).map(({ token_ids }: Body) => token_ids)).toEqual(
     alone.body.choices.map(({ token_ids }: Body) => token_ids),
   );
-  expect(body.usage).toEqual({ prompt_tokens: 6, completion_tokens: 12, total_tokens: 18 });
+  expect(body.usage).toMatchObject({ prompt_tokens: 6, completion_tokens: 12, total_tokens: 18 });
   const sampled = await post("completions", { ...asked, temperature: 1, prompt: ["Hi!", "Hi!"] });
   expect(new Set(sampled.body.choices.map(({ token_ids }: Body) => token_ids.join())).size).toBe(4);
 });
@@ -140,6 +140,28 @@ test("a completion ends at stop ids, stop texts and the length, and keeps to top
   expect(byText).toMatchObject({ finish_reason: "stop", text: long.text.slice(0, long.text.indexOf(stop)) });
   const likely = await post("completions", { ...asked, temperature: 1, top_k: 1, seed: 9 });
   expect(likely.body.choices[0].token_ids).toEqual(free.token_ids);
+});
+
+test("a request continues what an earlier one has read, and counts the tokens", async () => {
+  const { post } = serve();
+  const cachedOf = ({ body }: { body: Body }): number => body.usage.prompt_tokens_details.cached_tokens;
+  const ids = Array.from({ length: 40 }, (_, i) => 60 + i);
+  const asked = { model: "tiny", max_tokens: 4, temperature: 0, return_token_ids: true, logprobs: 1 };
+  const first = await post("completions", { ...asked, prompt: ids });
+  expect(cachedOf(first)).toBe(0);
+  const next = [...ids, ...first.body.choices[0].token_ids, 65, 66, 67];
+  const second = await post("completions", { ...asked, prompt: next });
+  expect(cachedOf(second)).toBe(32);
+  const own = await logprobsOf(base, next, second.body.choices[0].token_ids);
+  for (const [t, value] of second.body.choices[0].logprobs.token_logprobs.entries()) {
+    expect(value).toBeCloseTo(own[t]!, 4);
+  }
+  const messages = [{ role: "user", content: "How much is 17 + 4?" }];
+  const chat = { model: "tiny", messages, max_tokens: 4 };
+  expect([cachedOf(await post("chat/completions", chat)), cachedOf(await post("chat/completions", chat))]).toEqual([
+    0,
+    expect.toSatisfy((count: number) => count > 0 && count % 16 === 0),
+  ]);
 });
 
 test("a stream ends with the token counts of the whole answer", async () => {

@@ -35,6 +35,26 @@ describe("batching", () => {
     expect(prompts).toEqual(["0.9", "0.9.1", "0.10", "1", "2.0"]);
   });
 
+  test("lets a sampler continue what it has read before, and reports the tokens that were not read", async () => {
+    const asked: unknown[] = [];
+    const sampler: Sampler = {
+      specificationVersion: "v1",
+      version: 1,
+      async *sample(requests, options) {
+        asked.push(options?.reuse);
+        for (const request of requests.keys()) {
+          const reused = request === 0 ? {} : { reusedTokens: 16 };
+          yield { request, ids: [1], logprobs: [0], finish: "length", ...reused };
+        }
+      },
+      close: async () => {},
+    };
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const answers = await Promise.all(["a", "b"].map((text) => policy.act(request(text))));
+    expect(asked).toEqual([true]);
+    expect(answers.map(({ usage }) => usage?.cachedPromptTokens)).toEqual([undefined, 16]);
+  });
+
   test("counts each token once, whether its sampler reports unfinished completions or not", async () => {
     for (const tells of [false, true]) {
       const sampler: Sampler = {

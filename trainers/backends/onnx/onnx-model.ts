@@ -167,7 +167,13 @@ class OnnxSampler implements Sampler {
     const call = this.#client
       .call(
         "sample",
-        { sampler: this.#id, requests, reportTokens: options.onSampled !== undefined, shared: options.shared },
+        {
+          sampler: this.#id,
+          requests,
+          reportTokens: options.onSampled !== undefined,
+          shared: options.shared,
+          reuse: options.reuse,
+        },
         {
           signal,
           signals: options.signals,

@@ -16,10 +16,9 @@ const pauseMs = 2;
 const longestWaitMs = 10;
 
 /**
- * Wraps a sampler so that calls that arrive together are sampled as one call. Equal lists of calls then give equal
- * results if nothing else is sampled. Later calls join the running batch if the sampler supports that. Use it in servers
- * whose clients send one prompt per request. The other calls of a batch change the log-probabilities of a call by
- * rounding only. An aborted call leaves its batch if the sampler can stop single requests. A batch ends early if all of
+ * Wraps a sampler so that calls that arrive together are sampled as one call. Later calls join the running batch if the
+ * sampler supports that. Use it in servers whose clients send one prompt per request. The other calls of a batch, and the
+ * prompts of earlier ones, change the log-probabilities of a call by rounding only. An aborted call leaves its batch if the sampler can stop single requests. A batch ends early if all of
  * its calls are aborted. Scores are not batched. `close` waits for the running calls and scores.
  */
 export function batchedSampler(sampler: Sampler): Sampler {

@@ -37,12 +37,13 @@ export interface SharedTokens {
 }
 
 /**
- * Lays out sequences of token ids. With `share`, tokens of equal prefixes are one token, and the rows of the padded batch
- * are in the order of their first own token, unless there is only one token. Otherwise tokens and rows are in the order of the sequences.
+ * Lays out sequences of token ids. `offsets` has the position of each one's first token (default: 0). With `share`, tokens
+ * of equal prefixes are one token, and the rows of the padded batch are in the order of their first own token, unless
+ * there is only one token. Otherwise tokens and rows are in the order of the sequences.
  */
 export function layOutSequences(
   sequences: readonly ArrayLike<number>[],
-  { share = false }: { readonly share?: boolean } = {},
+  { share = false, offsets = [] }: { readonly share?: boolean; readonly offsets?: readonly number[] } = {},
 ): Batch {
   const distinct = share ? mergePrefixes(sequences) : separate(sequences);
   const { tokenOf, starts, tokens } = distinct;
@@ -58,7 +59,7 @@ export function layOutSequences(
     for (let i = starts[index]!; i < sequences[index]!.length; i++) {
       const token = tokenOf[index]![i]!;
       ids[token] = sequences[index]![i]!;
-      positions[token] = BigInt(i);
+      positions[token] = BigInt((offsets[index] ?? 0) + i);
       placeOf[token] = row * length + i;
       present[row * length + i] = 1;
     }

@@ -1,19 +1,28 @@
 import type { Completion } from "../../../../src/core/policy/completion.ts";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { chooseWidth, rowCost } from "./decode-grid.ts";
+import { blockTokens, type KeptBlock } from "./kept-prefixes.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { Feed } from "./session.ts";
 
+/** A prompt that is read next: the number of its tokens, and the blocks of its beginning that are kept already. */
+export interface PlacedPrompt {
+  readonly length: number;
+  readonly kept: readonly KeptBlock[];
+}
+
 /**
- * A prompt after prefill. Keys and values are (tokens, layers x keyValueHeads x headSize). Those of this prompt begin
- * at row `first`.
+ * A prompt after prefill. Keys and values are (tokens, layers x keyValueHeads x headSize). The `count` tokens of this
+ * prompt that were read begin at row `first`.
  */
 export interface ReadPrompt {
-  readonly length: number;
+  /** The index of the prompt in the last call of {@link DecodeBatch.place}. */
+  readonly place: number;
   readonly completions: readonly Completion[];
   readonly keys: Float32Array;
   readonly values: Float32Array;
   readonly first: number;
+  readonly count: number;
 }
 
 /** The outputs of a decoding graph, row by row. */
@@ -76,21 +85,64 @@ export class DecodeBatch {
     return this.#width > 1;
   }
 
-  /** Adds completions whose first token has been sampled. */
-  admit(prompts: readonly ReadPrompt[]): void {
-    const { layers, keyValueHeads, headSize } = this.#config;
-    const size = layers * keyValueHeads * headSize;
+  /** Makes room for prompts that are read next, after the sequences of the batch, and places what is kept of them. */
+  place(prompts: readonly PlacedPrompt[]): void {
     const existing = this.#groups.length;
-    const fresh = prompts.map(({ completions }) => ({ prompt: Symbol("prompt"), rows: [...completions] }));
     const capacity = Math.max(this.#prefix.longest(existing), ...prompts.map(({ length }) => length));
     this.#prefix.layOut({
       width: 1,
       capacity: roundUp(capacity, 16),
-      from: [...this.#groups.keys(), ...fresh.map(() => undefined)],
+      from: [...this.#groups.keys(), ...prompts.map(() => undefined)],
     });
-    for (const [i, { length, keys, values, first }] of prompts.entries()) {
-      this.#prefix.append(existing + i, { keys, values, start: first * size, count: length });
+    for (const [i, { kept }] of prompts.entries()) {
+      for (const { keys, values } of kept) {
+        this.#prefix.append(existing + i, { keys, values, start: 0, count: blockTokens });
+      }
     }
+  }
+
+  /**
+   * Returns what is kept of the placed prompts, as inputs of the graph that continues them. `lengths` are the numbers of
+   * their other tokens.
+   */
+  continuedFeeds(lengths: readonly number[]): Record<string, Feed> {
+    const existing = this.#groups.length;
+    const length = Math.max(...lengths);
+    return {
+      ...this.#prefix.feeds("prefix", lengths.length, existing),
+      spans: integers(this.#prefix.capacity, length),
+      ...this.#continuedWindowFeeds(lengths.length, length),
+    };
+  }
+
+  /** Returns a mask for the kept tokens within the window of each new token. */
+  #continuedWindowFeeds(prompts: number, length: number): Record<string, Feed> {
+    const { window, heads, keyValueHeads } = this.#config;
+    if (window === undefined) return {};
+    const group = heads / keyValueHeads;
+    const { capacity } = this.#prefix;
+    const rows = length * group;
+    const mask = new Float32Array(prompts * rows * capacity);
+    for (let row = 0; row < prompts * rows; row++) {
+      const end = this.#prefix.length(this.#groups.length + Math.floor(row / rows));
+      const position = end + Math.floor((row % rows) / group);
+      const start = Math.max(0, position - window.size + 1);
+      showOnly(mask.subarray(row * capacity, (row + 1) * capacity), { start, end });
+    }
+    return { prefixWindowMask: { data: mask, shape: [prompts, 1, 1, rows, capacity] } };
+  }
+
+  /** Adds completions of the placed prompts, in order, whose first token has been sampled. */
+  admit(prompts: readonly ReadPrompt[]): void {
+    const { layers, keyValueHeads, headSize } = this.#config;
+    const size = layers * keyValueHeads * headSize;
+    const existing = this.#groups.length;
+    for (const [i, { place, keys, values, first, count }] of prompts.entries()) {
+      this.#prefix.append(existing + place, { keys, values, start: first * size, count });
+      // Prompts before it have ended with their first token.
+      if (place > i) this.#prefix.copyLane(existing + place, existing + i);
+    }
+    const fresh = prompts.map(({ completions }) => ({ prompt: Symbol("prompt"), rows: [...completions] }));
     this.#arrange([...this.#groups, ...fresh]);
   }
 
@@ -164,21 +216,23 @@ export class DecodeBatch {
 
   /**
    * Adds the outputs of a run to the caches, and calls `sample` for each row with the probabilities of its next token and
-   * the value of its state. Removes the rows for which `sample` returns false.
+   * the value of its state, and with the place where its keys and values begin. Removes the rows for which `sample`
+   * returns false.
    */
   advance(
     results: DecodeResults,
-    sample: (completion: Completion, probabilities: Float32Array, value: number | undefined) => boolean,
+    sample: (completion: Completion, next: Float32Array, row: { value: number | undefined; start: number }) => boolean,
   ): void {
     const { layers, keyValueHeads, headSize, vocabularySize } = this.#config;
     const { keys, values, probabilities, stateValues } = results;
     const unfinished = new Set<Completion>();
     for (const { completion, lane } of this.#lanes()) {
       const next = probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize);
-      if (!sample(completion, next, stateValues?.[lane])) continue;
+      const start = lane * layers * keyValueHeads * headSize;
+      if (!sample(completion, next, { value: stateValues?.[lane], start })) continue;
       // After sampling, which fails for values that are not finite. Such keys would spoil the lane's next row, despite
       // its mask.
-      this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
+      this.#tail.append(lane, { keys, values, start, count: 1 });
       unfinished.add(completion);
     }
     if (unfinished.size < this.size) this.#drop(unfinished);

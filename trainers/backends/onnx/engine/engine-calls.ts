@@ -31,6 +31,8 @@ export interface EngineSettings {
   readonly decodeBatchSize: number;
   /** The bits of frozen weights. Default: they are float32. */
   readonly quantize?: Bits | undefined;
+  /** The memory in bytes of what one sampler keeps for later prompts. Default: a sixteenth of the machine's memory. */
+  readonly keptBytes?: number;
 }
 
 /** The description of a model that {@link EngineCalls.open} returns. */
@@ -84,7 +86,8 @@ export interface EngineCalls {
   snapshot(argument: { readonly model: number }): Promise<{ readonly sampler: number; readonly version: number }>;
   /**
    * Emits each sample as an item, and periodically the number of tokens sampled so far. With `reportTokens`, also emits
-   * the tokens of each decoding step, as a list. Calls with `shared` join the batch of those that run.
+   * the tokens of each decoding step, as a list. Calls with `shared` join the batch of those that run. They, and calls
+   * with `reuse`, continue what such calls of the sampler have read before.
    */
   sample(
     argument: {
@@ -92,6 +95,7 @@ export interface EngineCalls {
       readonly requests: readonly SampleRequest[];
       readonly reportTokens?: boolean;
       readonly shared?: boolean | undefined;
+      readonly reuse?: boolean | undefined;
     },
     context: CallContext,
   ): Promise<void>;

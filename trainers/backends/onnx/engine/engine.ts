@@ -19,6 +19,8 @@ import { BaseStore, type BaseWeights, loadBase, notQuantizable } from "./base-st
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
 import { type AdapterForm, dtypeNames, exportModel } from "./export-model.ts";
+import { KeptMemory } from "./kept-memory.ts";
+import type { KeptPrefixes } from "./kept-prefixes.ts";
 import { runLogits } from "./logits.ts";
 import { LossScale } from "./loss-scale.ts";
 import { loadTrainingState, saveTrainingState } from "./model-files.ts";
@@ -49,6 +51,9 @@ interface OpenModel {
 
 interface OpenSampler {
   readonly sampler: BatchSampler;
+  readonly kept: KeptPrefixes;
+  /** True if its model is not trained. */
+  readonly isFrozen: boolean;
   /** Called when the sampler is closed. */
   readonly release: () => void;
 }
@@ -62,6 +67,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
   const sessions = new SessionCache({ device, deviceIndex, threads });
   const bases = new BaseStore(settings.quantize);
   const adapterBuffers = new AdapterBuffers();
+  const keptMemory = new KeptMemory(settings.keptBytes);
   const models = new Map<number, OpenModel>();
   const samplers = new Map<number, OpenSampler>();
   let lastId = 0;
@@ -69,6 +75,14 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     const open = models.get(id);
     if (open === undefined) throw closed("model");
     return open;
+  };
+
+  /**
+   * Samplers of frozen models outlive the steps of a training. They forget what they have read when a step begins to
+   * sample or to learn: learning needs the memory, and a resumed training must continue as one that was not stopped.
+   */
+  const forgetFrozen = (): void => {
+    for (const { kept, isFrozen } of samplers.values()) if (isFrozen) kept.clear();
   };
 
   const samplerOf = (id: number): BatchSampler => {
@@ -110,13 +124,17 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       modelOf(model).model.forward(data, outputs, { signal, maxTokensPerMicroBatch, onProgress: emit }),
     forwardBackward: async ({ model: id, data, terms, maxTokensPerMicroBatch }, { signal, emit }) => {
       const { model, baseKey } = modelOf(id);
+      forgetFrozen();
       if (model.weights.base.byteLength > largeBase) await sessions.release(`decode|${baseKey}`);
       return model.forwardBackward(data, terms, { signal, maxTokensPerMicroBatch, onProgress: emit });
     },
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
     snapshot: async ({ model: id }) => {
       const { model, baseKey, shared, tokenizer, tables } = modelOf(id);
+      const isFrozen = model.trained === undefined;
+      if (!isFrozen) forgetFrozen();
       const { weights, release } = model.borrow();
+      const kept = keptMemory.open(weights.config);
       const sampler = new BatchSampler({
         weights,
         sessions,
@@ -124,13 +142,14 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         adapterBuffers,
         settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
         frozenBase: shared ? baseKey : undefined,
+        kept,
         tokenizer: () => openTokenizer(tokenizer),
       });
       lastId += 1;
-      samplers.set(lastId, { sampler, release });
+      samplers.set(lastId, { sampler, kept, isFrozen, release });
       return { sampler: lastId, version: model.version };
     },
-    sample: async ({ sampler: id, requests, reportTokens, shared }, { signal, dropped, emit, room }) => {
+    sample: async ({ sampler: id, requests, reportTokens, shared, reuse }, { signal, dropped, emit, room }) => {
       const sampler = samplerOf(id);
       signal.throwIfAborted();
       let lastReport = performance.now();
@@ -140,7 +159,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         emit(count);
       };
       const reports = { onTokens, onSample: emit, ...(reportTokens ? { onSampled: emit, room } : {}) };
-      await sampler.sample(requests, { signal, dropped, shared, ...reports });
+      await sampler.sample(requests, { signal, dropped, shared, reuse, ...reports });
     },
     score: ({ sampler, request }, { signal }) => samplerOf(sampler).score(request, signal),
     save: ({ model, folder }) => saveTrainingState(modelOf(model).model, folder),
@@ -160,8 +179,11 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       if (open?.shared === true && bases.release(open.source)) await sessions.release(`decode|${open.baseKey}`);
     },
     closeSampler: async ({ sampler }) => {
-      samplers.get(sampler)?.release();
+      const open = samplers.get(sampler);
       samplers.delete(sampler);
+      if (open === undefined) return;
+      open.release();
+      keptMemory.close(open.kept);
     },
     readLogits: ({ model: id, ids }) => {
       const { model, tables } = modelOf(id);

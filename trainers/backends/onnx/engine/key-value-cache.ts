@@ -22,7 +22,7 @@ export class KeyValueCache {
   #keys: Float32Array[] = [];
   #values: Float32Array[] = [];
   /**
-   * The array feeds by name and number of groups. Every run gets the same objects, so each array becomes a tensor only
+   * The array feeds by name and groups. Every run gets the same objects, so each array becomes a tensor only
    * once.
    */
   readonly #known = new Map<string, Record<string, Feed>>();
@@ -143,29 +143,33 @@ export class KeyValueCache {
     this.#lengths[lane] = 0;
   }
 
-  /** Returns the feeds of the first `groups` groups: `<name>Keys.<layer>`, `<name>Values.<layer>` and `<name>Mask`. */
-  feeds(name: string, groups: number): Record<string, Feed> {
+  /**
+   * Returns the feeds of `groups` groups from the group `first` on: `<name>Keys.<layer>`, `<name>Values.<layer>` and
+   * `<name>Mask`.
+   */
+  feeds(name: string, groups: number, first = 0): Record<string, Feed> {
     const [width, capacity] = [this.#width, this.#capacity];
     const mask = new Float32Array(groups * width * capacity).fill(Number.NEGATIVE_INFINITY);
     for (let lane = 0; lane < groups * width; lane++) {
-      mask.fill(0, lane * capacity, lane * capacity + this.#lengths[lane]!);
+      mask.fill(0, lane * capacity, lane * capacity + this.#lengths[first * width + lane]!);
     }
-    const key = `${name}:${groups}`;
-    const arrays = this.#known.get(key) ?? this.#arrayFeeds(name, groups);
+    const key = `${name}:${first}:${groups}`;
+    const arrays = this.#known.get(key) ?? this.#arrayFeeds(name, groups, first);
     this.#known.set(key, arrays);
     return { ...arrays, [`${name}Mask`]: { data: mask, shape: [groups, 1, width, 1, capacity] } };
   }
 
-  #arrayFeeds(name: string, groups: number): Record<string, Feed> {
+  #arrayFeeds(name: string, groups: number, first: number): Record<string, Feed> {
     const { keyValueHeads, headSize } = this.#config;
     const [width, capacity] = [this.#width, this.#capacity];
-    const size = groups * keyValueHeads * width * capacity * headSize;
+    const group = keyValueHeads * width * capacity * headSize;
+    const [start, end] = [first * group, (first + groups) * group];
     const feeds: Record<string, Feed> = {};
     const shape = [groups, keyValueHeads, width, capacity, headSize];
     const keyShape = this.#transposedKeys ? [groups, keyValueHeads, width, headSize, capacity] : shape;
     for (let layer = 0; layer < this.#config.layers; layer++) {
-      feeds[`${name}Keys.${layer}`] = { data: this.#keys[layer]!.subarray(0, size), shape: keyShape };
-      feeds[`${name}Values.${layer}`] = { data: this.#values[layer]!.subarray(0, size), shape };
+      feeds[`${name}Keys.${layer}`] = { data: this.#keys[layer]!.subarray(start, end), shape: keyShape };
+      feeds[`${name}Values.${layer}`] = { data: this.#values[layer]!.subarray(start, end), shape };
     }
     return feeds;
   }

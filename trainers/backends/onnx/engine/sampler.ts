@@ -1,5 +1,4 @@
-import type { SampleRequest, ScoreRequest, TokenScores } from "../../../../src/contract/sampler.ts";
-import type { Completion } from "../../../../src/core/policy/completion.ts";
+import type { SampleOptions, SampleRequest, ScoreRequest, TokenScores } from "../../../../src/contract/sampler.ts";
 import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
@@ -9,8 +8,10 @@ import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import type { AdapterBuffer, AdapterBuffers } from "./adapter-buffer.ts";
 import { layOutSequences } from "./batch.ts";
 import { DecodeBatch, type DecodeResults } from "./decode-batch.ts";
+import { blockTokens, type KeptPrefixes } from "./kept-prefixes.ts";
 import { runLogits } from "./logits.ts";
 import type { PositionTables } from "./position-tables.ts";
+import { type PromptToRead, unreadTokens } from "./read-order.ts";
 import { SampleCall, type SampleCallOptions } from "./sample-call.ts";
 import { type DecodingModel, type PrefillResults, type SamplerSettings, SamplingLoop } from "./sampling-loop.ts";
 import { scoreTokens } from "./score-tokens.ts";
@@ -43,6 +44,8 @@ export class BatchSampler implements DecodingModel {
   /** If set, the decoding graph under this key contains the base weights as constants, in a faster layout. */
   readonly #frozenBase: string | undefined;
   readonly #loadTokenizer: () => Promise<Tokenizer>;
+  /** What earlier calls have read. */
+  readonly #kept: KeptPrefixes;
   /** The memory where decoding lays out the adapter, and this sampler's identity in it. */
   readonly #buffer: AdapterBuffer | undefined;
   readonly #owner = Symbol("sampler");
@@ -50,6 +53,8 @@ export class BatchSampler implements DecodingModel {
   readonly #plans = new Map<string, { readonly key: string; feeds?: Record<string, Feed> }>();
   /** The batch of shared calls. */
   readonly #shared: SamplingLoop;
+  /** The numbers of prompt tokens that were read, and that were kept from before. Those of a group count once. */
+  readonly promptTokens = { read: 0, reused: 0 };
 
   constructor(options: {
     readonly weights: ModelWeights;
@@ -58,6 +63,8 @@ export class BatchSampler implements DecodingModel {
     readonly adapterBuffers: AdapterBuffers;
     readonly settings: SamplerSettings;
     readonly frozenBase: string | undefined;
+    /** Only for this sampler. */
+    readonly kept: KeptPrefixes;
     /** Called if a request has stop sequences. */
     readonly tokenizer: () => Promise<Tokenizer>;
   }) {
@@ -67,23 +74,26 @@ export class BatchSampler implements DecodingModel {
     this.#settings = options.settings;
     this.#frozenBase = options.frozenBase;
     this.#loadTokenizer = options.tokenizer;
+    this.#kept = options.kept;
     this.#buffer = options.adapterBuffers.of(options.weights);
-    this.#shared = new SamplingLoop(this, options.settings, { joinable: true });
+    this.#shared = new SamplingLoop(this, options.settings, { joinable: true, kept: options.kept });
   }
 
   /**
    * Samples in the order in which completions finish. Looks at the signal and at `dropped` between two runs of the
-   * runtime. Calls `onTokens` and `onSampled` after each run. Shared calls that run at the same time share a batch.
+   * runtime. Calls `onTokens` and `onSampled` after each run. Shared calls that run at the same time share a batch. They,
+   * and calls with `reuse`, continue what such calls have read before.
    */
   async sample(
     requests: readonly SampleRequest[],
-    { shared = false, ...options }: SampleCallOptions & { readonly shared?: boolean | undefined },
+    { shared = false, reuse = false, ...options }: SampleCallOptions & Pick<SampleOptions, "shared" | "reuse">,
   ): Promise<void> {
     const needsText = requests.some(({ settings }) => (settings.stop ?? []).length > 0);
     const tokenizer = needsText ? await this.#loadTokenizer() : undefined;
     const maxLength = this.#weights.config.maxPositions;
     const call = new SampleCall(requests, { ...options, tokenizer, maxLength });
-    const loop = shared ? this.#shared : new SamplingLoop(this, this.#settings, { joinable: false });
+    const kept = reuse ? this.#kept : undefined;
+    const loop = shared ? this.#shared : new SamplingLoop(this, this.#settings, { joinable: false, kept });
     await loop.add(call);
   }
 
@@ -114,32 +124,43 @@ export class BatchSampler implements DecodingModel {
     return results as unknown as DecodeResults;
   }
 
-  async prefill(completions: readonly Completion[]): Promise<PrefillResults> {
+  async prefill(prompts: readonly PromptToRead[], batch: DecodeBatch): Promise<PrefillResults> {
     const { config } = this.#weights;
-    const batch = layOutSequences(completions.map(({ request }) => request.promptIds));
+    const starts = prompts.map(({ kept }) => kept.length * blockTokens);
+    const lengths = prompts.map(unreadTokens);
+    const sequences = layOutSequences(
+      prompts.map(({ ids }, i) => ids.slice(starts[i])),
+      { offsets: starts },
+    );
     let last = -1;
-    const rows = Int32Array.from(completions, ({ request }) => {
-      last += request.promptIds.length;
+    const rows = Int32Array.from(lengths, (length) => {
+      last += length;
       return last;
     });
-    const { session, feeds } = await this.#planPrefill(batch.tokens);
+    const continued = starts.some((start) => start > 0);
+    const { session, feeds } = await this.#planPrefill({ continued, tokens: sequences.tokens });
     const results = await session.run({
       ...feeds,
-      ...sequenceFeeds(batch, config),
-      ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
+      ...sequenceFeeds(sequences, config),
+      ...(continued ? batch.continuedFeeds(lengths) : {}),
+      ...this.#tables.feeds(Math.max(sequences.tokens, ...prompts.map(({ ids }) => ids.length))),
       rows: { data: rows, shape: [rows.length] },
-      inverseTemperature: inverseTemperatures(completions),
+      inverseTemperature: inverseTemperatures(prompts),
     });
+    this.promptTokens.read += sequences.tokens;
+    this.promptTokens.reused += starts.reduce((sum, start) => sum + start, 0);
     return results as unknown as PrefillResults;
   }
 
-  #planPrefill(tokens: number): Promise<PlannedRun> {
+  #planPrefill({ continued, tokens }: { readonly continued: boolean; readonly tokens: number }): Promise<PlannedRun> {
     // For few tokens, it takes longer to make float32 matrices than to multiply by quantized weights.
     const bits = quantizedBits(this.#weights);
     const isPacked = bits !== undefined && this.#frozenBase !== undefined && tokens <= mostPacked[bits];
-    return isPacked
-      ? this.#plan(`decode|${this.#frozenBase}|prefill`, { placement: "constant", build: buildPrefillGraph })
-      : this.#plan("prefill", { placement: "input", build: buildPrefillGraph });
+    const name = continued ? "continued-prefill" : "prefill";
+    return this.#plan(isPacked ? `decode|${this.#frozenBase}|${name}` : name, {
+      placement: isPacked ? "constant" : "input",
+      build: (graph, parts) => buildPrefillGraph(graph, parts, { continued }),
+    });
   }
 
   #planDecode(form: DecodeForm): Promise<PlannedRun> {
@@ -185,7 +206,7 @@ function planGraph(weights: ModelWeights, { placement, build }: GraphRecipe): Gr
   return plan;
 }
 
-function inverseTemperatures(completions: readonly Completion[]): Feed {
-  const data = Float32Array.from(completions, ({ request }) => 1 / (request.settings.temperature || 1));
-  return { data, shape: [completions.length, 1] };
+function inverseTemperatures(prompts: readonly PromptToRead[]): Feed {
+  const data = Float32Array.from(prompts, ({ completions }) => 1 / (completions[0]!.request.settings.temperature || 1));
+  return { data, shape: [prompts.length, 1] };
 }

@@ -1,5 +1,8 @@
 import type { Completion } from "../../../../src/core/policy/completion.ts";
 import type { DecodeBatch, DecodeResults, ReadPrompt } from "./decode-batch.ts";
+import { blockTokens, type KeptPrefixes } from "./kept-prefixes.ts";
+import { KeptRow } from "./kept-row.ts";
+import { chooseReads, keptFirst, type PromptToRead, unreadTokens } from "./read-order.ts";
 import type { SampleCall } from "./sample-call.ts";
 
 /** The memory limits of the sampler. */
@@ -10,7 +13,7 @@ export interface SamplerSettings {
   readonly maxTokensPerPrefill: number;
 }
 
-/** The outputs of a prefill: rows of next probabilities for each prompt, and the keys and values of all tokens. */
+/** The outputs of a prefill: rows of next probabilities for each prompt, and the keys and values of the tokens read. */
 export interface PrefillResults {
   readonly probabilities: Float32Array;
   readonly keys: Float32Array;
@@ -22,8 +25,8 @@ export interface PrefillResults {
 /** The runs of a model that the loop needs. */
 export interface DecodingModel {
   createBatch(): DecodeBatch;
-  /** Reads the prompts of completions. */
-  prefill(completions: readonly Completion[]): Promise<PrefillResults>;
+  /** Reads the prompts that were placed in the batch last, without what is kept of them. */
+  prefill(prompts: readonly PromptToRead[], batch: DecodeBatch): Promise<PrefillResults>;
   /** Computes the next token of each row. */
   decode(batch: DecodeBatch): Promise<DecodeResults>;
 }
@@ -42,22 +45,30 @@ export class SamplingLoop {
   readonly #model: DecodingModel;
   readonly #settings: SamplerSettings;
   readonly #joinable: boolean;
+  readonly #kept: KeptPrefixes | undefined;
   readonly #calls = new Set<SampleCall>();
   readonly #callOf = new WeakMap<Completion, SampleCall>();
+  readonly #keptRows = new WeakMap<Completion, KeptRow>();
   /** Completions that have a row and whose prompts are not read yet. Those of a group have the same prompt. */
-  #unread: Completion[][] = [];
+  #unread: readonly (readonly Completion[])[] = [];
   /** The number of decoding steps since the last prefill. */
   #steps = 0;
   #isRunning = false;
 
   /**
    * If the loop is `joinable`, calls may be added at any time. Running rows then wait for one prefill at most and go on
-   * for some steps before the next one. Otherwise all prompts that have a row are read first.
+   * for some steps before the next one. Otherwise all prompts that have a row are read first. With `kept`, prompts
+   * continue what is kept of their beginnings, and all sequences are kept.
    */
-  constructor(model: DecodingModel, settings: SamplerSettings, options: { readonly joinable: boolean }) {
+  constructor(
+    model: DecodingModel,
+    settings: SamplerSettings,
+    options: { readonly joinable: boolean; readonly kept: KeptPrefixes | undefined },
+  ) {
     this.#model = model;
     this.#settings = settings;
     this.#joinable = options.joinable;
+    this.#kept = options.kept;
   }
 
   /** Samples the completions of a call. Resolves or rejects as the call does. */
@@ -109,29 +120,49 @@ export class SamplingLoop {
       admitted.push(completion);
     }
     const promptOf = ({ request }: Completion): string => `${request.settings.temperature}:${request.promptIds.join()}`;
-    this.#unread = [...Map.groupBy(admitted, promptOf).values()];
+    const groups = [...Map.groupBy(admitted, promptOf).values()];
+    this.#unread = this.#kept === undefined ? groups : keptFirst(groups, this.#kept);
   }
 
   /** Reads as many prompts as fit into one prefill, each distinct one once, and samples their first tokens. */
   async #read(batch: DecodeBatch): Promise<void> {
     this.#steps = 0;
-    const read = this.#unread.splice(0, prefillCount(this.#unread, this.#settings.maxTokensPerPrefill));
-    const results = await this.#orFail(read.flat(), () => this.#model.prefill(read.map((group) => group[0]!)));
+    const choice = { kept: this.#kept, maxTokens: this.#settings.maxTokensPerPrefill };
+    const { read, later } = chooseReads(this.#unread, choice);
+    this.#unread = later;
+    batch.place(read.map(({ ids, kept }) => ({ length: ids.length, kept })));
+    const waiting = read.flatMap(({ completions }) => completions);
+    const results = await this.#orFail(waiting, () => this.#model.prefill(read, batch));
     if (results !== undefined) {
       const { probabilities, keys, values, stateValues } = results;
       const size = probabilities.length / read.length;
       const prompts: ReadPrompt[] = [];
       let first = 0;
-      for (const [i, group] of read.entries()) {
-        const next = probabilities.subarray(i * size, (i + 1) * size);
-        const completions = group.filter((completion) => this.#advance(completion, next, stateValues?.[i]));
-        const { length } = group[0]!.request.promptIds;
-        if (completions.length > 0) prompts.push({ length, completions, keys, values, first });
-        first += length;
+      for (const [place, prompt] of read.entries()) {
+        const next = probabilities.subarray(place * size, (place + 1) * size);
+        const count = unreadTokens(prompt);
+        for (const completion of prompt.completions) completion.reusedTokens = prompt.ids.length - count;
+        const completions = prompt.completions.filter((each) => this.#advance(each, next, stateValues?.[place]));
+        if (completions.length > 0) prompts.push({ place, completions, keys, values, first, count });
+        // If a key or value is not finite, no probability is.
+        if (Number.isFinite(next[0])) this.#keep(prompt, completions, { keys, values, first });
+        first += count;
       }
       if (prompts.length > 0) batch.admit(prompts);
     }
     this.#update(batch);
+  }
+
+  /** Keeps a prompt that was read, and in future the tokens of its completions. */
+  #keep(
+    { ids, kept }: PromptToRead,
+    completions: readonly Completion[],
+    { keys, values, first }: Pick<ReadPrompt, "keys" | "values" | "first">,
+  ): void {
+    if (this.#kept === undefined) return;
+    const row = new KeptRow(this.#kept, kept.at(-1));
+    row.add(ids.slice(kept.length * blockTokens), { keys, values, start: first * this.#kept.size });
+    for (const [i, completion] of completions.entries()) this.#keptRows.set(completion, i === 0 ? row : row.copy());
   }
 
   /** Decodes one token for every row of the batch. */
@@ -139,7 +170,13 @@ export class SamplingLoop {
     this.#steps += 1;
     const results = await this.#orFail(batch.completions, () => this.#model.decode(batch));
     if (results !== undefined) {
-      batch.advance(results, (completion, next, value) => this.#advance(completion, next, value));
+      const { keys, values } = results;
+      batch.advance(results, (completion, next, { value, start }) => {
+        const input = completion.lastId;
+        if (!this.#advance(completion, next, value)) return false;
+        this.#keptRows.get(completion)?.add([input], { keys, values, start });
+        return true;
+      });
     }
     this.#update(batch);
   }
@@ -171,16 +208,4 @@ export class SamplingLoop {
     this.#unread = this.#unread.map((group) => group.filter(isKept)).filter((group) => group.length > 0);
     batch.keep(isKept);
   }
-}
-
-/** Returns how many of the first prompts fit in one prefill, at least one. */
-function prefillCount(groups: readonly (readonly Completion[])[], maxTokens: number): number {
-  let longest = 0;
-  let count = 0;
-  for (const [first] of groups) {
-    longest = Math.max(longest, first!.request.promptIds.length);
-    if (count > 0 && longest * (count + 1) > maxTokens) break;
-    count++;
-  }
-  return count;
 }

@@ -3,6 +3,7 @@ import type { Graph } from "../graph/graph.ts";
 import { weightProduct } from "../graph/quantized-weight.ts";
 import { concatenate } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import { continuedAttention } from "./continued-attention.ts";
 import { type Attention, type DecoderParts, decoderBody } from "./decoder.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
 import { sequenceInputs } from "./sequence-inputs.ts";
@@ -10,14 +11,21 @@ import { trainingAttention } from "./training-attention.ts";
 import { outputStateValues } from "./value-head.ts";
 
 /**
- * Builds a graph that reads whole prompts. Inputs: the sequence inputs of {@link sequenceInputs}, `rows` (sequences),
- * which is the last token of each prompt, and `inverseTemperature` (sequences, 1). Outputs: `probabilities` (sequences,
+ * Builds a graph that reads prompts: whole ones, or what follows their cached beginnings if `continued`. Inputs: the
+ * sequence inputs of {@link sequenceInputs}, those of {@link continuedAttention} if `continued`, `rows` (sequences), which
+ * is the last token of each prompt, and `inverseTemperature` (sequences, 1). Outputs: `probabilities` (sequences,
  * vocabulary) of the next token, `keys` and `values` (tokens, layers x keyValueHeads x headSize) for the cache, and
  * `stateValues` (sequences) if there is a value head.
  */
-export function buildPrefillGraph(graph: Graph, parts: DecoderParts): void {
+export function buildPrefillGraph(
+  graph: Graph,
+  parts: DecoderParts,
+  { continued }: { readonly continued: boolean },
+): void {
   const { ids, positions, layout, maskOf } = sequenceInputs(graph, parts.config);
-  const attend = trainingAttention(parts.config, { layout, maskOf });
+  const attend = continued
+    ? continuedAttention(graph, parts.config, { layout, maskOf })
+    : trainingAttention(parts.config, { layout, maskOf });
   const keys: Tensor[] = [];
   const values: Tensor[] = [];
   const attention: Attention = (inputs) => {
