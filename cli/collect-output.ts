@@ -181,6 +181,7 @@ function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
     maxTokens,
     seed,
     modelOption: args.modelOption.length === 0 ? null : [...args.modelOption],
+    quantize: args.quantize ?? null,
     sampling: someOf({ ...samplingOf(args) }),
     limits: someOf({ ...limitsOf(args) }),
   };

@@ -1,18 +1,21 @@
 import type { AgentId } from "../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../src/contract/environment.ts";
-import { LyceumError } from "../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../src/contract/errors/index.ts";
+import type { Json } from "../src/contract/json.ts";
 import { contentHash } from "../src/core/taskset/content-hash.ts";
 import { withoutUrlSecrets } from "../src/core/text/url-secrets.ts";
 import type { EvaluateOptions } from "../src/evaluation/evaluate-options.ts";
 import { rotatePlayers } from "../src/evaluation/rotate-players.ts";
+import { engineDefinition } from "./engine-policy.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import type { EvalTarget } from "./eval-target.ts";
 import { modelSettings } from "./model-arguments.ts";
+import { findPolicy } from "./policy-kinds.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { answerSettings, type PolicySettings, readPolicySettings } from "./policy-settings.ts";
 
 /** The players of one run. */
-export type Matchup = Pick<EvaluateOptions, "policies" | "models" | "rotated" | "judge" | "modelOptions"> & {
+export type Matchup = Pick<EvaluateOptions, "policies" | "models" | "rotated" | "frozen" | "judge" | "modelOptions"> & {
   /** The folder of the run within a tournament. */
   readonly folder?: string;
 };
@@ -46,6 +49,7 @@ export async function readPlayers(
   const judgeOf = ({ judge: asked }: EnvironmentDefinition): PolicySettings | undefined =>
     asked === undefined ? undefined : judge;
   const players = [model, ...opponents];
+  if (quantize !== undefined) await requireLocal(judge === undefined ? players : [...players, judge]);
   if (opponents.length > 1) refuseTwice(players);
   const completion = args.format === "completion";
   const openMatchup = async (
@@ -65,9 +69,9 @@ export async function readPlayers(
     ] as const;
     return {
       models: { [one]: modelOf(first, one), [other]: modelOf(second, other) },
-      ...recorded([first, second], { judge: judgeOf(environment), quantize }),
+      ...(await recorded([first, second], { judge: judgeOf(environment), quantize })),
       ...(fixedAgents
-        ? { policies: { [one]: players[0], [other]: players[1] } }
+        ? { policies: { [one]: players[0], [other]: players[1] }, frozen: [other] }
         : { policies: rotatePlayers([one, other], players), rotated: true }),
     };
   };
@@ -79,7 +83,7 @@ export async function readPlayers(
       if (opponents.length === 0) {
         const policies = await opener.openSettings(model, { environment, completion });
         const models = Object.fromEntries(agents.map((agent) => [agent, modelOf(model, agent)]));
-        return [{ policies, models, ...recorded([model], { judge: judgeOf(environment), quantize }) }];
+        return [{ policies, models, ...(await recorded([model], { judge: judgeOf(environment), quantize })) }];
       }
       if (agents.length !== 2) throw noAgentLeft(environment, opponents.map(labelOf));
       const matchups: Matchup[] = [];
@@ -105,20 +109,38 @@ function modelOf(settings: PolicySettings, agent: AgentId): string {
   return labelOf(ofAgent ?? settings);
 }
 
+/** Returns the settings of each model: those of a team's agents, or its own. */
+function eachModel(settings: PolicySettings): readonly PolicySettings[] {
+  return Object.values(settings.agents ?? { "": settings });
+}
+
+/** True if the engine on this machine opens the model. */
+async function isLocal(settings: PolicySettings): Promise<boolean> {
+  const { kind } = await findPolicy(settings);
+  return kind === engineDefinition && !("backendUrl" in settings && settings.backendUrl !== undefined);
+}
+
+async function requireLocal(players: readonly PolicySettings[]): Promise<void> {
+  const local = await Promise.all(players.flatMap(eachModel).map(isLocal));
+  if (local.includes(true)) return;
+  throw invalidConfig(
+    "--quantize is for local models, and no model of this evaluation is one.",
+    "Remove --quantize, or name the folder or hub id of a model.",
+  );
+}
+
 /** Returns the settings of players and judge that the log records next to their names. */
-function recorded(
+async function recorded(
   players: readonly PolicySettings[],
   { judge, quantize }: { readonly judge: PolicySettings | undefined; readonly quantize: 4 | 8 | undefined },
-): Pick<Matchup, "judge" | "modelOptions"> {
+): Promise<Pick<Matchup, "judge" | "modelOptions">> {
   const all = judge === undefined ? players : [...players, judge];
-  const options = all.flatMap((settings) => {
-    const named = Object.values(settings.agents ?? { "": settings });
-    return named.flatMap((single) => {
-      const own = answerSettings(single);
-      const answering = quantize === undefined ? own : { ...own, quantize };
-      return answering === undefined ? [] : [[labelOf(single), answering] as const];
-    });
-  });
+  const options: [string, Json][] = [];
+  for (const single of all.flatMap(eachModel)) {
+    const own = answerSettings(single);
+    const answering = quantize !== undefined && (await isLocal(single)) ? { ...own, quantize } : own;
+    if (answering !== undefined) options.push([labelOf(single), answering]);
+  }
   return {
     ...(judge === undefined ? {} : { judge: labelOf(judge) }),
     ...(options.length === 0 ? {} : { modelOptions: Object.fromEntries(options) }),

@@ -165,4 +165,4 @@ for (const [side, steps] of Object.entries(found)) {
     JSON.stringify({ side, device, precision, secondsPerStep: own, tokensPerStep: sampled, peakBytes: peak }),
   );
 }
-console.log(JSON.stringify({ ratio: Number((seconds("trl") / seconds("lyceum")).toFixed(2)), asked: 1.5 }));
+console.log(JSON.stringify({ ratio: Number((seconds("trl") / seconds("lyceum")).toFixed(2)) }));

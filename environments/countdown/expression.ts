@@ -34,7 +34,8 @@ export function readExpression(reply: string): Expression | undefined {
   const plain = signs.reduce((text, [sign, operator]) => text.replaceAll(sign, operator), line);
   const stated = plain
     .replace(/^.*(?::|####|\\boxed\{)/, "")
-    .replaceAll(/\*\*|[`$}]|\\[()]/g, "")
+    // Not between digits, which would become one number.
+    .replaceAll(/(?<!\d)(?:\*\*|[`$}]|\\[()])|(?:\*\*|[`$}]|\\[()])(?!\d)/g, "")
     .replace(/=.*$/, "")
     // A list mark, or words such as "The expression is".
     .replace(/^\s*(?:[-*•]\s+|[a-z][a-z ,']*\s)/i, "")

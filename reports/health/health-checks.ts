@@ -223,8 +223,9 @@ function scoreFalls(state: HealthState, settings: HealthSettings): HealthReading
  */
 function evaluationFlat(state: HealthState, split: string, settings: HealthSettings): HealthReading[] {
   const { hidden, standardErrors } = settings;
-  const { first: then, now } = state.windows["reward/mean"] ?? {};
-  const { first, best, count } = state.evaluations[split]!;
+  const then = state.windows["reward/mean"]?.first;
+  // A later reward says nothing about a score that is older.
+  const { first, best, count, rewardAtLast: now } = state.evaluations[split]!;
   // Other scores than the reward have other units. Two evaluations may be equal by chance.
   if (then === undefined || now === undefined || hidden !== "evaluation/reward/mean" || count < 3) return [];
   const rise = now.mean - then.mean;

@@ -24,6 +24,8 @@ export interface EvaluatedScore {
   readonly rewardAtBest?: WindowSummary;
   /** The last two scores. */
   readonly last: readonly Score[];
+  /** The training reward at the last one. Absent if it was not known yet. */
+  readonly rewardAtLast?: WindowSummary | undefined;
 }
 
 /** The score of one evaluation. */
@@ -73,7 +75,8 @@ export function rememberEvaluation(
     before === undefined || mean > before.best.mean
       ? { best: score, last: [score], rewardAtBest: reward }
       : { ...before, last: [...before.last, score].slice(-2) };
-  const after: EvaluatedScore = { ...since, first: before?.first ?? score, count: (before?.count ?? 0) + 1 };
+  const count = (before?.count ?? 0) + 1;
+  const after: EvaluatedScore = { ...since, first: before?.first ?? score, count, rewardAtLast: reward };
   return { ...state, evaluations: { ...state.evaluations, [split]: after } };
 }
 

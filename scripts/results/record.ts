@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { parse } from "yaml";
 import { softwareVersions } from "../../cli/software-versions.ts";
 import { metricsFileName, readMetrics } from "../../reports/training/metrics-file.ts";
 import { runRecord } from "../../reports/training/run-record.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { evaluationsFolder, stepFolder } from "../../src/core/files/step-folder.ts";
 import { evaluatedAgents } from "../../src/evaluation/evaluated-agents.ts";
 import { readEntries, readManifest, readTaskLines } from "../../src/evaluation/log/read-log.ts";
@@ -60,8 +62,8 @@ export function recordName({ row, seed, control }: Pick<ResultRecord, "row" | "s
 }
 
 /**
- * Reads the run in `folder`, finished or interrupted. `config` is the text of its config file, and `model` the folder of
- * its weights. Throws `data.not-found` for a stage that has not begun, unless an earlier one has.
+ * Reads the run in `folder`, finished or interrupted in its last stage. `config` is the text of its config file, and
+ * `model` the folder of its weights. Throws `data.not-found` for a stage that has not begun.
  */
 export async function readRecord(options: {
   readonly row: string;
@@ -77,14 +79,13 @@ export async function readRecord(options: {
   const { row, seed, control, score, folder, config, model, threads, note } = options;
   const { stages: named } = parse(config) as { readonly stages?: readonly { readonly name: string }[] };
   const folders = named?.map(({ name }) => join(folder, name)) ?? [folder];
-  const begun = folders.filter((stage, place) => place === 0 || existsSync(join(stage, metricsFileName)));
-  const stages = await Promise.all(begun.map((stage) => readStage(stage, score)));
+  const stages = await Promise.all(folders.map((stage) => readStage(stage, score)));
   return {
     row,
     seed,
     control,
     config: configHash(config),
-    ...(model === undefined ? {} : { weights: sha256(await readFile(join(model, "model.safetensors"))) }),
+    ...(model === undefined ? {} : { weights: await weightsHash(model) }),
     startedAt: stages[0]!.startedAt,
     hardware: `${cpus()[0]!.model}, ${threads} ${threads === 1 ? "thread" : "threads"}`,
     ...(note === undefined ? {} : { note }),
@@ -98,6 +99,13 @@ async function readStage(
   score: Score,
 ): Promise<{ readonly startedAt: string; readonly stage: RecordedStage }> {
   const run = runRecord(await readMetrics(join(folder, metricsFileName)));
+  if (run.evaluations.length === 0) {
+    throw new LyceumError({
+      code: "data.not-found",
+      message: `The run in ${folder} has no evaluation yet.`,
+      hint: "Continue it with --resume, and record it afterwards.",
+    });
+  }
   const evaluations: RecordedEvaluation[] = [];
   for (const { step } of run.evaluations) {
     evaluations.push({ step, scores: await taskScores(join(folder, evaluationsFolder, stepFolder(step)), score) });
@@ -130,6 +138,14 @@ function rounded(value: number): number {
   return Number(value.toFixed(4));
 }
 
-function sha256(content: string | Buffer): string {
+/** Returns the SHA-256 of all safetensors files of a folder, in the order of their names. */
+async function weightsHash(folder: string): Promise<string> {
+  const hash = createHash("sha256");
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".safetensors")).sort();
+  for (const name of files) await pipeline(createReadStream(join(folder, name)), hash, { end: false });
+  return hash.digest("hex");
+}
+
+function sha256(content: string): string {
   return createHash("sha256").update(content).digest("hex");
 }

@@ -114,7 +114,8 @@ export const resultRows: readonly ResultRow[] = [
   {
     id: "reverse-text-gpu",
     title: "Reverse text on one GPU",
-    about: "The task and the steps of the row on reverse text, with the model of the published result.",
+    about:
+      "The texts and the steps of the row on reverse text, with the model of the published result, whose texts are others.",
     model: "Qwen3-0.6B",
     score: "reward",
     bounds: share,
@@ -125,7 +126,7 @@ export const resultRows: readonly ResultRow[] = [
     id: "gsm8k-gpu",
     title: "GSM8K on one GPU",
     about:
-      "PPO with the settings of verl's baseline. The score is the share of the test problems with the right answer.",
+      "PPO after the settings of verl's baseline. The score is the share of the test problems with the right answer.",
     model: "Qwen2.5-0.5B-Instruct",
     score: "accuracy",
     bounds: share,

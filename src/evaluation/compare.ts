@@ -162,10 +162,10 @@ function accuracyOf({ scored, correct }: TaskResult): number | undefined {
   return scored.length === 0 ? undefined : correct / scored.length;
 }
 
-/** In a match only the rewards of the first model count: those of both are 0 together in a zero-sum game. */
+/** In a match only the rewards of the first model count: those of both have the same sum in a zero-sum game. */
 function rewardOf({ scored }: TaskResult, manifest: EvaluationManifest): number | undefined {
-  const evaluated = manifest.identity.rotated === true ? evaluatedAgents(manifest) : undefined;
-  return mean(scored.map((entry) => episodeReward(entry, evaluated?.(entry.sampleIndex))));
+  const evaluated = evaluatedAgents(manifest);
+  return mean(scored.map((entry) => episodeReward(entry, evaluated(entry.sampleIndex))));
 }
 
 function comparedTasks(

@@ -72,6 +72,17 @@ it("matches are compared by the reward of the first model, which a zero-sum game
     await Array.fromAsync(evaluate({ environment, policies, models, rotated: true, samples: 2, folder }));
     return folder;
   };
-  const comparison = await compareRuns(await match("1"), await match("7"));
-  expect(comparison.metrics.reward).toMatchObject({ tasks: 4, first: -1, second: 1, difference: 2, wins: 4 });
+  const wanted = { tasks: 4, first: -1, second: 1, difference: 2, wins: 4 };
+  expect((await compareRuns(await match("1"), await match("7"))).metrics.reward).toMatchObject(wanted);
+  // With fixed roles, the opponent's agent is frozen.
+  const against = async (number: string): Promise<string> => {
+    const folder = await temporaryFolder();
+    const policies = {
+      left: scriptedPolicy(() => number, { name: "trained" }),
+      right: scriptedPolicy(() => "5", { name: "five" }),
+    };
+    await Array.fromAsync(evaluate({ environment, policies, frozen: ["right"], folder }));
+    return folder;
+  };
+  expect((await compareRuns(await against("1"), await against("7"))).metrics.reward).toMatchObject(wanted);
 });

@@ -92,17 +92,23 @@ export const rewardProcessors: Registry<RewardProcessorDefinition> = createRegis
       (reward, { length }) =>
         reward * Math.min(1, length / full),
   }),
-  // A control. A model that improves by such rewards does not learn from the environment's.
+  // A control. A model that improves by such rewards does not learn from the environment's. Their mean is 0, so that
+  // episodes with more turns, or with none that has a reward, are not better or worse.
   defineRewardProcessor({
     id: "random",
-    description: "Replaces the reward by a coin: 1 or 0, whatever the answer is. A control for results.",
+    description: "Replaces the reward by a coin with the mean 0, whatever the answer is. A control for results.",
     options: z.object({
-      probability: z.number().min(0).max(1).default(0.5).describe("The probability of the reward 1."),
+      probability: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.5)
+        .describe("The probability of the higher reward, 1 - probability. The lower one is -probability."),
     }),
     create:
       ({ probability }) =>
       (_, { seed }) =>
-        createRandom(seed).next() < probability ? 1 : 0,
+        (createRandom(seed).next() < probability ? 1 : 0) - probability,
   }),
   overlongPenalty,
 ]);

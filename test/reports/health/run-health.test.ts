@@ -263,6 +263,14 @@ describe("a held-out score that stays flat", () => {
     }
   });
 
+  it("is not reported if the reward rises after the last evaluation", () => {
+    const run = steps(300, (step) => ({ "reward/mean": step < 210 ? 0.3 : 0.9 }), { seed: 1, share: 0.05 });
+    const evaluated = run.flatMap((step) =>
+      step.step % 100 === 0 && step.step < 300 ? [step, evaluation(step.step, 0.3)] : [step],
+    );
+    expect(flat([evaluation(0, 0.3), ...evaluated])).toEqual([]);
+  });
+
   it("is not reported after two evaluations, which may be equal by chance", () => {
     const run = steps(60, (step) => ({ "reward/mean": 0.3 + 0.01 * step }));
     expect(flat([evaluation(0, 0.3), ...run, evaluation(60, 0.3)])).toEqual([]);

@@ -117,10 +117,10 @@ describe("reward processors", () => {
     const seeded = (seed: number, sampleIndex = 0) => ({ ...playedEpisode({ agent: record }), seed, sampleIndex });
     const many = Array.from({ length: 2000 }, (_, seed) => rewardsOf(seeded(seed)));
 
-    it("are coins of the given probability, whatever the reward is", () => {
+    it("are coins of the given probability with the mean 0, whatever the reward is", () => {
       for (const place of [0, 1]) {
-        const ones = many.filter((rewards) => rewards[place] === 1).length;
-        expect(many.filter((rewards) => rewards[place] === 0)).toHaveLength(2000 - ones);
+        const ones = many.filter((rewards) => rewards[place] === 0.7).length;
+        expect(many.filter((rewards) => rewards[place] === -0.3)).toHaveLength(2000 - ones);
         // 600 expected, with a standard deviation of 20.5.
         expect(Math.abs(ones - 600)).toBeLessThan(85);
       }

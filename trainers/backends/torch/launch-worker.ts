@@ -66,12 +66,12 @@ export async function launchWorker(
   onStream: (stream: Duplex) => void,
 ): Promise<LaunchedWorker> {
   const args = workerArguments(processes, 0, settings);
-  const folder = await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
+  const folder = await temporaryFolder();
   // torchrun, PyTorch and vLLM leave files behind. In this folder they end with it.
   const environment = { ...workerEnvironment(), TMPDIR: folder };
   const end = async (): Promise<void> => {
-    // What torchrun did not end itself may still write here.
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    // What torchrun did not end itself may still write here. A folder that stays must not hide how the worker ended.
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   };
   if (!args.includes("torch.distributed.run")) {
     const child = spawn(python, args, { stdio: ["ignore", "pipe", "pipe", "pipe"], env: environment });
@@ -107,6 +107,19 @@ export async function launchWorker(
     return end();
   });
   return { child, ended, kill: () => endTorchrun(child) };
+}
+
+async function temporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
+  } catch (cause) {
+    throw new LyceumError({
+      code: "backend.failed",
+      message: `The PyTorch worker gets no folder for temporary files in ${tmpdir()}: ${(cause as Error).message}.`,
+      hint: "Set TMPDIR to a folder with free space, in which files can be made.",
+      cause,
+    });
+  }
 }
 
 /** Resolves when a process has exited, or could not be started. */
