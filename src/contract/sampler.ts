@@ -78,7 +78,7 @@ export interface Sample {
   readonly finish: "stop" | "length";
   /** The stop sequence that ended it, if any. */
   readonly stopString?: string;
-  /** The number of prompt tokens that were not read, because earlier calls had read them. Absent if all were read. */
+  /** The number of prompt tokens that were not read, because another prompt of this or an earlier call had been read. */
   readonly reusedTokens?: number;
 }
 
@@ -109,8 +109,8 @@ export interface SampleOptions {
   /**
    * True if the call may continue what earlier calls with this option have read, and later ones may continue its
    * sequences. Use it for conversations and for prompts with a common beginning, which are then not read again. What was
-   * read before changes the log-probabilities by rounding, so equal calls may differ. Equal lists of calls of a new sampler
-   * do not. Default: false, and true for shared calls. Optional for a sampler.
+   * read before changes the log-probabilities by rounding, so equal calls may differ. Equal lists of calls of the
+   * first samplers of a backend do not. Default: false, and true for shared calls. Optional for a sampler.
    */
   readonly reuse?: boolean | undefined;
 }

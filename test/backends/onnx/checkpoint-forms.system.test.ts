@@ -154,6 +154,48 @@ describe("rotary settings", () => {
     expect(positions({ rope_scaling: llama3 })).toBe(tinyConfig.max_position_embeddings);
   });
 
+  describe("of Gemma 3", () => {
+    const gemma = (more: object) =>
+      readDecoderConfig({
+        ...tinyConfig,
+        model_type: "gemma3_text",
+        num_key_value_heads: 1,
+        rope_theta: undefined,
+        ...more,
+      });
+    const parameters = {
+      full_attention: { rope_type: "default", rope_theta: 500 },
+      sliding_attention: { rope_type: "default", rope_theta: 7 },
+    };
+
+    it("are those of each type of layer, and rope_scaling adds to the first", () => {
+      expect(gemma({ rope_parameters: parameters }).rope).toMatchObject({ theta: 500, windowed: { theta: 7 } });
+      expect(gemma({ rope_theta: 600, rope_local_base_freq: 8 }).rope).toMatchObject({
+        theta: 600,
+        windowed: { theta: 8 },
+      });
+      expect(gemma({}).rope).toMatchObject({ theta: 1_000_000, windowed: { theta: 10_000 } });
+      const scaled = gemma({ rope_parameters: parameters, rope_scaling: { rope_type: "linear", factor: 8 } }).rope;
+      expect(scaled).toMatchObject({ theta: 500, scaling: { factor: 8 }, windowed: { theta: 7, scaling: undefined } });
+    });
+
+    it("have windows in all layers but each sixth, or those of the pattern or of layer_types", () => {
+      const layers = (more: object) => gemma({ num_hidden_layers: 6, ...more }).window?.layers;
+      expect(layers({})).toEqual([true, true, true, true, true, false]);
+      expect(layers({ sliding_window_pattern: 2 })).toEqual([true, false, true, false, true, false]);
+      const types = ["full_attention", ...Array(5).fill("sliding_attention")];
+      expect(layers({ layer_types: types })).toEqual([false, true, true, true, true, true]);
+      for (const wrong of [0, "x", 1.5]) {
+        expect(() => layers({ sliding_window_pattern: wrong })).toThrow(/sliding_window_pattern/);
+      }
+    });
+
+    it("and its query scale belong to no other family", () => {
+      expect(gemma({ query_pre_attn_scalar: 64 }).queryScale).toBe(Math.sqrt(256 / 64));
+      expect(readDecoderConfig({ ...tinyConfig, query_pre_attn_scalar: 64 }).queryScale).toBeUndefined();
+    });
+  });
+
   it("that differ by type of layer are refused", () => {
     const nested = { full_attention: { rope_type: "yarn", factor: 2 }, sliding_attention: { rope_type: "default" } };
     expect(() => rope({ rope_parameters: nested })).toThrow(expect.objectContaining({ code: "model.unsupported" }));

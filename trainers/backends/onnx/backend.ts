@@ -1,8 +1,9 @@
-import { invalidConfig, LyceumError } from "../../../src/contract/errors/index.ts";
+import { invalidConfig } from "../../../src/contract/errors/index.ts";
 import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, LossResult, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "../shared/check-input.ts";
 import { openSource } from "../shared/open-source.ts";
+import { vocabularyProblem } from "../shared/vocabulary-problem.ts";
 import { chooseDevice } from "./device.ts";
 import { EngineClient } from "./engine/engine-client.ts";
 import { checkRuntime } from "./engine/import-runtime.ts";
@@ -30,7 +31,8 @@ export interface OnnxBackendOptions {
   readonly threads?: number;
   /**
    * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it. Passes of
-   * several sequences have fewer tokens if their activations would take more than 1 GiB. Default: 2048.
+   * several sequences have fewer tokens if their activations would take more than 1 GiB (see decisions 28 and 30). A token
+   * that several of them share counts once. Default: 2048.
    */
   readonly maxTokensPerMicroBatch?: number;
   /** The maximum number of sequences that are decoded at a time. The key-value cache grows with it. Default: 32. */
@@ -100,9 +102,10 @@ class OnnxBackend implements TrainingBackend {
       { source, tokenizer: tokenizerSource, trainable, valueHead },
       options,
     );
-    if (opened.vocabularySize < tokenizer.vocabularySize) {
+    const misfit = vocabularyProblem(opened.vocabularySize, tokenizer);
+    if (misfit !== undefined) {
       await this.#client.call("closeModel", { model: opened.model });
-      throw vocabularyError(opened.vocabularySize, tokenizer.vocabularySize);
+      throw misfit;
     }
     return new OnnxModel({ client: this.#client, spec, opened, tokenizer, renderer });
   }
@@ -139,12 +142,4 @@ function checkQuantize({ device = "auto", precision, deviceIndex, quantize }: On
       { key: "backend.quantize" },
     );
   }
-}
-
-function vocabularyError(model: number, tokenizer: number): LyceumError {
-  return new LyceumError({
-    code: "model.malformed",
-    message: `The model has ${model} embeddings, but its tokenizer has ${tokenizer} ids.`,
-    hint: "For a model from scratch, set vocab_size to at least the tokenizer's vocabulary size.",
-  });
 }

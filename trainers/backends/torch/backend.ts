@@ -1,8 +1,8 @@
-import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "../shared/check-input.ts";
 import { openSource } from "../shared/open-source.ts";
+import { vocabularyProblem } from "../shared/vocabulary-problem.ts";
 import { findPython } from "./torch-environment.ts";
 import { type OpenedModel, TorchModel } from "./torch-model.ts";
 import { type WorkerInfo, WorkerProcess } from "./worker-process.ts";
@@ -118,10 +118,11 @@ class TorchBackend implements TrainingBackend {
       opened,
       maxTokensPerMicroBatch: this.#maxTokens,
     });
-    if (signal?.aborted === true || opened.vocabularySize < source.tokenizer.vocabularySize) {
+    const misfit = vocabularyProblem(opened.vocabularySize, source.tokenizer);
+    if (signal?.aborted === true || misfit !== undefined) {
       await model.close();
       signal?.throwIfAborted();
-      throw vocabularyError(opened.vocabularySize, source.tokenizer.vocabularySize);
+      throw misfit;
     }
     return model;
   }
@@ -149,12 +150,4 @@ function capabilitiesOf({ device, precision, sampler }: WorkerInfo): Capabilitie
     deterministic: device === "cpu",
     exportFormats: ["huggingface", "peft"],
   };
-}
-
-function vocabularyError(model: number, tokenizer: number): LyceumError {
-  return new LyceumError({
-    code: "model.malformed",
-    message: `The model has ${model} embeddings, but its tokenizer has ${tokenizer} ids.`,
-    hint: "For a model from scratch, set vocab_size to at least the tokenizer's vocabulary size.",
-  });
 }

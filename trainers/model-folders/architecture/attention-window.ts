@@ -1,5 +1,5 @@
 import type { Architecture } from "./architecture.ts";
-import { malformedConfig, unsupportedConfig } from "./config-fields.ts";
+import { type ConfigFields, malformedConfig, unsupportedConfig } from "./config-fields.ts";
 import type { RopeSettings } from "./rope-settings.ts";
 
 /**
@@ -15,7 +15,12 @@ export interface AttentionWindow {
 /** Reads the sliding-window keys of a `config.json`. Returns undefined if no layer has a window. */
 export function readAttentionWindow(
   source: Readonly<Record<string, unknown>>,
-  model: { readonly architecture: Architecture; readonly layers: number; readonly rope: RopeSettings | undefined },
+  model: {
+    readonly architecture: Architecture;
+    readonly fields: ConfigFields;
+    readonly layers: number;
+    readonly rope: RopeSettings | undefined;
+  },
 ): AttentionWindow | undefined {
   const layers = windowLayers(source, model);
   if (!layers.includes(true)) return undefined;
@@ -33,11 +38,7 @@ function windowSize(source: Readonly<Record<string, unknown>>, { defaults }: Arc
 
 function windowLayers(
   source: Readonly<Record<string, unknown>>,
-  {
-    architecture,
-    layers,
-    rope,
-  }: { readonly architecture: Architecture; readonly layers: number; readonly rope: RopeSettings | undefined },
+  { architecture, fields, layers, rope }: Parameters<typeof readAttentionWindow>[1],
 ): boolean[] {
   const each = (windowed: (layer: number) => boolean): boolean[] =>
     Array.from({ length: layers }, (_, layer) => windowed(layer));
@@ -61,7 +62,7 @@ function windowLayers(
     return types.map((type) => inUse && type === "sliding_attention");
   }
   if (byPattern) {
-    const pattern = Number(source.sliding_window_pattern ?? architecture.defaults.sliding_window_pattern);
+    const pattern = fields.size("sliding_window_pattern");
     return each((layer) => (layer + 1) % pattern !== 0);
   }
   if (rule === "layers without positions") return each((layer) => inUse && rope?.layers[layer] === false);

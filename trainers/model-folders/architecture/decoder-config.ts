@@ -70,7 +70,8 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
   if (rope !== undefined && headSize % 2 !== 0) {
     throw malformedConfig(`head_dim (${headSize}) is odd; rotary positions need pairs`);
   }
-  const scalar = fields.number("query_pre_attn_scalar", headSize);
+  const hasScalar = architecture.defaults.query_pre_attn_scalar !== undefined;
+  const scalar = hasScalar ? fields.number("query_pre_attn_scalar") : headSize;
   return {
     family,
     architecture,
@@ -86,7 +87,7 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
     linear: linearGroups(architecture, fields, { hiddenSize, heads, keyValueHeads, headSize }),
     activation: readActivation(fields.text("hidden_act")),
     rope,
-    window: readAttentionWindow(source, { architecture, layers, rope }),
+    window: readAttentionWindow(source, { architecture, fields, layers, rope }),
     tiedEmbeddings: fields.flag("tie_word_embeddings"),
     initializerRange: fields.number("initializer_range"),
     source,

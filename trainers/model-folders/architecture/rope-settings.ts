@@ -31,7 +31,8 @@ export interface RopeSettings extends RopeFrequencies {
 /**
  * Reads `rope_theta`, `rope_scaling` and `no_rope_layers`. Newer configs have `rope_parameters` in place of the first
  * two. If a config has both, `rope_scaling` counts, as in `transformers`. If layers with a window have frequencies of
- * their own, `rope_parameters` has one entry for each type of layer, or `rope_local_base_freq` is theirs.
+ * their own, `rope_parameters` has one entry for each type of layer, which `rope_scaling` adds to, or
+ * `rope_local_base_freq` is theirs.
  */
 export function readRopeSettings(
   source: Readonly<Record<string, unknown>>,
@@ -43,7 +44,8 @@ export function readRopeSettings(
 ): RopeSettings {
   const given = filledRecord(source.rope_parameters);
   const byType = architecture.windowRope === true;
-  const settings = filledRecord(source.rope_scaling) ?? (byType ? filledRecord(given?.full_attention) : given);
+  const scaling = filledRecord(source.rope_scaling);
+  const settings = byType ? { ...filledRecord(given?.full_attention), ...scaling } : (scaling ?? given);
   const whole = {
     ...readFrequencies(source, { settings, theta: "rope_theta", fields }),
     layers: readRopeLayers(source, { fields, layers }),

@@ -45,6 +45,7 @@ const harmlessKeys: readonly string[] = [
   "is_llama_config",
   "rope_interleaved",
   "cache_implementation",
+  "auto_map",
   "_sliding_window_pattern",
   // Token ids. Prompts and stops are read from the tokenizer and generation_config.json.
   "bos_token_id",
@@ -137,6 +138,9 @@ export function unreadKeys({ source, architecture }: Pick<DecoderConfig, "source
 }
 
 function familyKeys({ keys = {}, defaults, fixed = {}, attention, mlp }: Architecture): string[] {
-  const biases = [attention.inputBias, attention.outputBias, mlp.bias].filter((bias) => typeof bias === "string");
+  // A bias that the table rules out has a key that transformers ignores too.
+  const biases = ["attention_bias", "mlp_bias", attention.inputBias, attention.outputBias, mlp.bias].filter(
+    (bias) => typeof bias === "string",
+  );
   return [...Object.values(keys), ...Object.keys(defaults), ...Object.keys(fixed), ...biases];
 }
