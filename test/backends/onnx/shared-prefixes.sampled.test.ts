@@ -69,7 +69,8 @@ async function expectSameAsAlone(
     readonly tolerance?: number;
   },
 ): Promise<void> {
-  const { terms, maxTokens = 1000, tolerance = 1e-5 } = options;
+  // Sums in another order differ by about 1e-6, and seldom by more than 1e-5.
+  const { terms, maxTokens = 1000, tolerance = 3e-5 } = options;
   const sequences = data.map(({ tokens }) => tokens);
   const { batches, shares } = splitPass(
     sequences.map(({ length }) => length),
