@@ -20,14 +20,8 @@ export class SessionCache implements AsyncDisposable {
   readonly settings: SessionSettings;
   readonly #limit: number;
   readonly #compiled = new Map<string, CompiledGraph>();
-  /**
-   * The resident memory before a graph was compiled, the bytes of its largest run, and how far memory had grown after
-   * that run was repeated. The runtime places the arrays of a second run in another way, which takes more.
-   */
-  readonly #memory = new WeakMap<
-    CompiledGraph,
-    { readonly before: number; largest: number; repeated: number | undefined }
-  >();
+  /** The resident memory before a graph was compiled, and the bytes of its largest run. */
+  readonly #memory = new WeakMap<CompiledGraph, { readonly before: number; largest: number }>();
 
   constructor(settings: SessionSettings, limit = 24) {
     this.settings = settings;
@@ -49,7 +43,7 @@ export class SessionCache implements AsyncDisposable {
       const before = process.memoryUsage.rss();
       const { graph, ...parameters } = plan();
       compiled = { session: await GraphSession.create(graph, this.settings), ...parameters };
-      this.#memory.set(compiled, { before, largest: 0, repeated: undefined });
+      this.#memory.set(compiled, { before, largest: 0 });
     } else {
       this.#compiled.delete(key);
     }
@@ -68,11 +62,9 @@ export class SessionCache implements AsyncDisposable {
    */
   async releaseIfGrown(compiled: CompiledGraph, bytes: number): Promise<void> {
     const memory = this.#memory.get(compiled)!;
+    memory.largest = Math.max(memory.largest, bytes);
     const grown = process.memoryUsage.rss() - memory.before;
-    if (bytes > memory.largest) Object.assign(memory, { largest: bytes, repeated: undefined });
-    else if (bytes === memory.largest) memory.repeated ??= grown;
-    const needed = Math.max(mostGrowth.ofRun * memory.largest, memory.repeated ?? 0);
-    if (grown <= needed + mostGrowth.graph) return;
+    if (grown <= mostGrowth.ofRun * memory.largest + mostGrowth.graph) return;
     const found = [...this.#compiled].find(([, cached]) => cached === compiled);
     if (found !== undefined) await this.release(found[0]);
   }
