@@ -192,5 +192,14 @@ it("is stated by the environments that have right answers, and by no others", ()
     .list()
     .filter(states)
     .map(({ id }) => id);
-  expect(stating).toEqual(["math", "gsm8k", "math-problems", "code", "bug-fix", "class-completion", "countdown", "tools"]);
+  expect(stating).toEqual([
+    "math",
+    "gsm8k",
+    "math-problems",
+    "code",
+    "bug-fix",
+    "class-completion",
+    "countdown",
+    "tools",
+  ]);
 });
