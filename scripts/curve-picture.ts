@@ -9,20 +9,25 @@ export interface PictureLine {
   readonly dots?: boolean;
 }
 
-/** The colours of the viewer's charts. */
+/** The colours of the viewer's charts. Not as variables, which not every program that shows pictures knows. */
 const style = `
-  :root { color-scheme: light dark; --page: #fff; --soft: #5c6573; --grid: #eceef2; --s0: #2563eb; --s1: #c2620a; }
-  @media (prefers-color-scheme: dark) {
-    :root { --page: #111419; --soft: #9aa4b3; --grid: #22272f; --s0: #6ea8fe; --s1: #f5a54a; }
-  }
-  svg { font: 11px system-ui, sans-serif; background: var(--page); }
-  .grid { stroke: var(--grid); }
-  .axis { stroke: var(--soft); opacity: 0.6; }
-  .tick { fill: var(--soft); }
+  :root { color-scheme: light dark; }
+  svg { font: 11px system-ui, sans-serif; background: #fff; }
+  .grid { stroke: #eceef2; }
+  .axis { stroke: #5c6573; opacity: 0.6; }
+  .tick { fill: #5c6573; }
   .line { fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; }
   .dot, .name { fill: currentColor; }
-  .s0 { color: var(--s0); }
-  .s1 { color: var(--s1); }
+  .s0 { color: #2563eb; }
+  .s1 { color: #c2620a; }
+  @media (prefers-color-scheme: dark) {
+    svg { background: #111419; }
+    .grid { stroke: #22272f; }
+    .axis { stroke: #9aa4b3; }
+    .tick { fill: #9aa4b3; }
+    .s0 { color: #6ea8fe; }
+    .s1 { color: #f5a54a; }
+  }
 `;
 
 const [left, right, top, bottom] = [58, 374, 10, 178];

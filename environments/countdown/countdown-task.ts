@@ -37,7 +37,7 @@ export function countdownTask(
   }
 }
 
-/** Returns true for the tasks of `test`. One in five is held out, in whatever order its numbers are. */
+/** True if a task belongs to the split `test`. One task in five does. The order of its numbers does not matter. */
 export function isHeldOut({ numbers, target }: CountdownTask): boolean {
   const key = { numbers: numbers.toSorted((a, b) => a - b), target };
   return Number.parseInt(contentHash(key).slice(0, 8), 16) % 5 === 0;

@@ -2,15 +2,14 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { samplerConformance } from "../../src/entry-points/testing.ts";
 import { datumFromIds } from "../../trainers/backend/datum.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { createTorchBackend } from "../../trainers/backends/torch/index.ts";
 import { exampleData } from "../../trainers/testing/model-subject.ts";
 import { tinyConfig } from "../backends/onnx/tiny-config.ts";
-import { describeCases } from "../testing/describe-cases.ts";
 import { describeBackend } from "../trainers/describe-backend.ts";
+import { describeSampler } from "../trainers/describe-sampler.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { makeData, randomIds, toDatum } from "./sequences.ts";
 import { torchPython } from "./torch-python.ts";
@@ -31,31 +30,11 @@ describeBackend("the PyTorch backend on cpu", {
 
 let samplingBackend: Promise<TrainingBackend> | undefined;
 afterAll(async () => (await samplingBackend)?.close());
-describeCases(
-  "the sampler of the PyTorch backend",
-  samplerConformance(async () => {
-    samplingBackend ??= createTorchBackend({ python, device: "cpu", threads: 1, decodeBatchSize: 2 });
-    const backend = await samplingBackend;
-    const model = await backend.openModel({ source, trainable: { type: "frozen" } });
-    const sampler = await model.snapshot();
-    const close = async (): Promise<void> => {
-      await sampler.close();
-      await model.close();
-    };
-    return {
-      sampler: {
-        specificationVersion: "v1",
-        version: sampler.version,
-        sample: (requests, options) => sampler.sample(requests, options),
-        score: (request, options) => sampler.score!(request, options),
-        close,
-      },
-      promptIds: [72, 105],
-      stopTokenIds: model.renderer.stopTokenIds,
-      vocabularySize: model.tokenizer.vocabularySize,
-    };
-  }),
-);
+describeSampler("the sampler of the PyTorch backend", async () => {
+  samplingBackend ??= createTorchBackend({ python, device: "cpu", threads: 1, decodeBatchSize: 2 });
+  const model = await (await samplingBackend).openModel({ source, trainable: { type: "frozen" } });
+  return { model, close: () => model.close() };
+});
 
 describe("the PyTorch backend", () => {
   let torch: TrainingBackend;

@@ -3,12 +3,11 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { textMessage } from "../../src/contract/message.ts";
 import type { Sample, SampleRequest, Sampler } from "../../src/contract/sampler.ts";
-import { samplerConformance } from "../../src/entry-points/testing.ts";
 import { datumFromIds } from "../../trainers/backend/datum.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createTorchBackend } from "../../trainers/backends/torch/index.ts";
-import { describeCases } from "../testing/describe-cases.ts";
 import { describeBackend } from "../trainers/describe-backend.ts";
+import { describeSampler } from "../trainers/describe-sampler.ts";
 import { providePythonEnvironment, pythonOf } from "./python-environment.ts";
 import { torchPython } from "./torch-python.ts";
 
@@ -92,30 +91,11 @@ describeBackend("the PyTorch backend with vLLM", {
 
 let conforming: Promise<TrainingBackend> | undefined;
 afterAll(async () => (await conforming)?.close());
-describeCases(
-  "the sampler of vLLM",
-  samplerConformance(async () => {
-    conforming ??= createTorchBackend({ ...vllm, decodeBatchSize: 2 });
-    const model = await (await conforming).openModel({ source, trainable: { type: "frozen" } });
-    const sampler = await model.snapshot();
-    const close = async (): Promise<void> => {
-      await sampler.close();
-      await model.close();
-    };
-    return {
-      sampler: {
-        specificationVersion: "v1",
-        version: sampler.version,
-        sample: (wanted, options) => sampler.sample(wanted, options),
-        score: (request, options) => sampler.score!(request, options),
-        close,
-      },
-      promptIds: [72, 105],
-      stopTokenIds: model.renderer.stopTokenIds,
-      vocabularySize: model.tokenizer.vocabularySize,
-    };
-  }),
-);
+describeSampler("the sampler of vLLM", async () => {
+  conforming ??= createTorchBackend({ ...vllm, decodeBatchSize: 2 });
+  const model = await (await conforming).openModel({ source, trainable: { type: "frozen" } });
+  return { model, close: () => model.close() };
+});
 
 describe("vLLM in the worker", () => {
   let plain: TrainingBackend;
