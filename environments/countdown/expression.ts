@@ -13,8 +13,8 @@ const maximumLength = 200;
 const signs: readonly (readonly [RegExp, string])[] = [
   [/[−–—－]/g, "-"],
   [/＋/g, "+"],
-  [/[×✕✖⋅·∙∗＊]|\\times\b|\\cdot\b/g, "*"],
-  [/[÷∕／]|\\div\b/g, "/"],
+  [/[×✕✖⋅·∙∗＊]|\\(?:times|cdot)(?![a-zA-Z])/g, "*"],
+  [/[÷∕／]|\\div(?![a-zA-Z])/g, "/"],
   [/[（[]|\\left\(/g, "("],
   [/[）\]]|\\right\)/g, ")"],
   // 3 x 7
@@ -29,13 +29,15 @@ const signs: readonly (readonly [RegExp, string])[] = [
  */
 export function readExpression(reply: string): Expression | undefined {
   const tagged = [...reply.matchAll(/<answer>([^<]*)<\/answer>/g)].at(-1)?.[1];
-  const line = (tagged ?? reply).trimEnd().split("\n").at(-1)!;
+  // A last line of marks only closes a block.
+  const lines = (tagged ?? reply).trimEnd().split("\n");
+  const line = lines.findLast((text) => !/^\s*(?:```|\$\$|\\\])\s*$/.test(text)) ?? "";
   if (line.length > 5 * maximumLength) return undefined;
   const plain = signs.reduce((text, [sign, operator]) => text.replaceAll(sign, operator), line);
   const stated = plain
-    .replace(/^.*(?::|####|\\boxed\{)/, "")
+    .replace(/^.*(?:(?<![\d)]\s*):|####|\\boxed\{)/, "")
     // Not between digits, which would become one number.
-    .replaceAll(/(?<!\d)(?:\*\*|[`$}]|\\[()])|(?:\*\*|[`$}]|\\[()])(?!\d)/g, "")
+    .replaceAll(/(?<!\d)(?:\*\*|[`$}]|\\[()])+|(?:\*\*|[`$}]|\\[()])+(?!\d|\*\*|[`$}]|\\[()])/g, "")
     .replace(/=.*$/, "")
     // A list mark, or words such as "The expression is".
     .replace(/^\s*(?:[-*•]\s+|[a-z][a-z ,']*\s)/i, "")

@@ -1,6 +1,6 @@
 import type { AgentId } from "../contract/action.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
-import { LyceumError } from "../contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import { defaultSampling } from "../contract/sampler.ts";
 import { canonicalJson } from "../core/taskset/canonical-json.ts";
@@ -14,10 +14,14 @@ import type { TaskPlan } from "./task-plan.ts";
 /** A manifest without the parts that depend on the tasks. */
 export type ManifestDraft = Omit<EvaluationManifest, "tasks" | "tasksHash" | "startedAt">;
 
-/** Creates the manifest draft of the options. Throws `config.invalid` if a k is above the number of samples. */
+/**
+ * Creates the manifest draft of the options. Throws `config.invalid` if a k is above the number of samples, and if
+ * `frozen` has unknown agents or all agents.
+ */
 export function draftManifest<Task>(options: EvaluateOptions<Task>, split: string): ManifestDraft {
   const { environment, samples = 1, price, judgePrice, software = {} } = options;
   const spec = manifestSpec(environment);
+  checkFrozen(environment.spec.agents, options.frozen);
   const correct = options.correct === undefined ? defaultRule(environment.spec) : options.correct;
   return {
     format: "lyceum-evaluation",
@@ -57,6 +61,17 @@ export function checkSameRun(folder: string, before: EvaluationManifest, now: Ma
     hint: "Resume it with the same settings (only tasks and samples can increase), or name another folder.",
     data: { folder, changed },
   });
+}
+
+function checkFrozen(agents: readonly AgentId[], frozen: readonly AgentId[] = []): void {
+  const unknown = frozen.filter((agent) => !agents.includes(agent));
+  if (unknown.length === 0 && agents.some((agent) => !frozen.includes(agent))) return;
+  throw invalidConfig(
+    unknown.length > 0
+      ? `There is no agent "${unknown[0]}" to freeze.`
+      : "All agents are frozen, so none is evaluated.",
+    `Freeze some of these agents, but not all: ${agents.join(", ")}.`,
+  );
 }
 
 function identityOf<Task>(options: EvaluateOptions<Task>, split: string): EvaluationIdentity {

@@ -85,4 +85,8 @@ it("matches are compared by the reward of the first model, which a zero-sum game
     return folder;
   };
   expect((await compareRuns(await against("1"), await against("7"))).metrics.reward).toMatchObject(wanted);
+  for (const frozen of [["nobody"], ["left", "right"]]) {
+    const run = evaluate({ environment, policies: scriptedPolicy(() => "1"), frozen, folder: await temporaryFolder() });
+    await expect(Array.fromAsync(run)).rejects.toMatchObject({ code: "config.invalid" });
+  }
 });

@@ -196,6 +196,17 @@ describe("rotary settings", () => {
     });
   });
 
+  it("that are no objects or not finite are refused", () => {
+    for (const wrong of [
+      { rope_scaling: "linear" },
+      { rope_scaling: [1] },
+      { rope_parameters: 0 },
+      { rope_theta: Infinity },
+    ]) {
+      expect(() => rope(wrong)).toThrow(expect.objectContaining({ code: "model.malformed" }));
+    }
+  });
+
   it("that differ by type of layer are refused", () => {
     const nested = { full_attention: { rope_type: "yarn", factor: 2 }, sliding_attention: { rope_type: "default" } };
     expect(() => rope({ rope_parameters: nested })).toThrow(expect.objectContaining({ code: "model.unsupported" }));

@@ -23,8 +23,10 @@ export class ConfigFields {
   number(name: string, fallback?: number): number {
     const value = this.#value(name) ?? fallback;
     if (value === undefined) throw malformedConfig(`${this.#keyOf(name)} is missing`);
-    if (typeof value !== "number" || !(value > 0))
-      throw malformedConfig(`${this.#keyOf(name)} must be a positive number, but it is ${String(value)}`);
+    if (typeof value !== "number" || !(value > 0) || (value === Infinity && value !== fallback))
+      throw malformedConfig(
+        `${this.#keyOf(name)} must be a positive number, but it is ${JSON.stringify(value) ?? String(value)}`,
+      );
     return value;
   }
 

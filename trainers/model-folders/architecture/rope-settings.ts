@@ -116,6 +116,9 @@ function readScaling(
 }
 
 function filledRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (value !== undefined && value !== null && !isJsonObject(value)) {
+    throw refuse("model.malformed", `rope settings that are no object (${JSON.stringify(value)})`);
+  }
   return isJsonObject(value) && Object.keys(value).length > 0 ? value : undefined;
 }
 
