@@ -243,9 +243,9 @@ const proofs: Readonly<
     [["rewards", [{ type: "normalize-by-length" }]]],
   ],
   "rewards[].probability": [
-    [{ type: "random", probability: 1 }],
+    [{ type: "random", probability: 0.25 }],
     processed,
-    [["rewards", [{ type: "random", probability: 0 }]]],
+    [["rewards", [{ type: "random" }]]],
   ],
   "rewards[].cache": [
     [{ type: "overlong-penalty", cache: 5, maxTokens: 12 }],
