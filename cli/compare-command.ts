@@ -13,7 +13,7 @@ import type { Json } from "../src/contract/json.ts";
 import { formatDuration, formatNumber } from "../src/core/text/format.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { type ComparedMetric, type Comparison, compareRuns } from "../src/evaluation/compare.ts";
-import { differenceVerdict } from "../src/evaluation/metrics/difference-verdict.ts";
+import { differenceVerdict } from "../src/evaluation/metrics/significant-difference.ts";
 import type { CompareArguments } from "./eval-program.ts";
 
 /** The maximum number of tasks or settings in the list. */

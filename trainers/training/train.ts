@@ -32,7 +32,7 @@ import { learningRateAt } from "../update/learning-rate-schedule.ts";
 import { updateLearners } from "../update/update-learners.ts";
 import { type Exported, exportTrained } from "./export-trained.ts";
 import { openRun } from "./open-run.ts";
-import { type StepTimer, startStepTimer } from "./step-timer.ts";
+import { type StepTimer, startStepTimer } from "./remaining-time.ts";
 import { stepWarnings } from "./step-warnings.ts";
 
 /**
