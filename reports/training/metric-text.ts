@@ -1,4 +1,4 @@
-import { formatNumber, formatPercent } from "../../src/core/text/format.ts";
+import { formatNumber, formatPercent } from "../../src/core/text/format-numbers.ts";
 import type { DifferenceVerdict } from "../../src/evaluation/metrics/significant-difference.ts";
 
 /**

@@ -10,3 +10,6 @@ export interface ToolLimits {
 
 /** The default limits. */
 export const defaultToolLimits: Required<ToolLimits> = { callMs: 30_000, resultCharacters: 4_000, callsPerMessage: 8 };
+
+/** The default of `maxTurns` for an environment with tools. */
+export const defaultToolTurns = 10;
