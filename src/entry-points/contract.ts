@@ -50,7 +50,7 @@ export { boundedWait } from "../core/rollout/bounded-wait.ts";
 export type { AnswerCriterion, Criterion, GroupCriterion, GroupScores } from "../core/rubric/criterion.ts";
 export type { Rubric } from "../core/rubric/rubric.ts";
 export { type LargeIntegers, parseExactJson, tryParseExactJson } from "../core/text/exact-json.ts";
-export { withoutUrlSecrets } from "../core/text/url-secrets.ts";
+export { withoutUrlSecrets } from "../core/text/secrets.ts";
 export { warn } from "../core/text/warn.ts";
 export { reasoningOf } from "../core/tokens/assistant-text.ts";
 export { withSeparateReasoning } from "../core/tokens/split-reasoning.ts";
