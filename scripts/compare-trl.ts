@@ -4,9 +4,9 @@
  *
  *   LYCEUM_PYTHON=python3 npm run compare-trl -- --model FOLDER [--device cuda] [--precision bfloat16] [--rounds 5]
  *
- * The interpreter needs trl, datasets and what the worker needs. Prints one JSON line for each side and one for the ratios
- * of their seconds and of their processor time, which tells more on a machine that does other work. The first step of each
- * is not counted.
+ * The interpreter needs trl, datasets and what the worker needs. Prints one JSON line for each step, one for each side and
+ * one for the ratios of their seconds and of their processor time, which tells more on a machine that does other work. Round
+ * 0 is not counted.
  */
 import { spawn } from "node:child_process";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
@@ -169,6 +169,7 @@ for (let round = 0; round <= rounds; round++) {
     const { value, done } = await steps.next();
     if (done) throw new Error(`${side} has ended early.`);
     if (round > 0) found[side].push(value);
+    console.log(JSON.stringify({ round, side, ...value }));
   }
 }
 for (const steps of Object.values(sides)) await steps.return(undefined);

@@ -86,7 +86,7 @@ export function torchMemory(run: TorchRun): PlanFigure[] {
       `${run.recompute ? "with" : "without"} recomputation, up to ${run.maxTokensPerMicroBatch} tokens`,
     ),
     part("logits", logits, "up to 67 million at a time in float32, with gradients (2 to 7 numbers each)"),
-    part("sampling", sampling, `keys and values of ${decodingRows(run)} completions, prompts and probabilities`),
+    part("sampling", sampling, `keys and values of ${decodingRows(run)} completions, prompts, probabilities${mergedBytes(run) > 0 ? ", and layers with the adapter merged" : ""}`),
     part(
       "peak",
       sum(fixed, product(used, fragments)),
@@ -129,6 +129,13 @@ function logitBytes(run: TorchRun): Interval {
   return product(ordered(chunk), numbersPerLogit);
 }
 
+/** Returns the bytes of the frozen layers with the adapter added, by which a CPU samples (MERGED_ROWS in sampling.py). */
+function mergedBytes(run: TorchRun): number {
+  const { size, precision, isCard, strategy, world } = run;
+  const merges = !isCard && size.adapter > 0 && precision === "float32" && !(strategy === "fsdp" && world > 1);
+  return merges && decodingRows(run) >= 8 ? 4 * size.blockWeights : 0;
+}
+
 /** Returns the bytes of sampling besides weights: the cache, the prompts that are read at a time, and probabilities. */
 function samplingBytes(run: TorchRun): Interval {
   const { size, workload } = run;
@@ -138,6 +145,7 @@ function samplingBytes(run: TorchRun): Interval {
   const prompts = atEach(workload.prompt, (length) => Math.min(prefillTokens, rows * length));
   const values = 4 * hiddenSize + 2 * queryWidth + 2 * keyValueWidth + 3 * unitWidth;
   return sum(
+    exactly(mergedBytes(run)),
     product(cache, cacheRoom),
     product(prompts, 4 * values),
     product(bytesPerSampledLogit, rows * vocabularySize),
