@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import type { CommandContext } from "./command-context.ts";
 
@@ -14,8 +13,8 @@ export interface TorchNodeArguments {
 
 /**
  * Runs `lyceum torch-node`: starts the PyTorch processes of one more machine, which follow a run of the first machine
- * until it ends. Throws `config.invalid` for a machine that is not among the others, and `backend.failed` if the processes
- * end with an error.
+ * until it closes its backend. Throws `config.invalid` for a machine that is not among the others, and `backend.failed` if
+ * the processes end otherwise, such as after a failure of one of them or of the first machine.
  */
 export async function torchNodeCommand(
   { node, nodes, processes, rendezvous, python }: TorchNodeArguments,
@@ -31,17 +30,18 @@ export async function torchNodeCommand(
   const { findPython } = await import("../trainers/backends/torch/torch-environment.ts");
   const { startNode } = await import("../trainers/backends/torch/launch-worker.ts");
   output.write(`Waiting for the run at ${rendezvous}, as machine ${node} of ${nodes}.\n`);
-  const worker = startNode(python ?? findPython(), { processes, nodes, rendezvous }, node);
+  const worker = await startNode(python ?? findPython(), { processes, nodes, rendezvous }, node);
   const stop = (): void => worker.kill();
   signal.addEventListener("abort", stop, { once: true });
-  const [code] = (await once(worker.child, "exit")) as [number | null];
+  await worker.ended;
+  const { exitCode: code } = worker.child;
   signal.removeEventListener("abort", stop);
   signal.throwIfAborted();
   if (code !== 0) {
     throw new LyceumError({
       code: "backend.failed",
       message: `The PyTorch processes of this machine ended with code ${code}.`,
-      hint: "The run may have ended, or one of its processes has failed: their output is above. A checkpoint resumes the run.",
+      hint: "The run was interrupted, or one of its processes has failed: their output is above. A checkpoint resumes the run.",
     });
   }
 }

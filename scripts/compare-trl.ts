@@ -4,8 +4,9 @@
  *
  *   LYCEUM_PYTHON=python3 npm run compare-trl -- --model FOLDER [--device cuda] [--precision bfloat16] [--rounds 5]
  *
- * The interpreter needs trl, datasets and what the worker needs. Prints one JSON line for each side and one for the ratio
- * of their seconds. The first step of each is not counted.
+ * The interpreter needs trl, datasets and what the worker needs. Prints one JSON line for each side and one for the ratios
+ * of their seconds and of their processor time, which tells more on a machine that does other work. The first step of each
+ * is not counted.
  */
 import { spawn } from "node:child_process";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
@@ -49,6 +50,8 @@ const prompts = Array.from({ length: Number(values.prompts) }, (_, i) => {
 
 interface Step {
   readonly seconds: number;
+  /** Processor time of all threads of the side's processes. */
+  readonly processorSeconds: number;
   /** Sampled tokens. */
   readonly tokens: number;
   readonly peakBytes: number;
@@ -94,14 +97,27 @@ async function* lyceumSteps(output: string): AsyncGenerator<Step> {
     },
   });
   let started = performance.now();
+  let spent = await processorSeconds(worker);
   for await (const event of events) {
-    if (event.type === "run-start") started = performance.now();
-    if (event.type !== "step") continue;
-    const seconds = (performance.now() - started) / 1000;
-    const sampled = event.metrics["tokens/sampled"] ?? Number.NaN;
-    yield { seconds, tokens: sampled, peakBytes: await peakBytes(worker) };
+    if (event.type !== "run-start" && event.type !== "step") continue;
+    if (event.type === "step") {
+      yield {
+        seconds: (performance.now() - started) / 1000,
+        processorSeconds: (await processorSeconds(worker)) - spent,
+        tokens: event.metrics["tokens/sampled"] ?? Number.NaN,
+        peakBytes: await peakBytes(worker),
+      };
+    }
     started = performance.now();
+    spent = await processorSeconds(worker);
   }
+}
+
+/** The processor time so far of the worker and this process together. Linux counts hundredths of a second. */
+async function processorSeconds(worker: WorkerProcess): Promise<number> {
+  const fields = (await readFile(`/proc/${worker.pid}/stat`, "utf8")).replace(/.*\) /, "").split(" ");
+  const { user, system } = process.cpuUsage();
+  return (Number(fields[11]) + Number(fields[12])) / 100 + (user + system) / 1e6;
 }
 
 /** The greatest memory so far: of the card, or of the worker and this process together. */
@@ -156,13 +172,17 @@ for (let round = 0; round <= rounds; round++) {
   }
 }
 for (const steps of Object.values(sides)) await steps.return(undefined);
-const seconds = (side: keyof typeof sides): number => median(found[side].map((step) => step.seconds));
-for (const [side, steps] of Object.entries(found)) {
-  const sampled = median(steps.map((step) => step.tokens));
-  const peak = Math.max(...steps.map((step) => step.peakBytes));
-  const own = seconds(side as keyof typeof sides);
-  console.log(
-    JSON.stringify({ side, device, precision, secondsPerStep: own, tokensPerStep: sampled, peakBytes: peak }),
-  );
+const middle = (side: keyof typeof sides, quantity: keyof Step): number =>
+  median(found[side].map((step) => step[quantity]));
+for (const side of ["lyceum", "trl"] as const) {
+  const figures = {
+    secondsPerStep: middle(side, "seconds"),
+    processorSecondsPerStep: middle(side, "processorSeconds"),
+    tokensPerStep: middle(side, "tokens"),
+    peakBytes: Math.max(...found[side].map((step) => step.peakBytes)),
+  };
+  console.log(JSON.stringify({ side, device, precision, ...figures }));
 }
-console.log(JSON.stringify({ ratio: Number((seconds("trl") / seconds("lyceum")).toFixed(2)) }));
+const ratio = (quantity: keyof Step): number =>
+  Number((middle("trl", quantity) / middle("lyceum", quantity)).toFixed(2));
+console.log(JSON.stringify({ ratio: ratio("seconds"), processorRatio: ratio("processorSeconds") }));

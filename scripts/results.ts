@@ -8,7 +8,6 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { defaultThreads } from "../trainers/backends/onnx/engine/default-threads.ts";
 import { readRecord, recordName } from "./results/record.ts";
 import { resultRows } from "./results/rows.ts";
 
@@ -58,7 +57,6 @@ const record = await readRecord({
   folder,
   config: await readFile(join(repository, config), "utf8"),
   model,
-  threads: defaultThreads(),
   note,
 });
 await writeFile(join(repository, "examples/results/records", name), `${JSON.stringify(record)}\n`);

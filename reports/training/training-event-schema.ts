@@ -43,6 +43,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     algorithm: z.string(),
     environment: z.string(),
     model: z.object({ name: z.string(), trainableParameters: z.number(), device: z.string() }),
+    machine: z.object({ hardware: z.string(), versions: z.record(z.string(), z.string()) }).exactOptional(),
     agents: z
       .record(z.string(), z.object({ policy: z.string(), frozen: z.literal(true).exactOptional() }))
       .exactOptional(),

@@ -130,8 +130,16 @@ function runRow(row: ResultRow, record: ResultRecord): string {
     valueText(row, mean(known(before))!),
     valueText(row, mean(known(after))!),
     String(Math.round(sum(stages.map(({ seconds }) => seconds)) / 60)),
-    `${hardware}, Node ${versions.node}, ONNX Runtime ${versions["onnxruntime-node"]}${note === undefined ? "" : `; ${note}`}`,
+    `${[hardware, `Node ${versions.node}`, ...libraries(versions)].join(", ")}${note === undefined ? "" : `; ${note}`}`,
   ]);
+}
+
+/** Returns the names and versions of the libraries that have computed a run. */
+function libraries(versions: ResultRecord["versions"]): string[] {
+  const names = { "onnxruntime-node": "ONNX Runtime", torch: "PyTorch", cuda: "CUDA" };
+  return Object.entries(names).flatMap(([key, name]) =>
+    versions[key] === undefined ? [] : `${name} ${versions[key]}`,
+  );
 }
 
 /**

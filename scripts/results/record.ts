@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { cpus } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { parse } from "yaml";
@@ -9,6 +8,7 @@ import { softwareVersions } from "../../cli/software-versions.ts";
 import { metricsFileName, readMetrics } from "../../reports/training/metrics-file.ts";
 import { runRecord } from "../../reports/training/run-record.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Machine } from "../../src/contract/training-event.ts";
 import { evaluationsFolder, stepFolder } from "../../src/core/files/step-folder.ts";
 import { evaluatedAgents } from "../../src/evaluation/evaluated-agents.ts";
 import { readEntries, readManifest, readTaskLines } from "../../src/evaluation/log/read-log.ts";
@@ -73,13 +73,15 @@ export async function readRecord(options: {
   readonly folder: string;
   readonly config: string;
   readonly model?: string | undefined;
-  readonly threads: number;
   readonly note?: string | undefined;
 }): Promise<ResultRecord> {
-  const { row, seed, control, score, folder, config, model, threads, note } = options;
+  const { row, seed, control, score, folder, config, model, note } = options;
   const { stages: named } = parse(config) as { readonly stages?: readonly { readonly name: string }[] };
   const folders = named?.map(({ name }) => join(folder, name)) ?? [folder];
   const stages = await Promise.all(folders.map((stage) => readStage(stage, score)));
+  // The run has recorded what computed it. This installation may have other libraries.
+  const { "onnxruntime-node": _, ...versions } = softwareVersions();
+  const { machine } = stages.at(-1)!;
   return {
     row,
     seed,
@@ -87,9 +89,9 @@ export async function readRecord(options: {
     config: configHash(config),
     ...(model === undefined ? {} : { weights: await weightsHash(model) }),
     startedAt: stages[0]!.startedAt,
-    hardware: `${cpus()[0]!.model}, ${threads} ${threads === 1 ? "thread" : "threads"}`,
+    hardware: machine?.hardware ?? "unknown hardware",
     ...(note === undefined ? {} : { note }),
-    versions: softwareVersions(),
+    versions: { ...versions, ...machine?.versions },
     stages: stages.map(({ stage }) => stage),
   };
 }
@@ -97,7 +99,7 @@ export async function readRecord(options: {
 async function readStage(
   folder: string,
   score: Score,
-): Promise<{ readonly startedAt: string; readonly stage: RecordedStage }> {
+): Promise<{ readonly startedAt: string; readonly machine: Machine | undefined; readonly stage: RecordedStage }> {
   const run = runRecord(await readMetrics(join(folder, metricsFileName)));
   if (run.evaluations.length === 0) {
     throw new LyceumError({
@@ -117,7 +119,7 @@ async function readStage(
     seconds: Math.round(run.elapsedMs / 1000),
     evaluations,
   };
-  return { startedAt: run.startedAt!, stage };
+  return { startedAt: run.startedAt!, machine: run.start!.machine, stage };
 }
 
 /** Returns the score of each task of an evaluation. In a match, only the rewards of the trained model count. */

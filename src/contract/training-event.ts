@@ -13,12 +13,22 @@ export type TrainingEvent =
   | TrainingWarningEvent
   | RunEndEvent;
 
+/** What computes a run. */
+export interface Machine {
+  /** The card, or the processor and its threads, such as `NVIDIA H100 80GB HBM3`. */
+  readonly hardware: string;
+  /** The versions of the libraries that compute, by name, such as `torch`. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
 /** Sent when the run is set up, before its first step. */
 export interface RunStartEvent {
   readonly type: "run-start";
   readonly algorithm: string;
   readonly environment: string;
   readonly model: { readonly name: string; readonly trainableParameters: number; readonly device: string };
+  /** Absent if the backend does not know it, such as that of a server. */
+  readonly machine?: Machine;
   /** In an environment with several agents: the policy of each agent, and whether it is frozen. */
   readonly agents?: Readonly<Record<string, { readonly policy: string; readonly frozen?: true }>>;
   /** The lowest and the highest reward of an episode, as the environment declares them. */

@@ -1,8 +1,12 @@
+import { once } from "node:events";
 import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { torchNodeCommand } from "../../cli/torch-node-command.ts";
 import type { Sample } from "../../src/contract/sampler.ts";
 import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { backendOn } from "../../trainers/backends/torch/backend.ts";
@@ -165,6 +169,41 @@ describe("several processes", () => {
     await expect(started).rejects.toThrow("enough");
   });
 });
+
+describe("a second machine", () => {
+  /** Starts a run on two machines, here of this computer. `second` ends as `lyceum torch-node` does. */
+  async function start(): Promise<{ readonly worker: WorkerProcess; readonly second: Promise<void> }> {
+    const place = { nodes: 2, processes: 1, rendezvous: `127.0.0.1:${await freePort()}` };
+    const output = new PassThrough().resume();
+    const second = torchNodeCommand({ node: 1, python, ...place }, { output, signal: new AbortController().signal });
+    second.catch(() => undefined);
+    return { worker: await WorkerProcess.start(python, { device: "cpu", threads: 1, ...place }), second };
+  }
+
+  it("ends well when the run has ended", async () => {
+    const { worker, second } = await start();
+    await using backend = backendOn(worker);
+    expect(worker.info.processes).toBe(2);
+    await train(await open(backend, trainables.lora!));
+    await backend.close();
+    await expect(second).resolves.toBeUndefined();
+  });
+
+  it("ends with an error when the first one has failed", async () => {
+    const { worker, second } = await start();
+    await using _ = worker;
+    process.kill((await descendants(worker.pid!)).at(-1)!, "SIGKILL");
+    await expect(second).rejects.toMatchObject({ code: "backend.failed" });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 async function descendants(pid: number): Promise<number[]> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ").filter(Boolean);

@@ -1,5 +1,6 @@
 import type { Json } from "../../src/contract/json.ts";
 import type { Sampler } from "../../src/contract/sampler.ts";
+import type { Machine } from "../../src/contract/training-event.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { Tokenizer } from "../../src/core/tokens/tokenizer.ts";
 import type { Datum } from "./datum.ts";
@@ -10,6 +11,8 @@ export interface Capabilities {
   readonly name: string;
   /** The device it runs on, such as `cpu` or `webgpu`. */
   readonly device?: string;
+  /** What computes, as runs record it. Absent if it is unknown. */
+  readonly machine?: Machine;
   /** The precision of matrix products, in training or in sampling if that is lower. float32 if absent. */
   readonly precision?: "float32" | "float16" | "bfloat16";
   /** The loss terms that it supports in its training step. */

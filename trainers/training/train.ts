@@ -276,6 +276,7 @@ function startEvent(run: TrainingRun, { backend, environmentOptions }: TrainOpti
       trainableParameters: learners.policies.reduce((sum, { model }) => sum + model.parameterCount, 0),
       device: backend.capabilities.device ?? device,
     },
+    ...(backend.capabilities.machine === undefined ? {} : { machine: backend.capabilities.machine }),
     ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
     rewardRange: environment.spec.rewardRange,
     ...(definesCorrect(defaultRule(environment.spec)) ? {} : { definesCorrect: false }),

@@ -3,13 +3,16 @@ import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, LossResult, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "../shared/check-input.ts";
 import { openSource } from "../shared/open-source.ts";
+import { processorName } from "../shared/processor-name.ts";
 import { vocabularyProblem } from "../shared/vocabulary-problem.ts";
 import { chooseDevice } from "./device.ts";
+import { defaultThreads } from "./engine/default-threads.ts";
 import { EngineClient } from "./engine/engine-client.ts";
 import { checkRuntime } from "./engine/import-runtime.ts";
 import type { Device } from "./engine/session.ts";
 import type { Precision } from "./graph/graph.ts";
 import { OnnxModel } from "./onnx-model.ts";
+import { runtimeVersion } from "./runtime-version.ts";
 
 /** The options of the embedded engine. */
 export interface OnnxBackendOptions {
@@ -68,7 +71,7 @@ export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promi
     decodeBatchSize: options.decodeBatchSize ?? 32,
     quantize,
   });
-  return new OnnxBackend(client, { device, precision });
+  return new OnnxBackend(client, { device, precision, threads: options.threads ?? defaultThreads() });
 }
 
 class OnnxBackend implements TrainingBackend {
@@ -76,11 +79,19 @@ class OnnxBackend implements TrainingBackend {
   readonly capabilities: Capabilities;
   readonly #client: EngineClient;
 
-  constructor(client: EngineClient, { device, precision }: { readonly device: Device; readonly precision: Precision }) {
+  constructor(
+    client: EngineClient,
+    options: { readonly device: Device; readonly precision: Precision; readonly threads: number },
+  ) {
+    const { device, precision, threads } = options;
     this.#client = client;
     this.capabilities = {
       name: "onnx",
       device,
+      machine: {
+        hardware: device === "cpu" ? processorName(threads) : device,
+        versions: { "onnxruntime-node": runtimeVersion() ?? "unknown" },
+      },
       precision,
       losses: lossTypes,
       trainableSampling: ["temperature", "topK", "topP", "minP"],

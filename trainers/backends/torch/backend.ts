@@ -1,7 +1,9 @@
+import type { Machine } from "../../../src/contract/training-event.ts";
 import { checkSpec } from "../../backend/check-spec.ts";
 import type { Capabilities, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "../shared/check-input.ts";
 import { openSource } from "../shared/open-source.ts";
+import { processorName } from "../shared/processor-name.ts";
 import { vocabularyProblem } from "../shared/vocabulary-problem.ts";
 import { findPython } from "./torch-environment.ts";
 import { type OpenedModel, TorchModel } from "./torch-model.ts";
@@ -136,10 +138,12 @@ class TorchBackend implements TrainingBackend {
   }
 }
 
-function capabilitiesOf({ device, precision, sampler }: WorkerInfo): Capabilities {
+function capabilitiesOf(info: WorkerInfo): Capabilities {
+  const { device, precision, sampler } = info;
   return {
     name: "torch",
     device,
+    machine: machineOf(info),
     precision,
     losses: lossTypes,
     trainableSampling: ["temperature", "topK", "topP", "minP"],
@@ -149,5 +153,13 @@ function capabilitiesOf({ device, precision, sampler }: WorkerInfo): Capabilitie
     sampledValues: sampler === "torch",
     deterministic: device === "cpu",
     exportFormats: ["huggingface", "peft"],
+  };
+}
+
+function machineOf({ card, threads, processes, torch, cuda, transformers, peft }: WorkerInfo): Machine {
+  const one = card ?? processorName(threads);
+  return {
+    hardware: processes === 1 ? one : `${processes} x ${one}`,
+    versions: { torch, ...(cuda === null || card === null ? {} : { cuda }), transformers, peft },
   };
 }

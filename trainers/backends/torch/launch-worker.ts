@@ -69,10 +69,7 @@ export async function launchWorker(
   const folder = await temporaryFolder();
   // torchrun, PyTorch and vLLM leave files behind. In this folder they end with it.
   const environment = { ...workerEnvironment(), TMPDIR: folder };
-  const end = async (): Promise<void> => {
-    // What torchrun did not end itself may still write here. A folder that stays must not hide how the worker ended.
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
-  };
+  const end = (): Promise<void> => removeFolder(folder);
   if (!args.includes("torch.distributed.run")) {
     const child = spawn(python, args, { stdio: ["ignore", "pipe", "pipe", "pipe"], env: environment });
     onStream(child.stdio[3] as Duplex);
@@ -109,6 +106,12 @@ export async function launchWorker(
   return { child, ended, kill: () => endTorchrun(child) };
 }
 
+/** Removes a worker's folder for temporary files. One that stays must not hide how the worker ended. */
+async function removeFolder(folder: string): Promise<void> {
+  // What torchrun did not end itself may still write here.
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+}
+
 async function temporaryFolder(): Promise<string> {
   try {
     return await mkdtemp(path.join(tmpdir(), "lyceum-torch-"));
@@ -128,13 +131,14 @@ function exitOf(child: ChildProcess): Promise<void> {
 }
 
 /** Starts the processes of one more machine. They follow those of the first one, which have the settings. */
-export function startNode(python: string, processes: WorkerProcesses, node: number): LaunchedWorker {
+export async function startNode(python: string, processes: WorkerProcesses, node: number): Promise<LaunchedWorker> {
+  const folder = await temporaryFolder();
   const child = spawn(python, workerArguments(processes, node, {}), {
     stdio: ["ignore", "inherit", "inherit"],
-    env: workerEnvironment(),
+    env: { ...workerEnvironment(), TMPDIR: folder },
     detached: true,
   });
-  return { child, ended: exitOf(child), kill: () => endTorchrun(child) };
+  return { child, ended: exitOf(child).then(() => removeFolder(folder)), kill: () => endTorchrun(child) };
 }
 
 /** Ends torchrun, which ends its processes. They are in sessions of their own, so no signal to a group reaches them. */

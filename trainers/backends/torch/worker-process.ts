@@ -6,6 +6,10 @@ import { type LaunchedWorker, launchWorker, type WorkerProcesses } from "./launc
 /** What a worker says of itself when it has started. */
 export interface WorkerInfo {
   readonly device: string;
+  /** The name of the card that computes. Null on a CPU. */
+  readonly card: string | null;
+  /** The threads of each process on a CPU. */
+  readonly threads: number;
   readonly precision: "float32" | "float16" | "bfloat16";
   readonly python: string;
   readonly executable: string;
@@ -122,21 +126,27 @@ export class WorkerProcess implements AsyncDisposable {
     if (this.#ended === undefined) this.#write(encodeFrame({ id: 0, call: name, ...argument }));
   }
 
-  /** Ends the worker. Running calls are rejected. */
+  /**
+   * Ends the worker. An idle one ends well, and so do its processes on other machines. Running calls are rejected, and the
+   * worker then ends with an error.
+   */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
+    const idle = this.#ended === undefined && this.#pending.size === 0;
+    if (idle) this.notify("end", {});
     this.#ended ??= endedError("The PyTorch backend was closed.");
     for (const { reject } of [...this.#pending.values()]) reject(this.#ended);
     this.#pending.clear();
     this.#worker.child.ref();
-    this.#stream.destroy();
+    if (!idle) this.#stream.destroy();
     const kill = setTimeout(() => this.#worker.kill(), endMs);
     await this.#worker.ended;
     clearTimeout(kill);
+    this.#stream.destroy();
   }
 
   #write(frame: readonly Buffer[]): void {

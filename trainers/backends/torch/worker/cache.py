@@ -118,8 +118,53 @@ class SlotCache(Cache):
             layer.move(source, target)
 
 
+class PrefixLayer(CacheLayerMixin):
+    """The keys and values of a layer for distinct beginnings. Rows that go on from one attend to it too."""
+
+    is_sliding = False
+
+    def __init__(self, cache: SharedPrefix) -> None:
+        super().__init__()
+        self._cache = cache
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """There is nothing to allocate."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keeps the beginnings, or returns each row's beginning with its own keys and values."""
+        if self._cache.rows is None:
+            self.keys, self.values = key_states, value_states
+            return key_states, value_states
+        rows = self._cache.rows
+        keys = torch.cat([self.keys.index_select(0, rows), key_states], 2)
+        return keys, torch.cat([self.values.index_select(0, rows), value_states], 2)
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Rows see their beginning."""
+        return self._cache.length + query_length, 0
+
+    def get_seq_length(self) -> int:
+        """Rows go on after their beginning."""
+        return self._cache.length
+
+    def get_max_length(self) -> int:
+        """There is no limit."""
+        return -1
+
+
+class SharedPrefix(Cache):
+    """Beginnings that are read once. Afterwards, `rows` has the beginning of each row, and `length` their tokens."""
+
+    def __init__(self, layers: int) -> None:
+        self.rows: torch.Tensor | None = None
+        self.length = 0
+        super().__init__(layers=[PrefixLayer(self) for _ in range(layers)])
+
+
 def decode_mask(config: Any, plan: Decode, dtype: torch.dtype) -> torch.Tensor | dict[str, torch.Tensor]:
-    """Returns what the token of each row sees: (rows, 1, 1, length), for each type of attention if there are several."""
+    """Returns what is added to each row's scores: (rows, 1, 1, length), for each type of attention if there are several."""
     columns = torch.arange(plan.length, device=plan.positions.device)
     distance = plan.positions[:, None] - columns[None, :]
     full = distance >= 0
@@ -129,8 +174,6 @@ def decode_mask(config: Any, plan: Decode, dtype: torch.dtype) -> torch.Tensor |
     sliding = full & (distance < window) if slides else full
 
     def mask(seen: torch.Tensor) -> torch.Tensor:
-        if config._attn_implementation == "sdpa":
-            return seen[:, None, None, :]
         smallest = torch.finfo(dtype).min
         return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill(~seen, smallest)[:, None, None, :]
 

@@ -25,6 +25,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.pytorch_utils import Conv1D
 
+from .adapters import AdaptedLinear, Weights, exchange
 from .attention_check import require_attention
 from .distributed import Ranks
 from .frames import WorkerError
@@ -48,6 +49,11 @@ class Settings:
     sampler_memory: float = 4.0
     # True if the decoding step is compiled.
     compile: bool = False
+
+    @property
+    def merges(self) -> bool:
+        """True if sampling may merge adapters. It needs a second copy of the weights, and in float32 it changes nothing."""
+        return self.device.type == "cpu" and self.dtype == torch.float32 and self.quantize is None and not self.ranks.sharded
 
     def autocast(self) -> Any:
         """Computes matrix products in the lower precision, if one is set."""
@@ -143,13 +149,17 @@ class Model:
                 snapshot.weights = copy
 
     @contextlib.contextmanager
-    def active(self, weights: dict[str, torch.Tensor] | None = None, dropout: bool = False) -> Iterator[None]:
-        """Runs the network with this model's adapter, and with earlier weights if given."""
-        self.base.use(self.adapter, bool(self.trained), dropout)
+    def active(
+        self, weights: dict[str, torch.Tensor] | None = None, dropout: bool = False, merged: Weights | None = None
+    ) -> Iterator[None]:
+        """Runs the network with this model's adapter, which may be merged, and with earlier weights if given."""
+        self.base.use(self.adapter if merged is None else None, bool(self.trained), dropout)
         present = self._exchange(weights) if weights else None
+        unmerged = exchange(merged or [])
         try:
             yield
         finally:
+            exchange(unmerged)
             if present is not None:
                 self._exchange(present)
 
@@ -315,6 +325,8 @@ class ModelStore:
                 target_modules=list(lora["targets"]) if lora.get("targets") else linear_layers(base.network),
                 task_type="CAUSAL_LM",
             )
+        if self.settings.quantize is None:
+            config._register_custom_module({nn.Linear: AdaptedLinear})
         try:
             with torch.random.fork_rng():
                 torch.manual_seed(int(lora.get("seed", 0)) % 2**63)

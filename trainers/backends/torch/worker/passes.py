@@ -14,12 +14,16 @@ from torch import nn
 from torch.distributed.tensor import DTensor
 from torch.utils.checkpoint import checkpoint
 
+from .cache import SharedPrefix
 from .distributed import Ranks, whole
 from .frames import WorkerError
 from .models import Base, Model, Settings
 
 # The logits that exist at a time: positions times vocabulary.
 MAX_LOGITS = 2**26
+
+# Equal beginnings of rows are read once if that saves this share of a micro-batch's tokens.
+MIN_SHARED = 0.1
 
 # The scale of gradients in float16 doubles after so many passes without an overflow, as `torch.amp.GradScaler` does.
 GROWTH_PASSES = 2000
@@ -53,13 +57,14 @@ def forward(
         if dropout:
             torch.manual_seed(dropout_seed + settings.ranks.rank)
         with settings.autocast():
-            decoder = model.network.get_decoder()
-            hidden = decoder(input_ids=tokens, use_cache=False).last_hidden_state
-            hidden = hidden.reshape(-1, hidden.shape[-1])[positions]
+            shares = not (dropout or settings.recompute or settings.ranks.sharded)
+            hidden = _hidden(model.network, tokens, _shared(arrays) if shares else 0)
+            hidden = hidden.flatten(0, 1).index_select(0, positions)
             found: dict[str, torch.Tensor] = {}
             if "logprobs" in outputs or "entropy" in outputs:
                 targets = torch.from_numpy(arrays["targets"].astype(numpy.int64)).to(device)
-                temperatures = torch.from_numpy(arrays["temperatures"].copy()).to(device)
+                scaled = bool((arrays["temperatures"] != 1).any())
+                temperatures = torch.from_numpy(arrays["temperatures"].copy()).to(device) if scaled else None
                 supports = _supports(arrays, device)
                 wants_entropy = "entropy" in outputs
                 found["logprobs"], entropy = head(model.base, hidden, targets, temperatures, supports, wants_entropy)
@@ -73,6 +78,29 @@ def forward(
     own = {name: found[name].detach()[:count].float().cpu().numpy() for name in outputs}
     parts = [part for _, part in settings.ranks.gather({}, own)]
     return {name: numpy.concatenate([part[name] for part in parts]) for name in outputs}
+
+
+def _shared(arrays: dict[str, numpy.ndarray]) -> int:
+    """Returns how many tokens at the beginnings of rows are worth being read once for equal rows: prompts, or none."""
+    tokens, positions = arrays["tokens"], arrays["positions"]
+    if len(positions) == 0:
+        return 0
+    length = int((positions % tokens.shape[1]).min()) + 1
+    saved = (len(tokens) - len(numpy.unique(tokens[:, :length], axis=0))) * length
+    return length if length < tokens.shape[1] and saved >= MIN_SHARED * tokens.size else 0
+
+
+def _hidden(network: Any, tokens: torch.Tensor, shared: int) -> torch.Tensor:
+    """Returns the final hidden states: (rows, length, size). Equal beginnings of `shared` tokens are read once."""
+    decoder = network.get_decoder()
+    if shared == 0:
+        return decoder(input_ids=tokens, use_cache=False).last_hidden_state
+    prefixes, rows = torch.unique(tokens[:, :shared], dim=0, return_inverse=True)
+    cache = SharedPrefix(network.config.get_text_config().num_hidden_layers)
+    first = decoder(input_ids=prefixes, past_key_values=cache, use_cache=True).last_hidden_state
+    cache.rows, cache.length = rows, shared
+    rest = decoder(input_ids=tokens[:, shared:], past_key_values=cache, use_cache=True).last_hidden_state
+    return torch.cat([first.index_select(0, rows), rest], 1)
 
 
 def _own_rows(arrays: dict[str, numpy.ndarray], ranks: Ranks) -> tuple[dict[str, numpy.ndarray], slice]:
@@ -229,7 +257,7 @@ def head(
     base: Base,
     hidden: torch.Tensor,
     targets: torch.Tensor,
-    temperatures: torch.Tensor,
+    temperatures: torch.Tensor | None,
     supports: torch.Tensor | None,
     wants_entropy: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -239,9 +267,9 @@ def head(
     """
     vocabulary = base.network.get_output_embeddings().weight.shape[0]
     rows = max(1, MAX_LOGITS // vocabulary)
+    inputs = (hidden, targets, temperatures, supports)
     chunks = [
-        (hidden[i : i + rows], targets[i : i + rows], temperatures[i : i + rows], None if supports is None else supports[i : i + rows])
-        for i in range(0, len(targets), rows)
+        tuple(None if each is None else each[i : i + rows] for each in inputs) for i in range(0, len(targets), rows)
     ]
 
     def run(*inputs: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -259,18 +287,42 @@ def _chunk(
     base: Base,
     hidden: torch.Tensor,
     targets: torch.Tensor,
-    temperatures: torch.Tensor,
+    temperatures: torch.Tensor | None,
     supports: torch.Tensor | None,
     wants_entropy: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    logits = base.logits(hidden) / temperatures[:, None]
+    logits = base.logits(hidden)
+    if temperatures is not None:
+        logits = logits / temperatures[:, None]
     if supports is not None:
         logits = logits.masked_fill(~_unpack(supports, logits.shape[-1]), -1e20)
-    normalizer = logits.logsumexp(-1)
-    logprobs = logits.gather(-1, targets[:, None]).squeeze(-1) - normalizer
-    if not wants_entropy:
-        return logprobs, logprobs
-    return logprobs, normalizer - (torch.softmax(logits, -1) * logits).sum(-1)
+    return TokenLogprobs.apply(logits, targets, wants_entropy)
+
+
+class TokenLogprobs(torch.autograd.Function):
+    """The log-probabilities of targets and the entropies, (positions), of logits: (positions, vocabulary).
+
+    It keeps one tensor of the size of the logits, and its backward pass overwrites that with the gradient: with
+    p = softmax(z), dlog p_t / dz = e_t - p, and dH / dz = -p (log p + H).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: torch.Tensor, targets: torch.Tensor, wants_entropy: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        logprobs = torch.log_softmax(logits, -1)
+        chosen = logprobs.gather(-1, targets[:, None]).squeeze(-1)
+        entropy = -(logprobs.exp() * logprobs).sum(-1) if wants_entropy else torch.zeros_like(chosen)
+        ctx.save_for_backward(logprobs, targets, entropy)
+        ctx.wants_entropy = wants_entropy
+        return chosen, entropy
+
+    @staticmethod
+    def backward(ctx: Any, of_chosen: torch.Tensor, of_entropy: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        logprobs, targets, entropy = ctx.saved_tensors
+        factor = -of_chosen[:, None]
+        if ctx.wants_entropy:
+            factor = factor - of_entropy[:, None] * (logprobs + entropy[:, None])
+        gradient = logprobs.exp_().mul_(factor)
+        return gradient.scatter_add_(-1, targets[:, None], of_chosen[:, None]), None, None
 
 
 def _supports(arrays: dict[str, numpy.ndarray], device: torch.device) -> torch.Tensor | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import torch
 
+from .adapters import Weights, merged
 from .cache import Decode, Prefill, SlotCache, decode_mask
 from .frames import Arrays, WorkerError
 from .models import Settings, Snapshot
@@ -19,6 +20,12 @@ from .random import Random
 
 # The graphs of compiled steps that are kept: a few for each adapter that samples.
 MAX_GRAPHS = 64
+
+# Merging an adapter pays off if so many completions are decoded at a time.
+MERGED_ROWS = 8
+
+# The tokens whose probabilities are added up first when one is drawn.
+BLOCK = 256
 
 # The tokens of prompts that are read at a time, padding included.
 MAX_PREFILL_TOKENS = 8192
@@ -105,6 +112,8 @@ class Batch:
         self._config = config
         self._cache = SlotCache(config.num_hidden_layers, capacity, 64)
         self._run = _compiled() if settings.compile else _decode_step
+        self._merges = snapshot.model.adapter is not None and settings.merges
+        self._merged: Weights | None = None
 
     def remove(self, call: Call) -> None:
         """Removes a call that has ended or failed, with what is left of it."""
@@ -113,6 +122,8 @@ class Batch:
         call.dropped.update(request.index for request in call.requests)
         with self._settings.without_gradient():
             self._compact()
+        if not self.calls:
+            self._merged = None
 
     def close(self) -> None:
         """Nothing is kept for the snapshot."""
@@ -121,7 +132,9 @@ class Batch:
         """Samples one token for each row. Returns the calls with their tokens."""
         model, ranks = self._snapshot.model, self._settings.ranks
         sampled: list[tuple[int, Arrays]] = []
-        with self._settings.without_gradient(), model.active(self._snapshot.weights), self._settings.autocast():
+        self._merge()
+        active = model.active(self._snapshot.weights, merged=self._merged)
+        with self._settings.without_gradient(), active, self._settings.autocast():
             fresh = self._admit()
             older = self._rows[: len(self._rows) - len(fresh)]
             parts = self._prompt_parts(fresh)
@@ -137,6 +150,16 @@ class Batch:
                 sampled = self._sample(torch.cat(hidden))
             self._compact()
         return sampled
+
+    def _merge(self) -> None:
+        """Merges the adapter if enough completions wait for it, until the last call has ended."""
+        model = self._snapshot.model
+        count = len(self._rows) + sum(len(call.waiting) for call in self.calls)
+        if not self._merges or self._merged is not None or min(count, self._capacity) < MERGED_ROWS:
+            return
+        with torch.no_grad(), model.active(self._snapshot.weights):
+            self._merged = merged(model.network, model.adapter)
+        self._merges = self._merged is not None
 
     def _admit(self) -> list[Row]:
         fresh: list[Row] = []
@@ -269,16 +292,16 @@ def choose(logits: torch.Tensor, rows: list[Row]) -> list[Choice]:
     renormalized. Temperature 0 takes the most likely token and reports its log-probability at temperature 1.
     """
     device = logits.device
-    temperatures = torch.tensor([row.request.temperature or 1.0 for row in rows], device=device)
+    temperatures = [row.request.temperature for row in rows]
     uniforms = torch.tensor([row.random.next() for row in rows], dtype=torch.float64, device=device)
-    logprobs = torch.log_softmax(logits / temperatures[:, None], -1)
-    probabilities = logprobs.exp()
-    cumulative = probabilities.double().cumsum(-1)
-    drawn = torch.searchsorted(cumulative, (uniforms * cumulative[:, -1])[:, None], right=True).squeeze(-1)
-    drawn = drawn.clamp(max=logits.shape[-1] - 1)
-    greedy = torch.tensor([row.request.temperature == 0 for row in rows], device=device)
-    tokens = torch.where(greedy, logits.argmax(-1), drawn)
-    chosen = logprobs.gather(-1, tokens[:, None]).squeeze(-1)
+    if any(temperature not in (0, 1) for temperature in temperatures):
+        logits = logits / torch.tensor([temperature or 1.0 for temperature in temperatures], device=device)[:, None]
+    probabilities = torch.softmax(logits, -1)
+    tokens = _draw(probabilities, uniforms)
+    if 0 in temperatures:
+        greedy = torch.tensor([temperature == 0 for temperature in temperatures], device=device)
+        tokens = torch.where(greedy, logits.argmax(-1), tokens)
+    chosen = probabilities.gather(-1, tokens[:, None]).squeeze(-1).log()
     choices = [Choice(token, logprob, None, None) for token, logprob in zip(tokens.tolist(), chosen.tolist())]
     special = [n for n, row in enumerate(rows) if row.request.truncated or row.request.top_logprobs > 0]
     if special:
@@ -286,6 +309,25 @@ def choose(logits: torch.Tensor, rows: list[Row]) -> list[Choice]:
         for place, n in enumerate(special):
             choices[n] = _filtered(choices[n], rows[n].request, uniforms[n].item(), ordered[place], ids[place])
     return choices
+
+
+def _draw(probabilities: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """Returns for each row the first token at which the sum of the probabilities exceeds the uniform number's share.
+
+    It adds up blocks of tokens, then the tokens of one block, in float64.
+    """
+    count, vocabulary = probabilities.shape
+    padded = torch.nn.functional.pad(probabilities, (0, -vocabulary % BLOCK)) if vocabulary % BLOCK else probabilities
+    blocks = padded.view(count, -1, BLOCK)
+    sums = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
+    # A sum that rounding makes equal to the last one would choose a token without probability.
+    below = 1 - 2.0**-52
+    share = (uniforms[:, None] * sums[:, -1:]).minimum(sums[:, -1:] * below)
+    block = torch.searchsorted(sums, share, right=True).clamp(max=sums.shape[1] - 1)
+    before = torch.where(block > 0, sums.gather(1, (block - 1).clamp(min=0)), 0.0)
+    inside = blocks[torch.arange(count, device=block.device), block[:, 0]].double().cumsum(-1)
+    place = torch.searchsorted(inside, (share - before).minimum(inside[:, -1:] * below), right=True)
+    return (block * BLOCK + place)[:, 0].clamp(max=vocabulary - 1)
 
 
 def _filtered(choice: Choice, request: Request, uniform: float, ordered: torch.Tensor, ids: torch.Tensor) -> Choice:

@@ -224,6 +224,10 @@ class Service:
         self._free()
         return {}, {}
 
+    def call_end(self, message: dict[str, Any], arrays: Arrays) -> None:
+        """Ends this rank well, because Lyceum has closed an idle worker."""
+        os._exit(0)
+
     def _free(self) -> None:
         """Frees closed models that no sampler reads."""
         for id in [id for id in self._closed if not self._models[id].snapshots]:
@@ -239,6 +243,8 @@ def describe(settings: Settings) -> dict[str, Any]:
     ]
     return {
         "device": settings.device.type,
+        "card": torch.cuda.get_device_name(settings.device) if settings.device.type == "cuda" else None,
+        "threads": torch.get_num_threads(),
         "precision": str(settings.dtype).removeprefix("torch."),
         "python": platform.python_version(),
         "executable": sys.executable,
