@@ -7,7 +7,7 @@ import { writeFailed } from "../src/contract/errors/write-failed.ts";
 import type { Json } from "../src/contract/json.ts";
 import { replaceFile } from "../src/core/files/replace-file.ts";
 import { lockFile } from "../src/core/files/run-lock.ts";
-import { withoutSecretValues } from "../src/core/text/url-secrets.ts";
+import { withoutSecretValues } from "../src/core/text/secrets.ts";
 import { fileSize } from "../src/core/trace/file-size.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { setOptions } from "./named-environment.ts";

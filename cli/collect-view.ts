@@ -1,5 +1,5 @@
 import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
-import { formatDuration, formatNumber } from "../src/core/text/format.ts";
+import { formatDuration, formatNumber } from "../src/core/text/format-numbers.ts";
 import type { CollectCounts } from "./collect-output.ts";
 
 /** The update interval on a terminal, and elsewhere, in milliseconds. */

@@ -10,10 +10,10 @@ import { metricsFileName } from "../reports/training/metrics-file.ts";
 import { truncateText } from "../reports/training/terminal-text.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import type { Json } from "../src/contract/json.ts";
-import { formatDuration, formatNumber } from "../src/core/text/format.ts";
+import { formatDuration, formatNumber } from "../src/core/text/format-numbers.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { type ComparedMetric, type Comparison, compareRuns } from "../src/evaluation/compare.ts";
-import { differenceVerdict } from "../src/evaluation/metrics/difference-verdict.ts";
+import { differenceVerdict } from "../src/evaluation/metrics/significant-difference.ts";
 import type { CompareArguments } from "./eval-program.ts";
 
 /** The maximum number of tasks or settings in the list. */

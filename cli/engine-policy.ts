@@ -5,7 +5,7 @@ import type { Policy } from "../src/contract/policy.ts";
 import { definePolicy, type PolicyContext, type PolicyDefinition } from "../src/core/policy/define-policy.ts";
 import { hostedModelError } from "../src/core/policy/hosted-model.ts";
 import { teamPolicy } from "../src/core/policy/team-policy.ts";
-import { withoutUrlSecrets } from "../src/core/text/url-secrets.ts";
+import { withoutUrlSecrets } from "../src/core/text/secrets.ts";
 import { templateVariablesSchema } from "../src/core/tokens/template-variables.ts";
 import { createTextRenderer } from "../src/core/tokens/text-renderer.ts";
 import type { Model } from "../trainers/backend/training-backend.ts";

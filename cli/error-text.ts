@@ -1,5 +1,5 @@
 import { LyceumError, toErrorData } from "../src/contract/errors/index.ts";
-import { withoutUrlSecrets } from "../src/core/text/url-secrets.ts";
+import { withoutUrlSecrets } from "../src/core/text/secrets.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 
 /**

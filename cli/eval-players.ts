@@ -3,7 +3,7 @@ import type { EnvironmentDefinition } from "../src/contract/environment.ts";
 import { invalidConfig, LyceumError } from "../src/contract/errors/index.ts";
 import type { Json } from "../src/contract/json.ts";
 import { contentHash } from "../src/core/taskset/content-hash.ts";
-import { withoutUrlSecrets } from "../src/core/text/url-secrets.ts";
+import { withoutUrlSecrets } from "../src/core/text/secrets.ts";
 import type { EvaluateOptions } from "../src/evaluation/evaluate-options.ts";
 import { rotatePlayers } from "../src/evaluation/rotate-players.ts";
 import { engineDefinition } from "./engine-policy.ts";

@@ -1,5 +1,5 @@
 import { metricLabel } from "../reports/training/metric-text.ts";
-import { formatDuration, formatMoney, formatNumber, formatPercent } from "../src/core/text/format.ts";
+import { formatDuration, formatMoney, formatNumber, formatPercent } from "../src/core/text/format-numbers.ts";
 import { visibleLine, visibleText } from "../src/core/text/visible-text.ts";
 import { definesCorrect } from "../src/evaluation/correctness.ts";
 import type { EvaluationSummary, Metric } from "../src/evaluation/log/summary.ts";

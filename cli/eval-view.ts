@@ -1,5 +1,5 @@
 import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
-import { formatDuration, formatNumber, formatPercent } from "../src/core/text/format.ts";
+import { formatDuration, formatNumber, formatPercent } from "../src/core/text/format-numbers.ts";
 import { visibleLine } from "../src/core/text/visible-text.ts";
 import { definesCorrect } from "../src/evaluation/correctness.ts";
 import type { EvaluationEvent } from "../src/evaluation/evaluation-event.ts";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isRemoteAddress } from "../server/client/remote-address.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
-import { nearestName } from "../src/contract/errors/unknown-name.ts";
+import { nearestName } from "../src/contract/errors/nearest-name.ts";
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../src/core/environment/registry.ts";
 import { startCall } from "../src/core/rollout/running-call.ts";
 import { environmentEntryOf } from "./environment-module.ts";

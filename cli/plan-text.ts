@@ -1,4 +1,4 @@
-import { formatDuration, formatMoney, formatNumber } from "../src/core/text/format.ts";
+import { formatDuration, formatMoney, formatNumber } from "../src/core/text/format-numbers.ts";
 import type { Interval } from "../trainers/plan/interval.ts";
 import type { Plan, PlanFigure } from "../trainers/plan/plan.ts";
 import type { Workload } from "../trainers/plan/workload.ts";

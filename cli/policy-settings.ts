@@ -3,7 +3,7 @@ import type { AgentId } from "../src/contract/action.ts";
 import type { Json } from "../src/contract/json.ts";
 import { loadConfig } from "../src/core/config/index.ts";
 import type { PolicySpecification } from "../src/core/policy/policy-specification.ts";
-import { withoutSecretValues, withoutUrlSecrets } from "../src/core/text/url-secrets.ts";
+import { withoutSecretValues, withoutUrlSecrets } from "../src/core/text/secrets.ts";
 import { engineDefinition } from "./engine-policy.ts";
 import {
   type CommonSettings,

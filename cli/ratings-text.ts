@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { formatPercent } from "../src/core/text/format.ts";
+import { formatPercent } from "../src/core/text/format-numbers.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import type { Ratings } from "../src/evaluation/ratings/rate-runs.ts";
 

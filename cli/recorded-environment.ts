@@ -3,7 +3,7 @@ import { isRemoteAddress } from "../server/client/remote-address.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import type { Json } from "../src/contract/json.ts";
 import type { EnvironmentRegistry, OpenNamedPolicy } from "../src/core/environment/registry.ts";
-import { withoutUrlSecrets } from "../src/core/text/url-secrets.ts";
+import { withoutUrlSecrets } from "../src/core/text/secrets.ts";
 import type { EvaluationIdentity } from "../src/evaluation/log/manifest.ts";
 import { isBuiltIn, withEnvironment } from "./load-environment.ts";
 

@@ -1,7 +1,7 @@
 import { basename, relative } from "node:path";
 import { isJsonObject, type Json } from "../src/contract/json.ts";
 import { parseOverride } from "../src/core/config/config-override.ts";
-import { withoutSecretValues, withoutUrlSecrets } from "../src/core/text/url-secrets.ts";
+import { withoutSecretValues, withoutUrlSecrets } from "../src/core/text/secrets.ts";
 import type { TrainArguments } from "./create-program.ts";
 
 /**

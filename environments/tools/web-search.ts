@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { withoutUrlSecrets } from "../../src/core/text/url-secrets.ts";
+import { withoutUrlSecrets } from "../../src/core/text/secrets.ts";
 import type { SearchEngine, SearchResult } from "./search-tool.ts";
 
 /** The maximum size of an answer, in bytes. */

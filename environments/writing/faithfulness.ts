@@ -1,5 +1,5 @@
 import { isOrdered } from "../shared/english/word-order.ts";
-import type { TextPair } from "./shape-terms.ts";
+import type { TextPair } from "./length-and-style.ts";
 import { contentStems, contentWords, sentencesOf, stem, wordsOf } from "./text-words.ts";
 
 /** How faithful a pair of texts is to its source, from 0 to 1. */

@@ -1,5 +1,5 @@
 import { faithfulness } from "./faithfulness.ts";
-import { shapeRanges, shapeTerms, type TextPair, type WritingPreset } from "./shape-terms.ts";
+import { shapeRanges, shapeTerms, type TextPair, type WritingPreset } from "./length-and-style.ts";
 
 /** The maximum reward of each preset. In `comlrl`, 2.98 is reachable, with all kinds of transition words. */
 export const greatestReward: Readonly<Record<WritingPreset, number>> = { default: 1, comlrl: 3 };

@@ -1,4 +1,4 @@
-import { formatNumber, formatPercent } from "../../src/core/text/format.ts";
+import { formatNumber, formatPercent } from "../../src/core/text/format-numbers.ts";
 import type { HealthCheck, HealthSettings } from "./health-settings.ts";
 import type { EvaluatedScore, HealthState } from "./health-state.ts";
 import type { WindowSummary } from "./metric-window.ts";

@@ -1,7 +1,7 @@
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import { type HealthSettings, healthSettingsSchema } from "./health-settings.ts";
 import { type HealthState, initialHealthState } from "./health-state.ts";
-import { updateHealth } from "./run-health.ts";
+import { updateHealth } from "./health-warnings.ts";
 
 /**
  * Passes events through and adds a warning after the step or evaluation in which a trouble begins or ends. `history`

@@ -44,6 +44,7 @@ export const sectionPlans: readonly SectionPlan[] = [
       { title: "Reward", note: "of training episodes", metrics: [/^reward\/mean$/], isReward: true },
       { title: "Spread of rewards", note: "standard deviation", metrics: [/^reward\/std$/] },
       { title: "Reward components", metrics: [component], unlessSameAs: "reward/mean" },
+      { title: "Reward of each group of tasks", metrics: [/^reward\/(group\/.+)$/], isReward: true, together: true },
       { title: "Reward of each {part}", metrics: ofAgent, isReward: true, together: true },
       {
         title: "Reward by turn",
@@ -66,7 +67,20 @@ export const sectionPlans: readonly SectionPlan[] = [
       { title: "Evaluation reward", note, metrics: [/^reward\/mean$/], isReward: true },
       { title: "Evaluation accuracy", note, metrics: [/^accuracy$/], share: true },
       { title: "Evaluation reward components", note, metrics: [component], unlessSameAs: "reward/mean" },
+      {
+        title: "Evaluation reward of each group of tasks",
+        note,
+        metrics: [/^reward\/(group\/.+)$/],
+        isReward: true,
+        together: true,
+      },
       { title: "Evaluation reward of each {part}", note, metrics: ofAgent, isReward: true, together: true },
+      {
+        title: "Evaluation accuracy of each group of tasks",
+        note,
+        metrics: [/^accuracy\/(group\/.+)$/],
+        share: true,
+      },
       { title: "Evaluation accuracy of each {part}", note, metrics: [/^accuracy\/(?!over-all$)(.+)$/], share: true },
       { title: "Evaluation: truncated", note, metrics: [/^episodes\/(truncated)$/], share: true, unlessAll: 0 },
     ],

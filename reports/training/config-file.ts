@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { isJsonObject, type Json, type JsonObject } from "../../src/contract/json.ts";
-import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
+import { withoutSecretValues } from "../../src/core/text/secrets.ts";
 
 /** The name of the config in a run folder. `lyceum train --config FOLDER/config.yaml` trains the same. */
 export const configFileName = "config.yaml";

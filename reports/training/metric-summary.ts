@@ -1,4 +1,4 @@
-import { formatCount, formatNumber, formatPercent } from "../../src/core/text/format.ts";
+import { formatCount, formatNumber, formatPercent } from "../../src/core/text/format-numbers.ts";
 
 /** A metric for people: a short label and its value as text. */
 export interface MetricSummary {

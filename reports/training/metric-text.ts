@@ -1,5 +1,5 @@
-import { formatNumber, formatPercent } from "../../src/core/text/format.ts";
-import type { DifferenceVerdict } from "../../src/evaluation/metrics/difference-verdict.ts";
+import { formatNumber, formatPercent } from "../../src/core/text/format-numbers.ts";
+import type { DifferenceVerdict } from "../../src/evaluation/metrics/significant-difference.ts";
 
 /**
  * Returns the label of a metric of an evaluation. Without a definition of correctness there is no accuracy: those

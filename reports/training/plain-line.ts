@@ -1,6 +1,6 @@
 import { match } from "ts-pattern";
 import type { RunStartEvent, SampleEvent, TrainingEvent } from "../../src/contract/training-event.ts";
-import { formatCount, formatDuration } from "../../src/core/text/format.ts";
+import { formatCount, formatDuration } from "../../src/core/text/format-numbers.ts";
 import { visibleLine } from "../../src/core/text/visible-text.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { learningRateText } from "./learning-rate-text.ts";

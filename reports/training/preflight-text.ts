@@ -1,5 +1,5 @@
 import type { PreflightEvent } from "../../src/contract/training-event.ts";
-import { formatDuration } from "../../src/core/text/format.ts";
+import { formatDuration } from "../../src/core/text/format-numbers.ts";
 import { visibleLine } from "../../src/core/text/visible-text.ts";
 import { wrapText } from "./terminal-text.ts";
 

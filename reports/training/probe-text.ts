@@ -1,5 +1,5 @@
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
-import { formatDuration, formatNumber, formatPercent } from "../../src/core/text/format.ts";
+import { formatDuration, formatNumber, formatPercent } from "../../src/core/text/format-numbers.ts";
 import { visibleLine } from "../../src/core/text/visible-text.ts";
 import { sampleActions, sampleRewards } from "./sample-text.ts";
 import { truncateText, wrapText } from "./terminal-text.ts";

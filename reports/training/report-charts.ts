@@ -47,7 +47,9 @@ function takeLines(options: {
   const found = plan.metrics.flatMap((pattern, place) =>
     candidates.flatMap((metric) => {
       const match = pattern.exec(metric.name);
-      return match === null ? [] : [{ metric, own: plan.names?.[place] ?? match[1]?.replace("turn-", "turn ") }];
+      return match === null
+        ? []
+        : [{ metric, own: plan.names?.[place] ?? match[1]?.replace(/^(turn|group)[-/]/, "$1 ") }];
     }),
   );
   const lines = found.map(({ metric, own }) => {

@@ -1,5 +1,5 @@
 import type { SampleEvent } from "../../src/contract/training-event.ts";
-import { formatNumber } from "../../src/core/text/format.ts";
+import { formatNumber } from "../../src/core/text/format-numbers.ts";
 
 type Sample = Pick<SampleEvent, "completion" | "reward" | "conversation" | "rewards">;
 

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration } from "../../src/core/text/format.ts";
+import { formatCount, formatDuration } from "../../src/core/text/format-numbers.ts";
 import { visibleLine } from "../../src/core/text/visible-text.ts";
 import { type ActivityProgress, progressText } from "../../src/core/training-progress.ts";
 import { frozenAgents } from "./frozen-agents.ts";

@@ -9,7 +9,7 @@ import type { EpisodeIndex } from "./episode-index.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 import { readEvaluationRows } from "./evaluation-rows.ts";
 import { countRows, metricsSoFar, resumedAfterMs } from "./evaluation-view.ts";
-import { unfinishedStatus } from "./run-age.ts";
+import { unfinishedStatus } from "./run-status.ts";
 import type { RunStatus, RunSummary } from "./view-source.ts";
 
 /** The files that determine the list entry, in addition to the process that writes the run. */

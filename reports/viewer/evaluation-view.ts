@@ -7,7 +7,7 @@ import { runFolder } from "../../src/evaluation/log/run-folder.ts";
 import type { EvaluationSummary, Metric } from "../../src/evaluation/log/summary.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import type { EpisodeRow } from "./episode-row.ts";
-import { changedMs, unfinishedStatus } from "./run-age.ts";
+import { changedMs, unfinishedStatus } from "./run-status.ts";
 import type { EvaluationView, RunStatus } from "./view-source.ts";
 
 /**

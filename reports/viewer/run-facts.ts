@@ -1,4 +1,4 @@
-import { formatCount, formatDuration } from "../../src/core/text/format.ts";
+import { formatCount, formatDuration } from "../../src/core/text/format-numbers.ts";
 import { frozenAgents } from "../training/frozen-agents.ts";
 import type { RunRecord } from "../training/run-record.ts";
 

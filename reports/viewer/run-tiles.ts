@@ -1,5 +1,5 @@
 import { median } from "../../src/core/statistics.ts";
-import { formatCount, formatDuration, formatNumber, formatPercent } from "../../src/core/text/format.ts";
+import { formatCount, formatDuration, formatNumber, formatPercent } from "../../src/core/text/format-numbers.ts";
 import type { RunRecord } from "../training/run-record.ts";
 
 /** A key figure of a run. */

@@ -11,7 +11,7 @@ import { metricsFileName, parseHeader } from "../training/metrics-file.ts";
 import { withStatedAccuracy } from "../training/run-record.ts";
 import { trainingEventSchema } from "../training/training-event-schema.ts";
 import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
-import { unfinishedStatus } from "./run-age.ts";
+import { unfinishedStatus } from "./run-status.ts";
 import type { RunStatus, RunSummary } from "./view-source.ts";
 
 /** The parts of a training that its list entry needs. */

@@ -1,8 +1,8 @@
 import { defaultLimits } from "../limits.ts";
 import { guestProgram, judgeProgram, nodeProgram } from "./guest/program.ts";
 import { IsolateSupply } from "./isolate-supply.ts";
-import { TypeScriptCache } from "./javascript-files.ts";
 import { type NodeLibraries, readNodeLibraries } from "./node-libraries.ts";
+import { TypeScriptCache } from "./typescript-cache.ts";
 
 /** The objects that a process keeps between jobs. They contain nothing from a job. */
 export interface JobTools {

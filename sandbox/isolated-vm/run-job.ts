@@ -3,10 +3,10 @@ import type { PlainValue } from "../plain-value.ts";
 import { missingCases } from "../pool/requests.ts";
 import type { Job, WorkerResult } from "../pool/worker.ts";
 import type { GuestReply } from "./guest/guest.ts";
-import type { TypeScriptCache } from "./javascript-files.ts";
 import type { JobTools } from "./job-tools.ts";
 import { Judge } from "./judge.ts";
 import { Session } from "./session.ts";
+import type { TypeScriptCache } from "./typescript-cache.ts";
 import { Ended, valueTooLarge, Watchdog } from "./watchdog.ts";
 
 /** Statuses after which an isolate can be disposed of. */

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { sum } from "../../src/core/statistics.ts";
 import type { Interval } from "../../src/evaluation/log/summary.ts";
-import { bootstrapInterval, meanInterval } from "../../src/evaluation/metrics/interval.ts";
+import { bootstrapInterval, meanInterval } from "../../src/evaluation/metrics/confidence-interval.ts";
 import { mean } from "../../src/evaluation/metrics/task-results.ts";
 import { curvePicture, type PictureLine } from "../curve-picture.ts";
 import type { RecordedEvaluation, ResultRecord } from "./record.ts";

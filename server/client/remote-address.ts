@@ -1,5 +1,5 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { withoutUrlSecrets } from "../../src/core/text/url-secrets.ts";
+import { withoutUrlSecrets } from "../../src/core/text/secrets.ts";
 
 /** The parts of a remote environment's address. */
 export interface RemoteAddress {

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber } from "./text/format.ts";
+import { formatCount, formatDuration, formatNumber } from "./text/format-numbers.ts";
 
 /** The activity of a run between two events. */
 export type TrainingActivity = "preflight" | "probing" | "playing" | "learning" | "evaluating";

@@ -6,7 +6,7 @@ import { evaluatedAgents } from "./evaluated-agents.ts";
 import type { EvaluationManifest } from "./log/manifest.ts";
 import { readEntries, readManifest, readTaskLines } from "./log/read-log.ts";
 import type { Interval } from "./log/summary.ts";
-import { bootstrapInterval } from "./metrics/interval.ts";
+import { bootstrapInterval } from "./metrics/confidence-interval.ts";
 import { type PairedTest, pairedTest } from "./metrics/paired-test.ts";
 import { episodeReward, mean, type TaskResult, taskResults } from "./metrics/task-results.ts";
 import type { PlannedLine } from "./task-plan.ts";

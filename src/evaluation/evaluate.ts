@@ -6,7 +6,7 @@ import { splitTasks } from "../core/environment/checked-environment.ts";
 import { replaceFile } from "../core/files/replace-file.ts";
 import { lockRun } from "../core/files/run-lock.ts";
 import { episodeId } from "../core/rollout/episode-id.ts";
-import { checkEpisodeCount } from "../core/rollout/episode-limit.ts";
+import { checkEpisodeCount } from "../core/rollout/episode-memory.ts";
 import { EpisodeWarnings } from "../core/rollout/episode-warnings.ts";
 import { rollout } from "../core/rollout/rollout.ts";
 import type { RolloutEvent } from "../core/rollout/rollout-event.ts";

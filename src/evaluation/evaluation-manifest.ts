@@ -5,7 +5,7 @@ import type { Json } from "../contract/json.ts";
 import { defaultSampling } from "../contract/sampler.ts";
 import { canonicalJson } from "../core/taskset/canonical-json.ts";
 import { contentHash } from "../core/taskset/content-hash.ts";
-import { withoutSecretValues } from "../core/text/url-secrets.ts";
+import { withoutSecretValues } from "../core/text/secrets.ts";
 import { defaultRule } from "./correctness.ts";
 import type { EvaluateOptions } from "./evaluate-options.ts";
 import type { EvaluationIdentity, EvaluationManifest, ManifestSpec } from "./log/manifest.ts";

@@ -8,7 +8,7 @@ import type { Json } from "../contract/json.ts";
 import type { Taskset } from "../contract/taskset.ts";
 import { taskGroup } from "../core/environment/task-group.ts";
 import { makeFolder } from "../core/files/make-folder.ts";
-import { taskSeed } from "../core/rollout/episode-id.ts";
+import { taskSeed } from "../core/rollout/episode-seeds.ts";
 import { contentHash } from "../core/taskset/content-hash.ts";
 import type { TaskLine } from "./log/manifest.ts";
 import { type RunFolder, runFolder } from "./log/run-folder.ts";

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
-import { wilsonInterval } from "../../src/evaluation/metrics/interval.ts";
+import { wilsonInterval } from "../../src/evaluation/metrics/confidence-interval.ts";
 import type { Ratings } from "../../src/evaluation/ratings/rate-runs.ts";
 import { evalFolder, timeless } from "./eval-folder.ts";
 import { runInProcess } from "./run-in-process.ts";

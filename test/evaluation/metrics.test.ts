@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bootstrapInterval, meanInterval, wilsonInterval } from "../../src/evaluation/metrics/interval.ts";
+import { bootstrapInterval, meanInterval, wilsonInterval } from "../../src/evaluation/metrics/confidence-interval.ts";
 import { pairedTest, signTest } from "../../src/evaluation/metrics/paired-test.ts";
 import { percentiles } from "../../src/evaluation/metrics/percentiles.ts";
 

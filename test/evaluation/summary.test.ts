@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { wilsonInterval } from "../../src/evaluation/metrics/interval.ts";
+import { wilsonInterval } from "../../src/evaluation/metrics/confidence-interval.ts";
 import { estimatePassAtK, estimatePassHatK } from "../../src/evaluation/metrics/pass-at-k.ts";
 import { answers, evaluated, temporaryFolder } from "./answer-environment.ts";
 

@@ -9,7 +9,7 @@ import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { teamState } from "../../trainers/credit/team-state.ts";
 import { trainingGroup } from "../../trainers/data/training-group.ts";
-import { fitEpisodes } from "../../trainers/rollouts/fit-episodes.ts";
+import { fitEpisodes } from "../../trainers/rollouts/overlong-episodes.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { playedEpisode } from "./played-episode.ts";
 import { eventsOf, letterConfig, runTraining } from "./run-training.ts";

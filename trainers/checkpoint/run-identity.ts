@@ -5,7 +5,7 @@ import type { PolicySpecification } from "../../src/core/policy/policy-specifica
 import type { ProgramSpecification } from "../../src/core/policy/program-specification.ts";
 import { canonicalJson } from "../../src/core/taskset/canonical-json.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
-import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
+import { withoutSecretValues } from "../../src/core/text/secrets.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
 import { type TrainingConfig, trainingConfigSchema } from "../config/training-config.ts";
 import type { Checkpoint } from "./find-checkpoints.ts";

@@ -9,9 +9,9 @@ import type { EvaluationManifest } from "../../src/evaluation/log/manifest.ts";
 import type { EvaluationSummary } from "../../src/evaluation/log/summary.ts";
 import { rotatePlayers } from "../../src/evaluation/rotate-players.ts";
 import { trainedGroup } from "../credit/trained-agents.ts";
+import { agentMetrics } from "../metrics/agent-metrics.ts";
 import { rolloutMetrics } from "../metrics/rollout-metrics.ts";
 import { taskGroupMetric, taskGroupMetrics } from "../metrics/task-group-metrics.ts";
-import { agentMetrics } from "../rewards/agent-rewards.ts";
 import { throwIfAllFailed } from "../rollouts/failed-batch.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Algorithm } from "../algorithms/index.ts";
 import type { PlayedGroup } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
-import { agentMetrics } from "../rewards/agent-rewards.ts";
+import { agentMetrics } from "./agent-metrics.ts";
 import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
 import { taskGroupMetrics } from "./task-group-metrics.ts";
 

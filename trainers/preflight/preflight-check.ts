@@ -1,5 +1,5 @@
 import type { PreflightCheck } from "../../src/contract/training-event.ts";
-import { formatNumber } from "../../src/core/text/format.ts";
+import { formatNumber } from "../../src/core/text/format-numbers.ts";
 
 /** Returns a check that found nothing wrong. `detail` says what was compared. */
 export function passed(name: PreflightCheck["name"], detail: string): PreflightCheck {

@@ -1,6 +1,6 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { ProbeEvent } from "../../src/contract/training-event.ts";
-import { formatNumber, formatPercent } from "../../src/core/text/format.ts";
+import { formatNumber, formatPercent } from "../../src/core/text/format-numbers.ts";
 import type { Algorithm } from "../algorithms/index.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 

@@ -24,7 +24,7 @@ import { processRewards } from "../rewards/process-rewards.ts";
 import type { TrainingRun } from "../run/training-run.ts";
 import { branching } from "./branching.ts";
 import { throwIfAllFailed } from "./failed-batch.ts";
-import { fitEpisodes } from "./fit-episodes.ts";
+import { fitEpisodes } from "./overlong-episodes.ts";
 
 /** The batch of a step, with the values that a checkpoint after the step records. */
 export interface PlayedBatch extends Batch {

@@ -10,7 +10,7 @@ import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
-import { checkEpisodeCount } from "../../src/core/rollout/episode-limit.ts";
+import { checkEpisodeCount } from "../../src/core/rollout/episode-memory.ts";
 import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
 import { checkJointShape, jointActionsPerNode } from "../../src/core/rollout/joint-shape.ts";
 import { TimeSlice } from "../../src/core/rollout/time-slice.ts";

@@ -11,7 +11,7 @@ import type {
   TrainingWarningEvent,
 } from "../../src/contract/training-event.ts";
 import { registerSavedWork } from "../../src/core/files/saved-work.ts";
-import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
+import { withoutSecretValues } from "../../src/core/text/secrets.ts";
 import { defaultRule, definesCorrect } from "../../src/evaluation/correctness.ts";
 import type { AdamParams } from "../backend/training-backend.ts";
 import { isBetter, writeBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
@@ -32,7 +32,7 @@ import { learningRateAt } from "../update/learning-rate-schedule.ts";
 import { updateLearners } from "../update/update-learners.ts";
 import { type Exported, exportTrained } from "./export-trained.ts";
 import { openRun } from "./open-run.ts";
-import { type StepTimer, startStepTimer } from "./step-timer.ts";
+import { type StepTimer, startStepTimer } from "./remaining-time.ts";
 import { stepWarnings } from "./step-warnings.ts";
 
 /**

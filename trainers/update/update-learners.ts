@@ -7,6 +7,7 @@ import type { TrainingSample } from "../data/training-sample.ts";
 import type { Learner } from "../run/learners.ts";
 import type { TrainingRun } from "../run/training-run.ts";
 import { creditContext } from "./credit-context.ts";
+import { staleCap } from "./importance-weights.ts";
 import { updateCritic } from "./update-critic.ts";
 import { updatePolicy } from "./update-policy.ts";
 
@@ -49,9 +50,6 @@ export async function updateLearners(
 function isCutOff({ sequences }: TrainingSample): boolean {
   return sequences.some(({ cutOff }) => cutOff === true);
 }
-
-/** The cap of importance weights if batches are played ahead. 2 is the usual cap of truncated importance sampling. */
-const staleCap = 2;
 
 function updateOptions(
   run: UpdatedRun,

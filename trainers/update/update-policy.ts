@@ -11,6 +11,7 @@ import type { TrainingSample } from "../data/training-sample.ts";
 import { linearizeSequenceLoss } from "../losses/linearize-sequence-loss.ts";
 import { backendTerms, type Loss, needsReference } from "../losses/loss.ts";
 import { lossScales } from "../losses/loss-aggregation.ts";
+import { samplerDivergence, withImportanceWeights } from "./importance-weights.ts";
 import { UpdateStatistics } from "./update-statistics.ts";
 
 /** The options of {@link updatePolicy}. */
@@ -106,17 +107,6 @@ async function prepareSamples(
   return { units: correctedUnits, ...(tokens === 0 ? {} : { samplerKl: divergence / tokens }) };
 }
 
-/** Returns the sum over tokens of k3 estimates of the sampler's divergence from the trainer. */
-function samplerDivergence({ lossMask, behaviourLogprobs }: Datum, logprobs: Float32Array): number {
-  let sum = 0;
-  for (const [t, mask] of lossMask.entries()) {
-    if (mask === 0 || behaviourLogprobs === undefined) continue;
-    const distance = logprobs[t]! - behaviourLogprobs[t]!;
-    sum += Math.expm1(distance) - distance;
-  }
-  return sum;
-}
-
 /** Returns the units with each datum changed by a function of the model's log-probabilities of its targets. */
 async function withLogprobs(
   units: readonly SampleData[],
@@ -130,18 +120,6 @@ async function withLogprobs(
   );
   let taken = 0;
   return units.map((unit) => ({ ...unit, data: unit.data.map((datum) => change(datum, results[taken++]!)) }));
-}
-
-function withImportanceWeights(datum: Datum, logprobs: Float32Array, cap: number): Datum {
-  const { advantages, behaviourLogprobs } = datum;
-  if (advantages === undefined || behaviourLogprobs === undefined) return datum;
-  return {
-    ...datum,
-    behaviourLogprobs: logprobs,
-    advantages: advantages.map(
-      (advantage, t) => advantage * Math.min(cap, Math.exp(logprobs[t]! - behaviourLogprobs[t]!)),
-    ),
-  };
 }
 
 /** The part of an update that belongs to one optimizer step. */

@@ -8,7 +8,7 @@ import type { RunEndEvent } from "../../../src/contract/training-event.ts";
 import { replaceFile } from "../../../src/core/files/replace-file.ts";
 import { eventMetrics } from "../event-metrics.ts";
 import { type MlflowClient, mlflowClient, mlflowErrorCode } from "./mlflow-client.ts";
-import { mlflowName, mlflowParameters } from "./mlflow-names.ts";
+import { mlflowName, mlflowParameters } from "./mlflow-parameters.ts";
 import { sendInBackground } from "./send-in-background.ts";
 
 /** The options of {@link mlflowTracker}. */

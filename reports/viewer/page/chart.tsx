@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { formatCount, formatNumber, formatPercent } from "../../../src/core/text/format.ts";
+import { formatCount, formatNumber, formatPercent } from "../../../src/core/text/format-numbers.ts";
 import type { LineChart } from "../../training/chart.ts";
 import { type ChartValues, chartValues } from "./chart-values.ts";
 import { shareTick, usesLogScale, valueRange } from "./value-range.ts";

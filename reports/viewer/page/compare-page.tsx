@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { formatNumber } from "../../../src/core/text/format.ts";
+import { formatNumber } from "../../../src/core/text/format-numbers.ts";
 import type { ComparedTask } from "../../../src/evaluation/compare.ts";
-import { type DifferenceVerdict, differenceVerdict } from "../../../src/evaluation/metrics/difference-verdict.ts";
+import { type DifferenceVerdict, differenceVerdict } from "../../../src/evaluation/metrics/significant-difference.ts";
 import { differenceRangeText, differenceText, metricText, verdictText } from "../../training/metric-text.ts";
 import type { ComparisonView, ViewSource } from "../view-source.ts";
 import { PathText, Problem, Text } from "./parts.tsx";

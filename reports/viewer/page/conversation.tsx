@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../../src/contract/episode.ts";
 import { isReasoningOnly } from "../../../src/core/rollout/reasoning-only.ts";
 import { sum } from "../../../src/core/statistics.ts";
-import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format.ts";
+import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format-numbers.ts";
 import { timeline } from "../../../src/core/trace/timeline.ts";
 import { MessageView } from "./message-view.tsx";
 import { ModelCalls } from "./model-calls.tsx";

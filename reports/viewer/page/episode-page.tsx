@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { AgentEpisode, Episode } from "../../../src/contract/episode.ts";
-import { formatCount, formatDuration } from "../../../src/core/text/format.ts";
+import { formatCount, formatDuration } from "../../../src/core/text/format-numbers.ts";
 import type { EpisodeView, ViewSource } from "../view-source.ts";
 import { Conversation, JointConversation } from "./conversation.tsx";
 import { pageSize } from "./episode-table.tsx";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { formatCount, formatDuration } from "../../../src/core/text/format.ts";
+import { formatCount, formatDuration } from "../../../src/core/text/format-numbers.ts";
 import { type EpisodeFilter, rewardOf } from "../episode-filter.ts";
 import type { EpisodeRow, ShownRow } from "../episode-row.ts";
 import type { ViewSource } from "../view-source.ts";

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { formatCount, formatDuration, formatMoney, formatPercent } from "../../../src/core/text/format.ts";
+import { formatCount, formatDuration, formatMoney, formatPercent } from "../../../src/core/text/format-numbers.ts";
 import { definesCorrect } from "../../../src/evaluation/correctness.ts";
 import type { LevelSummary } from "../../../src/evaluation/log/summary.ts";
 import { metricLabel, metricText } from "../../training/metric-text.ts";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { RecordedCall } from "../../../src/contract/episode.ts";
-import { formatCount } from "../../../src/core/text/format.ts";
+import { formatCount } from "../../../src/core/text/format-numbers.ts";
 import { MessageView } from "./message-view.tsx";
 
 /** The model calls that led to an action, closed at first. A call shows the messages that it adds to the earlier one. */

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Json } from "../../../src/contract/json.ts";
-import { formatCount } from "../../../src/core/text/format.ts";
+import { formatCount } from "../../../src/core/text/format-numbers.ts";
 import { settingDifferences } from "../../../src/core/text/setting-differences.ts";
 import type { LineChart } from "../../training/chart.ts";
 import type { TrainingView, ViewSource } from "../view-source.ts";

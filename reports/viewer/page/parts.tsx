@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment, type JSX } from "preact";
-import { formatCount, formatNumber } from "../../../src/core/text/format.ts";
+import { formatCount, formatNumber } from "../../../src/core/text/format-numbers.ts";
 import { visibleText } from "../../../src/core/text/visible-text.ts";
 import type { EpisodeOutcome } from "../episode-row.ts";
 import type { RunStatus } from "../view-source.ts";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Reward } from "../../../src/contract/reward.ts";
-import { formatNumber } from "../../../src/core/text/format.ts";
+import { formatNumber } from "../../../src/core/text/format-numbers.ts";
 import { Text } from "./parts.tsx";
 
 /** A reward with its components, or the reason why it is unscored. */

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { formatCount, formatNumber, formatPercent } from "../../../src/core/text/format.ts";
+import { formatCount, formatNumber, formatPercent } from "../../../src/core/text/format-numbers.ts";
 import type { RunScores, RunSummary, ViewSource } from "../view-source.ts";
 import { dateText, PathText, Problem, Status, Text } from "./parts.tsx";
 import { type Route, routeHash, runHash } from "./route.ts";

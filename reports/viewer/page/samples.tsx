@@ -1,5 +1,5 @@
 import { Fragment, type JSX } from "preact";
-import { formatCount } from "../../../src/core/text/format.ts";
+import { formatCount } from "../../../src/core/text/format-numbers.ts";
 import { sampleRewards } from "../../training/sample-text.ts";
 import type { TrainingView } from "../view-source.ts";
 import { Text } from "./parts.tsx";

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { formatCount, formatDuration } from "../../../src/core/text/format.ts";
+import { formatCount, formatDuration } from "../../../src/core/text/format-numbers.ts";
 import { evaluationSummary } from "../../training/metric-summary.ts";
 import type { TrainingView, ViewSource } from "../view-source.ts";
 import { ChartSections, SmoothingField } from "./chart-sections.tsx";

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { formatNumber } from "../../../src/core/text/format.ts";
+import { formatNumber } from "../../../src/core/text/format-numbers.ts";
 import type { RunSummary } from "../view-source.ts";
 
 const [width, height] = [70, 18];

@@ -7,8 +7,8 @@ import { type Prompt, promptMessages } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { StepJudge } from "../judge/counted-judge.ts";
 import type { Random } from "../random/random.ts";
-import { defaultToolLimits, type ToolLimits } from "../tools/call-tool.ts";
 import type { Tool, ToolRecord } from "../tools/tool.ts";
+import { defaultToolLimits, defaultToolTurns, type ToolLimits } from "../tools/tool-limits.ts";
 import { type ToolProtocol, withTaggedCalls, withToolInstruction } from "../tools/tool-message.ts";
 import { createToolSet, type ToolSet, type ToolSource } from "../tools/tool-set.ts";
 import { withoutUndefined } from "../without-undefined.ts";
@@ -133,9 +133,6 @@ export interface SingleAgentDefinition<
     context: DemonstrationContext,
   ) => string | Message | readonly (string | Message)[] | undefined;
 }
-
-/** The default of `maxTurns` for an environment with tools. */
-const defaultToolTurns = 10;
 
 /**
  * Creates an environment for one agent from two functions. `reset` returns the first prompt. `step` scores an answer

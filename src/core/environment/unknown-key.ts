@@ -1,4 +1,4 @@
-import { nearestName } from "../../contract/errors/unknown-name.ts";
+import { nearestName } from "../../contract/errors/nearest-name.ts";
 import type { ReturnProblem } from "./validate-prompt.ts";
 
 /** Finds a key of an object that is not known. `rule` adds a suggestion in front of a rule. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { nearestName } from "../../contract/errors/unknown-name.ts";
+import { nearestName } from "../../contract/errors/nearest-name.ts";
 
 /**
  * True for the name of a folder or file rather than the id of a hub repository (`owner/name`): a name with the form of a

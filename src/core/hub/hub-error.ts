@@ -1,5 +1,5 @@
 import { LyceumError } from "../../contract/errors/index.ts";
-import { withoutUrlSecrets } from "../text/url-secrets.ts";
+import { withoutUrlSecrets } from "../text/secrets.ts";
 import type { HubRepository } from "./hub-options.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { AgentEpisode, AgentTurn, Episode } from "../../contract/episode.ts
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { PartType } from "../../contract/message.ts";
 import type { ActRequest, ActResult, ActTokens, Policy } from "../../contract/policy.ts";
-import { deriveSeed } from "../random/random.ts";
+import { turnSeed } from "../rollout/episode-seeds.ts";
 import { withoutUndefined } from "../without-undefined.ts";
 import { replayedCalls, replayedCompletion } from "./replayed-calls.ts";
 
@@ -28,7 +28,8 @@ export async function replayPolicy(
     tasks.add(task.hash);
     for (const [agent, record] of Object.entries(agents)) {
       for (const turn of record.turns) {
-        turns.set(keyOf(agent, deriveSeed(seed, task.hash, sampleIndex, agent, turn.turn)), { record, turn });
+        const own = turnSeed({ seed, hash: task.hash, sampleIndex, agent, turn: turn.turn });
+        turns.set(keyOf(agent, own), { record, turn });
       }
     }
   }

@@ -4,7 +4,8 @@ import type { ActRequest, ActResult, Policy } from "../../contract/policy.ts";
 import type { Sample, Sampler, SamplingSettings } from "../../contract/sampler.ts";
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Renderer } from "../tokens/renderer.ts";
-import { fitCompletion, type RenderedPrompt, renderPrompt, requestRenderer } from "./render-prompt.ts";
+import { fitCompletion } from "./context-limit.ts";
+import { type RenderedPrompt, renderPrompt, requestRenderer } from "./render-prompt.ts";
 
 /** A request that waits for its batch or its sample. */
 interface Pending {

@@ -1,9 +1,9 @@
 import type { ActRequest, ActResult } from "../../contract/policy.ts";
-import { deriveSeed } from "../random/random.ts";
 import { withoutInlineReasoning } from "../tokens/split-reasoning.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
+import { resetSeed, turnSeed } from "./episode-seeds.ts";
 import { policyFailure } from "./rollout-error.ts";
-import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
+import type { EpisodePosition, RunSettings } from "./run-settings.ts";
 import type { TurnRequests } from "./turn-requests.ts";
 
 /** The position and the agent of a request. */
@@ -57,7 +57,7 @@ function actRequest<Task>({ settings, position, recorder, turn, signal }: Asked<
     agent,
     messages: recorder.conversation(),
     sampling: room < sampling.maxTokens ? { ...sampling, maxTokens: room } : sampling,
-    seed: deriveSeed(seed, entry.hash, sampleIndex, agent, turn),
+    seed: turnSeed({ seed, hash: entry.hash, sampleIndex, agent, turn }),
     episode: { task: entry, seed: resetSeed(position), sampleIndex, turn },
     signal,
     ...(tools === undefined ? undefined : { tools }),

@@ -8,9 +8,10 @@ import type {
 import type { Message } from "../../contract/message.ts";
 import { demonstratedAction } from "../policy/demonstration-policy.ts";
 import type { EnvironmentInstance, InstanceOptions } from "./environment-instance.ts";
+import { resetSeed } from "./episode-seeds.ts";
 import type { Canary } from "./failure-cause.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
-import { type EpisodePosition, resetSeed } from "./run-settings.ts";
+import type { EpisodePosition } from "./run-settings.ts";
 
 /** Creates a canary from the demonstration of a task. Without one, it gives empty answers in `turns` turns. */
 export function canaryOf<Task>(options: {

@@ -9,11 +9,12 @@ import { askPolicy } from "./ask-policy.ts";
 import { blameStep } from "./blame-step.ts";
 import { type Actions, EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder } from "./episode-recorder.ts";
+import { resetSeed } from "./episode-seeds.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
 import { startTimer } from "./rollout-limits.ts";
-import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
+import type { EpisodePosition, RunSettings } from "./run-settings.ts";
 import { TurnRequests } from "./turn-requests.ts";
 
 /** One run of one task: a reset, then actions and steps until the environment or a limit ends it. */

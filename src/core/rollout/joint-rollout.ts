@@ -7,7 +7,14 @@ import { JointRun, type JointSettings } from "./joint-run.ts";
 import { checkJointShape, type JointShape, jointActionsPerNode } from "./joint-shape.ts";
 import { jointTree } from "./joint-tree.ts";
 import { plannedGroups } from "./planned-episodes.ts";
-import { checkCount, maxConcurrency, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
+import {
+  checkCount,
+  defaultConcurrency,
+  maxConcurrency,
+  poolOf,
+  type RolloutOptions,
+  runSettings,
+} from "./rollout-options.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { EpisodePosition } from "./run-settings.ts";
 
@@ -34,7 +41,7 @@ export interface JointRolloutOptions<Task>
  */
 export function jointRollout<Task>(options: JointRolloutOptions<Task>): AsyncGenerator<JointTree, void, undefined> {
   const { shape } = options;
-  const concurrency = checkCount("concurrency", options.concurrency ?? 64, maxConcurrency);
+  const concurrency = checkCount("concurrency", options.concurrency ?? defaultConcurrency, maxConcurrency);
   const { pool, owned } = poolOf(options.environment);
   const settings = { ...runSettings(options, pool), shape, calls: new Semaphore(concurrency) };
   const { spec } = pool.factory;

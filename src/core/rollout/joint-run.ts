@@ -10,6 +10,7 @@ import { blameStep } from "./blame-step.ts";
 import { EnvironmentInstance, type InstanceOptions } from "./environment-instance.ts";
 import { EpisodeRecorder, turnLimit } from "./episode-recorder.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
+import { resetSeed } from "./episode-seeds.ts";
 import { chooseHandoff, meanJointValue } from "./handoff.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { InterruptibleRuns, type Ran } from "./interruptible-runs.ts";
@@ -19,7 +20,7 @@ import type { JointShape } from "./joint-shape.ts";
 import { completionsPerNode, jointActionsPerNode } from "./joint-shape.ts";
 import type { Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
-import { type EpisodePosition, type RunSettings, resetSeed } from "./run-settings.ts";
+import type { EpisodePosition, RunSettings } from "./run-settings.ts";
 
 /** The shared settings of the trees of a joint rollout. */
 export interface JointSettings<Task> extends RunSettings<Task> {

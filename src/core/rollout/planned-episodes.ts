@@ -1,6 +1,6 @@
 import { checkVersion } from "../../contract/specification-version.ts";
 import type { Taskset } from "../../contract/taskset.ts";
-import { taskSeed } from "./episode-id.ts";
+import { taskSeed } from "./episode-seeds.ts";
 import type { PlannedTask, RolloutOptions } from "./rollout-options.ts";
 import type { EpisodePosition } from "./run-settings.ts";
 

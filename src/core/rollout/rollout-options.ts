@@ -104,6 +104,9 @@ export function poolOf<Task>(
   return { pool: new EnvironmentPool(environment, onCloseError), owned: true };
 }
 
+/** The default of `concurrency`. */
+export const defaultConcurrency = 64;
+
 /** The maximum concurrency, and the maximum number of episodes per task. */
 export const maxConcurrency = 100_000;
 

@@ -5,7 +5,14 @@ import { EventQueue } from "./event-queue.ts";
 import { isLostEpisode, lostEpisodeRetries } from "./lost-episode.ts";
 import { type PlannedEpisode, plannedEpisodes } from "./planned-episodes.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
-import { checkCount, maxConcurrency, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
+import {
+  checkCount,
+  defaultConcurrency,
+  maxConcurrency,
+  poolOf,
+  type RolloutOptions,
+  runSettings,
+} from "./rollout-options.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { RunSettings } from "./run-settings.ts";
 import { scoreGroup } from "./score-group.ts";
@@ -30,7 +37,7 @@ import { scoreGroup } from "./score-group.ts";
  * ended; // => ["completed", "completed", "completed"]
  */
 export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<RolloutEvent, void, undefined> {
-  const concurrency = checkCount("concurrency", options.concurrency ?? 64, maxConcurrency);
+  const concurrency = checkCount("concurrency", options.concurrency ?? defaultConcurrency, maxConcurrency);
   const groupSize = checkCount("groupSize", options.groupSize ?? 1, maxConcurrency);
   const queue = new EventQueue<RolloutEvent>(4 * concurrency);
   const { pool, owned } = poolOf(options.environment, {

@@ -2,7 +2,6 @@ import type { AgentId } from "../../contract/action.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
 import type { TaskEntry } from "../../contract/taskset.ts";
-import { deriveSeed } from "../random/random.ts";
 import type { EnvironmentPool } from "./environment-pool.ts";
 import type { FlushBarrier } from "./flush-barrier.ts";
 import type { RolloutLimits } from "./rollout-limits.ts";
@@ -30,9 +29,4 @@ export interface EpisodePosition<Task> {
   readonly group: number;
   readonly sampleIndex: number;
   readonly seed: number;
-}
-
-/** Returns the seed of the environment. It is the same for all episodes of a group. */
-export function resetSeed({ seed, entry }: Pick<EpisodePosition<unknown>, "seed" | "entry">): number {
-  return deriveSeed(seed, entry.hash, "environment");
 }

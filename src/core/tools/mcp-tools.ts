@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import { tryParseJson } from "../../contract/json.ts";
-import { withoutUrlSecrets } from "../text/url-secrets.ts";
+import { withoutUrlSecrets } from "../text/secrets.ts";
 import { warn } from "../text/warn.ts";
 import type { Tool, ToolRecord } from "./tool.ts";
 

@@ -2,7 +2,7 @@ import { definesCorrect } from "../correctness.ts";
 import type { EpisodeEntry } from "../log/episode-entry.ts";
 import type { EvaluationManifest } from "../log/manifest.ts";
 import type { Metric } from "../log/summary.ts";
-import { meanInterval } from "./interval.ts";
+import { meanInterval } from "./confidence-interval.ts";
 import { agentOfModel, matchScore } from "./match-score.ts";
 import { estimatePassAtK, estimatePassHatK } from "./pass-at-k.ts";
 import { episodeReward, mean, type TaskResult } from "./task-results.ts";

@@ -1,5 +1,5 @@
 import type { Interval } from "../log/summary.ts";
-import { bootstrapEstimates, percentileInterval } from "../metrics/interval.ts";
+import { bootstrapEstimates, percentileInterval } from "../metrics/confidence-interval.ts";
 import { bradleyTerry, drawnGamesPrior } from "./bradley-terry.ts";
 import { type Matches, readMatches } from "./matches.ts";
 

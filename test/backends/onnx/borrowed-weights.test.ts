@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { EngineModel } from "../../../trainers/backends/onnx/engine/engine-model.ts";
 import type { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
-import { initializeParameters, ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { initializeParameters } from "../../../trainers/backends/onnx/models/initial-weights.ts";
+import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { tinyConfig } from "./tiny-config.ts";

@@ -11,7 +11,8 @@ import { blockTokens, KeptPrefixes } from "../../../trainers/backends/onnx/engin
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
 import { BatchSampler } from "../../../trainers/backends/onnx/engine/sampler.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
-import { initializeParameters, ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { initializeParameters } from "../../../trainers/backends/onnx/models/initial-weights.ts";
+import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { isSlowTier, sampleOf } from "../../tier.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromErrorData, LyceumError, toErrorData, unknownNameError } from "../../../src/contract/errors/index.ts";
-import { nearestName } from "../../../src/contract/errors/unknown-name.ts";
+import { nearestName } from "../../../src/contract/errors/nearest-name.ts";
 
 describe("LyceumError", () => {
   const options = { code: "data.malformed", message: "Row 3 is empty.", hint: "Fill it.", data: { row: 3 } } as const;

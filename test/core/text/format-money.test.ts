@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { formatMoney } from "../../../src/core/text/format.ts";
+import { formatMoney } from "../../../src/core/text/format-numbers.ts";
 
 it.each([
   [0, "$0.00"],

@@ -1,8 +1,9 @@
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { callTool, defaultToolLimits } from "../../../src/core/tools/call-tool.ts";
+import { callTool } from "../../../src/core/tools/call-tool.ts";
 import { mcpTools } from "../../../src/core/tools/mcp-tools.ts";
+import { defaultToolLimits } from "../../../src/core/tools/tool-limits.ts";
 import { createToolSet } from "../../../src/core/tools/tool-set.ts";
 import { serve } from "./serve.ts";
 

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { mlflowName, mlflowParameters } from "../../../reports/trackers/mlflow/mlflow-names.ts";
+import { mlflowName, mlflowParameters } from "../../../reports/trackers/mlflow/mlflow-parameters.ts";
 import { mlflowTracker } from "../../../reports/trackers/mlflow/mlflow-tracker.ts";
 import { createTrackers, trackerConfigsSchema } from "../../../reports/trackers/tracker-config.ts";
 import type { Json } from "../../../src/contract/json.ts";

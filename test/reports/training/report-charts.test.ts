@@ -49,6 +49,17 @@ describe("reportCharts", () => {
     expect(titles["All other metrics"]).toEqual(["new/metric"]);
   });
 
+  it("names groups of tasks", () => {
+    const metrics = { "reward/mean": 0.5, "reward/group/1": 0.2, "reward/group/2": 0.8 };
+    const sections = sectionsOf(start(), step(1, metrics), evaluation(1, { ...metrics, "accuracy/group/1": 0.2 }));
+    const charts = sections.flatMap((section) => section.charts.map(({ title, series }) => [title, series]));
+    const names = (title: string) => (Object.fromEntries(charts)[title] as { name: string }[]).map(({ name }) => name);
+    expect(names("Reward of each group of tasks")).toEqual(["group 1", "group 2"]);
+    expect(names("Evaluation reward of each group of tasks")).toEqual(["group 1", "group 2"]);
+    expect(names("Evaluation accuracy of each group of tasks")).toEqual(["group 1"]);
+    expect(Object.keys(Object.fromEntries(charts))).not.toContain("Reward of each environment");
+  });
+
   it("draws every metric once, whatever its name", () => {
     const name = fc.constantFrom(
       ...[

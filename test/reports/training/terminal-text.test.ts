@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sparkline } from "../../../reports/training/sparkline.ts";
 import { displayWidth, renderLine, span, truncateText, wrapText } from "../../../reports/training/terminal-text.ts";
-import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format.ts";
+import { formatCount, formatDuration, formatNumber } from "../../../src/core/text/format-numbers.ts";
 import { visibleLine, visibleText } from "../../../src/core/text/visible-text.ts";
 
 const nasty = fc.string({

@@ -11,9 +11,9 @@ import { definesCorrect } from "../../../src/evaluation/correctness.ts";
 import { evaluate } from "../../../src/evaluation/evaluate.ts";
 import { evaluationStatus } from "../../../src/evaluation/evaluation-status.ts";
 import { runFolder } from "../../../src/evaluation/log/run-folder.ts";
-import { differenceVerdict } from "../../../src/evaluation/metrics/difference-verdict.ts";
-import { bootstrapInterval } from "../../../src/evaluation/metrics/interval.ts";
+import { bootstrapInterval } from "../../../src/evaluation/metrics/confidence-interval.ts";
 import { pairedTest } from "../../../src/evaluation/metrics/paired-test.ts";
+import { differenceVerdict } from "../../../src/evaluation/metrics/significant-difference.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
 
 /** Plays four tasks. The first `failures` of them throw. The others earn half of the highest reward. */

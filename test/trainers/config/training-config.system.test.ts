@@ -242,11 +242,7 @@ const proofs: Readonly<
     processed,
     [["rewards", [{ type: "normalize-by-length" }]]],
   ],
-  "rewards[].probability": [
-    [{ type: "random", probability: 0.25 }],
-    processed,
-    [["rewards", [{ type: "random" }]]],
-  ],
+  "rewards[].probability": [[{ type: "random", probability: 0.25 }], processed, [["rewards", [{ type: "random" }]]]],
   "rewards[].cache": [
     [{ type: "overlong-penalty", cache: 5, maxTokens: 12 }],
     processed,

@@ -1,5 +1,5 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
-import { nearestName } from "../../../contract/errors/unknown-name.ts";
+import { nearestName } from "../../../contract/errors/nearest-name.ts";
 import { addressOf } from "../hosted-model.ts";
 import { importOptional } from "../optional-package.ts";
 import { knownProviders } from "../provider-key.ts";

@@ -1,5 +1,5 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
-import { withoutUrlSecrets } from "../../text/url-secrets.ts";
+import { withoutUrlSecrets } from "../../text/secrets.ts";
 
 /** Returns the URL of an API path below `baseUrl`. Throws `config.invalid` if `baseUrl` is not a valid URL. */
 export function apiUrl(baseUrl: string, path: string): URL {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LyceumError } from "../../../contract/errors/index.ts";
-import { withoutUrlSecrets } from "../../text/url-secrets.ts";
+import { withoutUrlSecrets } from "../../text/secrets.ts";
 import { refusal } from "../serving/refusal.ts";
 import { RequestFailure } from "../serving/request-failure.ts";
 import { malformed } from "../serving/unusable-answer.ts";

@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 import type { Json } from "../../../contract/json.ts";
-import { namedSecrets, urlSecrets, withoutUrlSecrets } from "../../text/url-secrets.ts";
+import { namedSecrets, urlSecrets, withoutUrlSecrets } from "../../text/secrets.ts";
 
 /** The parts of a request that must not appear in errors. */
 export interface RequestSecrets {

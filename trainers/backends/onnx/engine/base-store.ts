@@ -11,7 +11,8 @@ import { readWeights, type WeightsReader } from "../../../model-folders/weights/
 import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
 import type { LocalSource } from "../../shared/open-source.ts";
 import type { BaseBlock } from "../models/graph-parameters.ts";
-import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
+import { initializeParameters } from "../models/initial-weights.ts";
+import { ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { QuantizedBlock } from "../models/quantized-block.ts";
 import { valueHeadParameters } from "../models/value-head.ts";

@@ -11,7 +11,8 @@ import type { WritableDtype } from "../../../model-folders/weights/float-convers
 import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
 import type { LocalSource } from "../../shared/open-source.ts";
 import { openTokenizer, type TokenizerSource } from "../../shared/tokenizer-source.ts";
-import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
+import { initializeParameters } from "../models/initial-weights.ts";
+import { ParameterBlock } from "../models/parameter-block.ts";
 import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { AdapterBuffers } from "./adapter-buffer.ts";

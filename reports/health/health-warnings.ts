@@ -1,5 +1,5 @@
 import type { StepEvent, TrainingEvaluationEvent, TrainingWarningEvent } from "../../src/contract/training-event.ts";
-import { formatPercent } from "../../src/core/text/format.ts";
+import { formatPercent } from "../../src/core/text/format-numbers.ts";
 import { readHealth } from "./health-checks.ts";
 import type { HealthSettings } from "./health-settings.ts";
 import { type HealthState, rememberEvaluation, rememberStep } from "./health-state.ts";

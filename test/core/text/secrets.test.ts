@@ -3,7 +3,7 @@ import { errorText } from "../../../cli/error-text.ts";
 import { trackerConfigsSchema } from "../../../reports/trackers/tracker-config.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { apiUrl } from "../../../src/core/policy/openai-compatible/api-url.ts";
-import { namedSecrets, withoutSecretValues, withoutUrlSecrets } from "../../../src/core/text/url-secrets.ts";
+import { namedSecrets, withoutSecretValues, withoutUrlSecrets } from "../../../src/core/text/secrets.ts";
 
 describe("withoutUrlSecrets", () => {
   it.each([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { startStepTimer } from "../../trainers/training/step-timer.ts";
+import { startStepTimer } from "../../trainers/training/remaining-time.ts";
 
 /** Returns the timer's estimates after steps of these durations, for a run of `steps` steps. */
 function expectations(durations: readonly number[], steps: number): number[] {
