@@ -12,6 +12,7 @@ import { games } from "./games.ts";
 import { learning } from "./learning.ts";
 import { longEpisode } from "./long-episode.ts";
 import { loraStep } from "./lora-step.ts";
+import { peers } from "./peers/peers.ts";
 import { plan } from "./plan.ts";
 import { ppoStep } from "./ppo-step.ts";
 import { promptTokens } from "./prompt-tokens.ts";
@@ -53,6 +54,7 @@ const benchmarks = [
   view,
   viewRuns,
   ...plan,
+  ...peers,
   demo,
 ];
 

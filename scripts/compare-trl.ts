@@ -1,9 +1,11 @@
 /**
- * Compares a whole GRPO step on the PyTorch backend with TRL's GRPOTrainer: sampling, rewards, update. Both take turns, step
- * by step, with the same model, prompts, adapter and size of micro-batches:
+ * Compares a whole GRPO step with TRL's GRPOTrainer: sampling, rewards, update. Both take turns, step by step, with the same
+ * model, prompts, adapter and size of micro-batches:
  *
  *   LYCEUM_PYTHON=python3 npm run compare-trl -- --model FOLDER [--device cuda] [--precision bfloat16] [--rounds 5]
+ *   [--backend torch|onnx] [--prompts 4] [--words 0] [--group 8] [--tokens 128] [--micro-batch 8]
  *
+ * `--backend onnx` takes the embedded engine, on the CPU. `--words` makes each prompt longer by so many words of one token.
  * The interpreter needs trl, datasets and what the worker needs. Prints one JSON line for each step, one for each side and
  * one for the ratios of their seconds and of their processor time, which tells more on a machine that does other work. Round
  * 0 is not counted.
@@ -16,6 +18,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { defineEnvironment } from "../src/core/environment/define-environment.ts";
 import { median, sum } from "../src/core/statistics.ts";
+import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import { backendOn } from "../trainers/backends/torch/backend.ts";
 import { findPython } from "../trainers/backends/torch/torch-environment.ts";
 import { WorkerProcess } from "../trainers/backends/torch/worker-process.ts";
@@ -24,10 +27,12 @@ import { train } from "../trainers/training/train.ts";
 const { values } = parseArgs({
   options: {
     model: { type: "string" },
+    backend: { type: "string", default: "torch" },
     device: { type: "string", default: "cuda" },
     precision: { type: "string" },
     rounds: { type: "string", default: "5" },
     prompts: { type: "string", default: "4" },
+    words: { type: "string", default: "0" },
     group: { type: "string", default: "8" },
     tokens: { type: "string", default: "128" },
     "micro-batch": { type: "string", default: "8" },
@@ -37,15 +42,17 @@ const { values } = parseArgs({
 });
 if (values.model === undefined) throw new Error("Name the folder of a model: --model FOLDER.");
 const model = values.model;
-const device = values.device as "cuda" | "cpu";
+const device = values.backend === "onnx" ? "cpu" : (values.device as "cuda" | "cpu");
 const precision = (values.precision ?? (device === "cuda" ? "bfloat16" : "float32")) as "bfloat16" | "float32";
-const [rounds, groupSize, tokens, microBatch] = [values.rounds, values.group, values.tokens, values["micro-batch"]].map(
-  Number,
-) as [number, number, number, number];
+const [rounds, groupSize, tokens, microBatch, words] = [
+  ...[values.rounds, values.group, values.tokens, values["micro-batch"], values.words],
+].map(Number) as [number, number, number, number, number];
 const threads = values.threads === undefined ? undefined : Number(values.threads);
 const subjects = ["a river", "a city at night", "a long journey", "an old machine", "a garden", "a storm", "a library"];
+const nouns = ["river", "night", "garden", "storm", "library", "machine", "journey", "mountain"];
 const prompts = Array.from({ length: Number(values.prompts) }, (_, i) => {
-  return `Write a very long story about ${subjects[i % subjects.length]} in ${1 + i} chapters.`;
+  const used = Array.from({ length: words }, (_, word) => ` ${nouns[(word * (i + 1)) % nouns.length]}`).join("");
+  return `Write a very long story about ${subjects[i % subjects.length]} in ${1 + i} chapters.${used}`;
 });
 
 interface Step {
@@ -66,13 +73,12 @@ const stories = defineEnvironment({
 
 /** The steps of Lyceum. Each begins when it is asked for. */
 async function* lyceumSteps(output: string): AsyncGenerator<Step> {
-  const worker = await WorkerProcess.start(findPython(), {
-    device,
-    precision,
-    threads,
-    sampler: values.sampler as "torch" | "vllm",
-  });
-  await using backend = backendOn(worker);
+  const sampler = values.sampler as "torch" | "vllm";
+  const worker =
+    values.backend === "onnx"
+      ? undefined
+      : await WorkerProcess.start(findPython(), { device, precision, threads, sampler });
+  await using backend = worker === undefined ? await createOnnxBackend({ device: "cpu", threads }) : backendOn(worker);
   const events = train({
     backend,
     output,
@@ -90,7 +96,7 @@ async function* lyceumSteps(output: string): AsyncGenerator<Step> {
         learningRate: 1e-5,
         sampleEvery: 0,
         // The prompts have about 50 tokens. TRL counts rows, not tokens.
-        maxTokensPerMicroBatch: microBatch * (tokens + 50),
+        maxTokensPerMicroBatch: microBatch * (tokens + 50 + words),
       },
       checkpoint: { every: 0 },
       export: { format: "none" },
@@ -113,23 +119,23 @@ async function* lyceumSteps(output: string): AsyncGenerator<Step> {
   }
 }
 
-/** The processor time so far of the worker and this process together. Linux counts hundredths of a second. */
-async function processorSeconds(worker: WorkerProcess): Promise<number> {
-  const fields = (await readFile(`/proc/${worker.pid}/stat`, "utf8")).replace(/.*\) /, "").split(" ");
+/** The processor time so far of this process and its worker. Linux counts hundredths of a second. */
+async function processorSeconds(worker: WorkerProcess | undefined): Promise<number> {
   const { user, system } = process.cpuUsage();
-  return (Number(fields[11]) + Number(fields[12])) / 100 + (user + system) / 1e6;
+  const own = (user + system) / 1e6;
+  if (worker === undefined) return own;
+  const fields = (await readFile(`/proc/${worker.pid}/stat`, "utf8")).replace(/.*\) /, "").split(" ");
+  return own + (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** The greatest memory so far: of the card, or of the worker and this process together. */
-async function peakBytes(worker: WorkerProcess): Promise<number> {
-  if (device === "cuda") return (await worker.call("memory", {})).value.peakBytes as number;
-  const peaks = await Promise.all(
-    [worker.pid!, process.pid].map(async (pid) => {
-      const status = await readFile(`/proc/${pid}/status`, "utf8");
-      return 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)![1]);
-    }),
-  );
-  return sum(peaks);
+/** The greatest memory so far: of the card, or of this process and its worker together. */
+async function peakBytes(worker: WorkerProcess | undefined): Promise<number> {
+  if (device === "cuda") return (await worker!.call("memory", {})).value.peakBytes as number;
+  const peaks = [process.pid, ...(worker === undefined ? [] : [worker.pid!])].map(async (pid) => {
+    const status = await readFile(`/proc/${pid}/status`, "utf8");
+    return 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)![1]);
+  });
+  return sum(await Promise.all(peaks));
 }
 
 /** The steps of TRL. */
@@ -182,7 +188,7 @@ for (const side of ["lyceum", "trl"] as const) {
     tokensPerStep: middle(side, "tokens"),
     peakBytes: Math.max(...found[side].map((step) => step.peakBytes)),
   };
-  console.log(JSON.stringify({ side, device, precision, ...figures }));
+  console.log(JSON.stringify({ side: side === "lyceum" ? values.backend : side, device, precision, ...figures }));
 }
 const ratio = (quantity: keyof Step): number =>
   Number((middle("trl", quantity) / middle("lyceum", quantity)).toFixed(2));

@@ -7,11 +7,10 @@
  *
  * Prints one JSON line for each result. Ends with code 1 if a check fails. Models have random weights of real shapes.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { createInterface, type Interface } from "node:readline";
 import { parseArgs } from "node:util";
 import { model135m } from "../bench/model-135m.ts";
-import { fromErrorData, toErrorData } from "../src/contract/errors/index.ts";
+import { type FailedTurn, type Turn, TurnTaker } from "../bench/peers/turn-taker.ts";
+import { toErrorData } from "../src/contract/errors/index.ts";
 import { createRandom } from "../src/core/random/random.ts";
 import { median } from "../src/core/statistics.ts";
 import { datumFromIds } from "../trainers/backend/datum.ts";
@@ -69,6 +68,9 @@ const shapes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     num_attention_heads: 12,
   },
 };
+
+/** The program that the worker is compared with. */
+const peer = new URL("../bench/peers/pytorch_peer.py", import.meta.url).pathname;
 
 const settings = { device, threads };
 const worker = await WorkerProcess.start(findPython(), settings);
@@ -143,7 +145,7 @@ async function reinforce(shared: TrainingBackend): Promise<void> {
 async function compare(shared: TrainingBackend, shape: string): Promise<void> {
   const config = shapes[shape]!;
   const { precision } = worker.info;
-  const baseline = new Baseline({ config, device, precision, threads });
+  const baseline = new TurnTaker(findPython(), [peer, JSON.stringify({ config, device, precision, threads })]);
   await baseline.ready();
   const spec = {
     source: { type: "scratch", config, seed: 1 },
@@ -165,7 +167,7 @@ async function compare(shared: TrainingBackend, shape: string): Promise<void> {
   }
 }
 
-async function compareSteps(model: Model, baseline: Baseline, shape: string): Promise<void> {
+async function compareSteps(model: Model, baseline: TurnTaker, shape: string): Promise<void> {
   const [sequences, length, micro] = [Number(values.sequences), Number(values.length), 4];
   const random = createRandom(1);
   const data = Array.from({ length: sequences }, () => {
@@ -173,7 +175,7 @@ async function compareSteps(model: Model, baseline: Baseline, shape: string): Pr
     return datumFromIds({ ids, mask: ids.map(() => 1) });
   });
   const seconds: number[] = [];
-  const others: BaselineResult[] = [];
+  const others: (Turn | FailedTurn)[] = [];
   for (let round = 0; round <= rounds; round++) {
     const started = performance.now();
     await model.forwardBackward(data, [{ type: "crossEntropy" }], { maxTokensPerMicroBatch: micro * length });
@@ -189,7 +191,7 @@ async function compareSteps(model: Model, baseline: Baseline, shape: string): Pr
 }
 
 async function compareSampling(
-  { model, compiled, baseline }: { model: Model; compiled: Model; baseline: Baseline },
+  { model, compiled, baseline }: { model: Model; compiled: Model; baseline: TurnTaker },
   { shape, rows }: { shape: string; rows: number },
 ): Promise<void> {
   const [prompt, tokens] = [64, Number(values.tokens)];
@@ -203,7 +205,7 @@ async function compareSampling(
   const samplers = [await model.snapshot(), await compiled.snapshot()] as const;
   const seconds: [number[], number[]] = [[], []];
   const ids: number[][][] = [[], []];
-  const others: BaselineResult[] = [];
+  const others: (Turn | FailedTurn)[] = [];
   for (let round = 0; round <= rounds; round++) {
     for (const [side, sampler] of samplers.entries()) {
       const started = performance.now();
@@ -233,15 +235,18 @@ async function compareSampling(
   });
 }
 
-function ratio(tokens: number, own: number, others: readonly BaselineResult[]): Readonly<Record<string, unknown>> {
-  const problem = others.find(({ error }) => error !== undefined)?.error;
-  if (problem !== undefined) return { tokensPerSecond: Math.round(tokens / own), baseline: problem };
-  const other = median(others.slice(1).map(({ seconds }) => seconds!));
+function ratio(tokens: number, own: number, others: readonly (Turn | FailedTurn)[]): Readonly<Record<string, unknown>> {
+  const turns: Turn[] = [];
+  for (const answer of others) {
+    if ("error" in answer) return { tokensPerSecond: Math.round(tokens / own), baseline: answer.error };
+    turns.push(answer);
+  }
+  const other = median(turns.slice(1).map(({ seconds }) => seconds));
   return {
     tokensPerSecond: Math.round(tokens / own),
     baselineTokensPerSecond: Math.round(tokens / other),
     ratio: Number((other / own).toFixed(2)),
-    baselinePeakBytes: Math.max(...others.map(({ peak }) => peak ?? 0)),
+    baselinePeakBytes: Math.max(...turns.map(({ peakBytes }) => peakBytes)),
   };
 }
 
@@ -249,47 +254,6 @@ function ratio(tokens: number, own: number, others: readonly BaselineResult[]): 
 async function memory(_: Model): Promise<{ readonly peakBytes: number }> {
   const { value } = await worker.call("memory", {});
   return value as { readonly peakBytes: number };
-}
-
-interface BaselineResult {
-  readonly seconds?: number;
-  readonly peak?: number;
-  readonly error?: string;
-}
-
-/** The Python program that takes turns with the worker. */
-class Baseline {
-  readonly #child: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
-  readonly #reader: Interface;
-
-  constructor(request: Readonly<Record<string, unknown>>) {
-    this.#child = spawn(findPython(), [new URL("gpu_baseline.py", import.meta.url).pathname, JSON.stringify(request)], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    this.#reader = createInterface({ input: this.#child.stdout! });
-    this.#lines = this.#reader[Symbol.asyncIterator]();
-  }
-
-  async ready(): Promise<void> {
-    await this.#answer();
-  }
-
-  async call(request: Readonly<Record<string, unknown>>): Promise<BaselineResult> {
-    this.#child.stdin!.write(`${JSON.stringify(request)}\n`);
-    return (await this.#answer()) as BaselineResult;
-  }
-
-  end(): void {
-    this.#child.stdin!.end();
-    this.#reader.close();
-  }
-
-  async #answer(): Promise<unknown> {
-    const { value, done } = await this.#lines.next();
-    if (done) throw fromErrorData({ name: "Error", code: "backend.failed", message: "The baseline has ended." });
-    return JSON.parse(value as string);
-  }
 }
 
 function report(check: string, result: Readonly<Record<string, unknown>>): void {

@@ -65,6 +65,11 @@ export async function newestPython(atLeast: readonly [major: number, minor: numb
   return undefined;
 }
 
+/** The folder of everything that is downloaded or made once. */
+export function cacheFolder(): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "lyceum");
+}
+
 /** Returns the interpreter of a virtual environment. */
 export function pythonOf(environment: string): string {
   return join(environment, "bin", "python");
@@ -92,7 +97,6 @@ async function folderOf(
   name: string,
   { requirements, python }: { readonly requirements: string; readonly python: string },
 ): Promise<string> {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
   const interpreter = await execute(python, ["-c", "import sys; print(sys.version, sys.prefix)"], {
     timeoutMs: 60_000,
   });
@@ -100,7 +104,7 @@ async function folderOf(
     .update(await readFile(requirements))
     .update(interpreter)
     .digest("hex");
-  return join(cache, "lyceum", `${name}-${hash.slice(0, 16)}`);
+  return join(cacheFolder(), `${name}-${hash.slice(0, 16)}`);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,13 +1,12 @@
-import { createHash } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Json } from "../../src/contract/json.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
-import { execute } from "./execute.ts";
 import { runPython } from "./python.ts";
-import { interopEnvironment, provideFolder, providePythonEnvironment, pythonOf } from "./python-environment.ts";
+import { interopEnvironment, providePythonEnvironment } from "./python-environment.ts";
+import { provideSmolLM2 } from "./smollm2.ts";
 import { makeCorpus } from "./texts.ts";
 
 declare module "vitest" {
@@ -57,16 +56,4 @@ export default async function setUp(project: TestProject): Promise<() => Promise
     await tearDown();
     throw error;
   }
-}
-
-/** The folder of the real checkpoint, converted once and stored next to the Python environment's packages. */
-async function provideSmolLM2(environment: string): Promise<string> {
-  const script = join(import.meta.dirname, "python", "convert_gguf.py");
-  const hash = createHash("sha256").update(await readFile(script));
-  const folder = join(environment, "models", `smollm2-135m-instruct-${hash.digest("hex").slice(0, 8)}`);
-  await provideFolder(folder, async (partial) => {
-    console.log(`Converting SmolLM2-135M-Instruct to ${folder} (once).`);
-    await execute(pythonOf(environment), [script, partial], { timeoutMs: 300_000 });
-  });
-  return folder;
 }

@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { execute } from "./execute.ts";
-import { provideFolder } from "./python-environment.ts";
+import { cacheFolder, provideFolder } from "./python-environment.ts";
 
 /** A project of uv with its packages installed. */
 export interface UvProject {
@@ -27,9 +27,8 @@ export async function provideUvProject(wanted: {
 }): Promise<UvProject> {
   const { name, project, extras, download } = wanted;
   const python = await findPython();
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
   const hash = createHash("sha256").update(project).update(python).digest("hex").slice(0, 16);
-  const folder = join(cache, "lyceum", `${name}-${hash}`);
+  const folder = join(cacheFolder(), `${name}-${hash}`);
   await provideFolder(folder, async (partial) => {
     console.log(`Making a Python environment in ${folder} (once, about ${download} to download).`);
     await execute(python, ["-m", "venv", join(partial, "uv")], { timeoutMs: 120_000 });

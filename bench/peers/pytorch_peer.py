@@ -1,10 +1,11 @@
-"""What `gpu-check.ts` compares with: plain PyTorch with peft for a LoRA step, and `generate` of transformers.
+"""What Lyceum is compared with: plain PyTorch with peft for a LoRA step, and `generate` of transformers.
 
-Reads requests as JSON lines and answers each with a line, so that both sides can take turns on one card.
+Reads requests as JSON lines and answers each with a line, so that both sides can take turns on one machine.
 """
 
 import json
 import os
+import resource
 import sys
 import time
 
@@ -19,12 +20,25 @@ request = json.loads(sys.argv[1])
 device, dtype = request["device"], getattr(torch, request["precision"])
 if request.get("threads"):
     torch.set_num_threads(request["threads"])
-shape = dict(request["config"])
 torch.manual_seed(1)
 with torch.device(device):
-    base = AutoModelForCausalLM.from_config(AutoConfig.for_model(shape.pop("model_type"), **shape), dtype=dtype)
-model = get_peft_model(base, LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"))
-optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+    if "model" in request:
+        base = AutoModelForCausalLM.from_pretrained(request["model"], dtype=dtype)
+    else:
+        shape = dict(request["config"])
+        base = AutoModelForCausalLM.from_config(AutoConfig.for_model(shape.pop("model_type"), **shape), dtype=dtype)
+if request.get("trains", True):
+    model = get_peft_model(base, LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"))
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+else:
+    model = base
+
+
+def peak_bytes() -> int:
+    """The greatest memory so far: of the card, or of this process."""
+    if device == "cuda":
+        return torch.cuda.max_memory_allocated()
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def synchronize() -> None:
@@ -71,7 +85,6 @@ for line in sys.stdin:
         {"train": train_step, "sample": sample}[kind](**call)
         synchronize()
         seconds = time.perf_counter() - started
-        peak = torch.cuda.max_memory_allocated() if device == "cuda" else 0
-        print(json.dumps({"seconds": seconds, "peak": peak}), file=answers)
+        print(json.dumps({"seconds": seconds, "peakBytes": peak_bytes()}), file=answers)
     except torch.OutOfMemoryError as error:
         print(json.dumps({"error": str(error).splitlines()[0]}), file=answers)
