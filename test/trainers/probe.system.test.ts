@@ -22,13 +22,15 @@ const probeOf = (options: Partial<Parameters<typeof probeTraining>[0]> = {}) =>
   });
 
 describe("the probe of a training", () => {
-  it("plays a few tasks of the first batch first, and is in the run's events", async () => {
+  it("reads the batch of the first step, and is in the run's events", async () => {
     const record = await runTraining({ output: temporaryFolder(), config: letterConfig() });
     expect(record.events.slice(0, 3).map(({ type }) => type)).toEqual(["run-start", "preflight", "probe"]);
     const [probe] = eventsOf(record, "probe");
-    expect(probe).toMatchObject({ step: 0, groups: 4, comparison: "group" });
-    expect(probe!.metrics["episodes/count"]).toBe(32);
-    expect(probe!.withSignal).toBe(Math.round(4 * (1 - probe!.metrics["groups/without-signal"]!)));
+    const [step] = eventsOf(record, "step");
+    expect(probe).toMatchObject({ step: 0, groups: 8, comparison: "group" });
+    expect(probe!.metrics["episodes/count"]).toBe(64);
+    expect(probe!.metrics["reward/mean"]).toBe(step!.metrics["reward/mean"]);
+    expect(probe!.withSignal).toBe(Math.round(8 * (1 - probe!.metrics["groups/without-signal"]!)));
     expect(probe!.samples).toHaveLength(2);
     expect(probe!.samples[0]!.reward).toBeGreaterThan(probe!.samples[1]!.reward!);
   });

@@ -182,7 +182,9 @@ const probe = z.strictObject({
     .int()
     .min(0)
     .default(4)
-    .describe("Tasks that are played before the first step to check whether their rewards have a signal. 0: no probe."),
+    .describe(
+      "0: do not report whether the rewards of the first batch have a signal. Else: the tasks that are played for the report alone, with --probe.",
+    ),
 });
 
 /**

@@ -71,14 +71,15 @@ async function checkUpdate(options: {
 }): Promise<PreflightCheck[]> {
   const { model, samples, data, before, gap, noise, capabilities, folder, signal } = options;
   const target = Math.max(wantedEffect.nats, wantedEffect.noises * noise.mean);
-  const effect = await update({ model, data, before, target, signal });
+  const after = await update({ model, data, before, target, signal });
+  const effect = differenceOf(before, after).mean;
   if (effect <= noise.mean) {
     await model.load(folder);
     return [noEffect(effect), restored(differenceOf(before, await logprobsOf(model, data, signal)), noise)];
   }
-  const after = await saveUpdated({ model, data, capabilities, folder: `${folder}-updated`, signal });
+  const updated = await saveUpdated({ model, logprobs: after, capabilities, folder: `${folder}-updated` });
   const sync = await checkSync({ model, samples, folder, noise: noiseAfterUpdate(gap, noise), signal });
-  const states = [...after, { folder, logprobs: before }];
+  const states = [...updated, { folder, logprobs: before }];
   return [...sync, await checkRestore({ model, data, states, noise, signal })];
 }
 
@@ -107,15 +108,14 @@ interface SavedState {
  */
 async function saveUpdated(options: {
   readonly model: Model;
-  readonly data: readonly Datum[];
+  readonly logprobs: readonly number[];
   readonly capabilities: Capabilities;
   readonly folder: string;
-  readonly signal: AbortSignal | undefined;
 }): Promise<readonly SavedState[]> {
-  const { model, data, capabilities, folder, signal } = options;
+  const { model, logprobs, capabilities, folder } = options;
   if (!model.isAdapter && capabilities.device !== "server") return [];
   await model.save(folder);
-  return [{ folder, logprobs: await logprobsOf(model, data, signal) }];
+  return [{ folder, logprobs }];
 }
 
 /** Loads each state and compares the log-probabilities with those that were saved. The model keeps the last state. */
@@ -148,7 +148,7 @@ async function saveProblem(model: Model, folder: string): Promise<string | undef
 
 /**
  * Lowers the probability of the samples, in a step or more, until log-probabilities have changed by `target` on
- * average. Returns the change. A higher probability would change little if the model is sure of its completions.
+ * average. Returns the log-probabilities after it. A higher probability would change little if the model is sure of its completions.
  */
 async function update(options: {
   readonly model: Model;
@@ -156,18 +156,18 @@ async function update(options: {
   readonly before: readonly number[];
   readonly target: number;
   readonly signal: AbortSignal | undefined;
-}): Promise<number> {
+}): Promise<readonly number[]> {
   const { model, data, before, target, signal } = options;
   const tokens = before.length;
   let learningRate = model.isAdapter ? firstRate.adapter : firstRate.full;
-  let effect = 0;
-  for (let step = 0; step < maxUpdates && effect < target; step++, learningRate *= rateGrowth) {
+  let after = before;
+  for (let step = 0; step < maxUpdates && differenceOf(before, after).mean < target; step++, learningRate *= rateGrowth) {
     await model.forwardBackward(data, [{ type: "crossEntropy", weight: -1 / tokens }], { signal });
     const adam = { learningRate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 };
     await model.optimStep(adam, { stepId: model.version + 1 });
-    effect = differenceOf(before, await logprobsOf(model, data, signal)).mean;
+    after = await logprobsOf(model, data, signal);
   }
-  return effect;
+  return after;
 }
 
 /** Compares a new sampler with the trainer after the update and with the trainer before it. */

@@ -17,9 +17,12 @@ import { skipped } from "./preflight-check.ts";
 import { type RecordedSample, recordSamples } from "./recorded-sampler.ts";
 import { checkTokens } from "./token-check.ts";
 
-/** The number of episodes that are played, and the largest number of tokens of a completion in them. */
-const episodes = 2;
-const maxTokens = 64;
+/**
+ * The number of episodes that are played, and the largest number of tokens of a completion in them. Eight completions
+ * are decoded in the time of two, by the graph that decodes in the first step.
+ */
+const episodes = 8;
+const maxTokens = 16;
 /** The number of completions whose log-probabilities are compared, the longest sequences last. */
 const maxSamples = 8;
 
@@ -31,7 +34,7 @@ type CheckedRun = Pick<
 
 /**
  * Checks that the parts of a run agree before its first step: what is sampled is what is trained on, and the sampler
- * follows the trainer. Plays two short episodes of the first task, and makes and undoes a trial update of each trained
+ * follows the trainer. Plays eight short episodes of the first task, and makes and undoes a trial update of each trained
  * model. The run is not affected: no tasks or random numbers are consumed, and the models are restored from a
  * checkpoint. Checks are skipped if the episodes have no completions, for example because the environment fails.
  */

@@ -12,7 +12,7 @@ import { agentsOf, hasSignal, rewardsOf } from "../credit/trajectory.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { openPlayers } from "../models/open-policy.ts";
 import { processRewards } from "../rewards/process-rewards.ts";
-import { type PlayingRun, playedUnit, playTasks } from "../rollouts/collect-batch.ts";
+import { batchSeed, type PlayedBatch, type PlayingRun, playedUnit, playTasks } from "../rollouts/collect-batch.ts";
 import { throwIfAllFailed } from "../rollouts/failed-batch.ts";
 import { firstLearner, sampleOf } from "../rollouts/sample-event.ts";
 import type { TrainingRun } from "../run/training-run.ts";
@@ -33,9 +33,8 @@ export interface Probed {
 const leastEpisodes = 4;
 
 /**
- * Plays the first tasks of the first batch as the first step will, and reports whether their rewards have a signal. The
- * run is not affected: no tasks or random numbers are consumed, and nothing is written to the trace. If every episode
- * fails, throws the error of the first.
+ * Plays the first tasks of the first batch as the first step would, and reports whether their rewards have a signal.
+ * Nothing is written to the trace. If every episode fails, throws the error of the first.
  */
 export async function probeSignal(run: ProbedRun, { groups: count }: TrainingConfig["probe"]): Promise<Probed> {
   const { config, algorithm, signal } = run;
@@ -53,27 +52,53 @@ export async function probeSignal(run: ProbedRun, { groups: count }: TrainingCon
     meter,
   });
   throwIfAllFailed(all.map(({ group }) => group));
+  return judgeSignal(run, { all, first: tasks[0], seed, elapsedMs: performance.now() - started });
+}
+
+/**
+ * Reports whether the rewards of the first step's batch have a signal. The run is not affected: no tasks or random
+ * numbers are consumed, and nothing is written to the trace.
+ */
+export function probeBatch(
+  run: ProbedRun,
+  { batch, first }: { readonly batch: PlayedBatch; readonly first: TaskEntry | undefined },
+): Promise<Probed> {
+  return judgeSignal(run, { all: batch.played, first, seed: batchSeed(run.config, 1), elapsedMs: batch.rolloutMs });
+}
+
+async function judgeSignal(
+  run: ProbedRun,
+  played: {
+    /** The groups, with that of the task `first` in front. */
+    readonly all: readonly PlayedGroup[];
+    readonly first: TaskEntry | undefined;
+    readonly seed: number;
+    readonly elapsedMs: number;
+  },
+): Promise<Probed> {
+  const { all, first, seed, elapsedMs } = played;
+  const { algorithm } = run;
   const frozen = new Set(Object.keys(run.frozen));
-  const played = all.map((group) => ofTrainedAgents(group, frozen));
-  const withSignal = groupsWithSignal(run, played);
+  const learnt = all.map((group) => ofTrainedAgents(group, frozen));
+  const withSignal = groupsWithSignal(run, learnt);
   const metrics = playedMetrics(run, all);
   const { comparison = "group" } = algorithm.credit;
-  const found = { groups: played.length, withSignal, comparison, metrics };
+  const found = { groups: learnt.length, withSignal, comparison, metrics };
   const episodes = all.flatMap(({ group }) => group.episodes);
   const probe: ProbeEvent = {
     type: "probe",
     step: 0,
     ...found,
-    elapsedMs: performance.now() - started,
+    elapsedMs,
     samples: bestAndWorst(
       all.map(({ group }) => group),
       frozen,
     ),
-    advice: probeAdvice(run, { ...found, rewards: played.flatMap(allRewards) }),
+    advice: probeAdvice(run, { ...found, rewards: learnt.flatMap(allRewards) }),
   };
   return {
     probe,
-    episodes: [...episodes, ...(await playedAgain(run, { tasks, seed, episodes: all[0]!.group.episodes }))],
+    episodes: [...episodes, ...(await playedAgain(run, { task: first, seed, episodes: all[0]!.group.episodes }))],
   };
 }
 
@@ -83,19 +108,19 @@ export async function probeSignal(run: ProbedRun, { groups: count }: TrainingCon
  */
 async function playedAgain(
   run: PlayingRun,
-  { tasks, seed, episodes }: { tasks: readonly TaskEntry[]; seed: number; episodes: readonly Episode[] },
+  { task, seed, episodes }: { task: TaskEntry | undefined; seed: number; episodes: readonly Episode[] },
 ): Promise<readonly Episode[]> {
   const first = episodes.find(({ sampleIndex, status }) => sampleIndex === 0 && status !== "failed");
   if (
     !run.environment.spec.deterministic ||
     first === undefined ||
-    tasks[0] === undefined ||
+    task === undefined ||
     playedUnit(run) === "tasks"
   )
     return [];
   const recorded = await replayPolicy([first]);
   const policies = Object.fromEntries(Object.keys(first.agents).map((agent) => [agent, recorded]));
-  const again = await playTasks(run, { policies, tasks: tasks.slice(0, 1), seed, groupSize: 1 });
+  const again = await playTasks(run, { policies, tasks: [task], seed, groupSize: 1 });
   return again.flatMap(({ group }) => group.episodes);
 }
 

@@ -14,7 +14,7 @@ import { rollout } from "../../src/core/rollout/rollout.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import type { ActivityMeter } from "../../src/core/training-progress.ts";
-import { rolloutLimits } from "../config/training-config.ts";
+import { rolloutLimits, type TrainingConfig } from "../config/training-config.ts";
 import type { PlayedGroup, StepExperience } from "../credit/index.ts";
 import { ofTrainedAgents } from "../credit/trained-agents.ts";
 import { hasSignal } from "../credit/trajectory.ts";
@@ -39,6 +39,8 @@ export interface PlayedBatch extends Batch {
 
 /** Returns a run's batches, step by step. Closing it stops a batch that is being played ahead. */
 export interface BatchSource extends AsyncDisposable {
+  /** Plays the batch of the first step, which {@link BatchSource.next} then returns. */
+  first(step: number): Promise<PlayedBatch>;
   next(step: number): Promise<PlayedBatch>;
 }
 
@@ -53,9 +55,14 @@ export function openBatches(run: TrainingRun): BatchSource {
   const signal = run.signal === undefined ? stop.signal : AbortSignal.any([run.signal, stop.signal]);
   const cancellable = ahead ? { ...run, signal } : run;
   let started: Promise<PlayedBatch> | undefined;
+  const first = async (step: number): Promise<PlayedBatch> => {
+    started ??= (await startBatch(cancellable, { step, staleness: 0 })).played;
+    return started;
+  };
   return {
+    first,
     next: async (step) => {
-      const batch = await (started ?? (await startBatch(cancellable, { step, staleness: 0 })).played);
+      const batch = await first(step);
       started = undefined;
       if (ahead && step < steps) {
         started = (await startBatch(cancellable, { step: step + 1, staleness: 1 })).played;
@@ -90,6 +97,11 @@ async function startBatch(
     return { ...batch, taskCursor: run.tasks.cursor, traceLength, pool, rolloutMs, staleness };
   };
   return { played: play() };
+}
+
+/** Returns the seed of the episodes of a step, by the round in which groups without a signal are replaced. */
+export function batchSeed({ seed }: TrainingConfig, step: number, round = 0): number {
+  return deriveSeed(seed, "rollout", step, round);
 }
 
 /** The tasks of one step: all that were played, and the part that is trained on. */
@@ -130,7 +142,7 @@ async function collectBatch(
   for (let round = 0; round <= resampleRounds && kept.length < batchSize; round++) {
     const tasks = await run.tasks.take(batchSize - kept.length, { signal: run.signal });
     refuseHeldOut(run, tasks);
-    const seed = deriveSeed(config.seed, "rollout", options.step, round);
+    const seed = batchSeed(config, options.step, round);
     const batch = await playTasks(run, {
       policies: options.policies,
       tasks,

@@ -22,7 +22,7 @@ import { evaluateRun } from "../evaluation/evaluate-run.ts";
 import { playedMetrics } from "../metrics/played-metrics.ts";
 import { throwIfFailed } from "../preflight/preflight-error.ts";
 import { preflightRun } from "../preflight/preflight-run.ts";
-import { type Probed, probeSignal } from "../probe/probe-signal.ts";
+import { type Probed, probeBatch } from "../probe/probe-signal.ts";
 import { type Batch, type BatchSource, openBatches } from "../rollouts/collect-batch.ts";
 import { asDemonstration, sampleEvent } from "../rollouts/sample-event.ts";
 import { trainedModels } from "../run/learners.ts";
@@ -53,13 +53,13 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
     if (config.preflight) yield* checkRun(run, options);
-    if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
-      yield* probeRewards(run);
-    // A run that was stopped during an evaluation repeats it.
-    if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     const timer = startStepTimer();
     let watched = await run.tasks.peek(watchedTasks, { signal: options.signal });
     await using batches = openBatches(run);
+    if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
+      yield* probeRewards(run, batches);
+    // A run that was stopped during an evaluation repeats it.
+    if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     while (progress.step < run.steps) {
       options.signal?.throwIfAborted();
       yield* trainStep(run, { elapsed, timer, batches });
@@ -106,15 +106,19 @@ async function* checkRun(
   throwIfFailed(preflight);
 }
 
-/** Probes the rewards of a few tasks before the first step, and warns if they have no signal. */
-async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | TrainingWarningEvent, void, undefined> {
+/** Plays the batch of the first step before it learns, and warns if its rewards have no signal. */
+async function* probeRewards(
+  run: TrainingRun,
+  batches: BatchSource,
+): AsyncGenerator<ProbeEvent | TrainingWarningEvent, void, undefined> {
+  const [first] = await run.tasks.peek(1, { signal: run.signal });
+  const batch = await batches.first(1);
   let probed: Probed;
   try {
-    probed = await probeSignal(run, run.config.probe);
+    probed = await probeBatch(run, { batch, first });
   } catch (error) {
     if (run.signal?.aborted === true) throw error;
-    // Only a warning: an error of the environment also fails the first step, and a recorded partner has no episodes for
-    // the probe.
+    // Only a warning: the batch is played, and only the repetition of an episode can fail.
     yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
     return;
   }

@@ -53,15 +53,16 @@ export interface MicroBatchShape {
 /** Returns the bytes of a micro-batch that a training graph of the embedded engine keeps for its backward pass. */
 export function keptBytes(sizes: ActivationSizes, { tokens, longest, starts, blocks }: MicroBatchShape): number {
   const { layers, hiddenSize, queryWidth, keyValueWidth, unitWidth, gated, heads } = sizes;
-  const perToken = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth;
-  // A block's queries have the scores of all keys up to its end. A sequence skips the blocks before its start.
+  const perToken = 4 * hiddenSize + 3 * queryWidth + (gated ? 4 : 3) * unitWidth;
+  // A block has a copy of all keys and values up to its end, and its queries have their scores. A sequence skips the
+  // blocks before its start.
   const size = longest / blocks;
   let pairs = 0;
   for (const start of starts) {
     const skipped = Math.floor(start / size);
     pairs += (blocks * (blocks + 1) - skipped * (skipped + 1)) / 2;
   }
-  return 4 * layers * (tokens * perToken + heads * size ** 2 * pairs);
+  return 4 * layers * (tokens * perToken + pairs * size * (2 * keyValueWidth + heads * size));
 }
 
 /** Returns the bytes per token of {@link keptBytes} for sequences of the same length that share nothing. */

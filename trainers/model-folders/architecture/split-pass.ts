@@ -32,7 +32,7 @@ export interface PrefixOrder {
 const mostBytes = 2 ** 30;
 
 /** The same where a larger micro-batch saves much work, because more sequences share a prefix in it. */
-const mostSharedBytes = 1.25 * 2 ** 30;
+const mostSharedBytes = 1.5 * 2 ** 30;
 
 /**
  * The part of the work that a split has to save over one with fewer demands. Shared tokens need more operators, and a

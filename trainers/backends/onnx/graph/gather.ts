@@ -1,5 +1,5 @@
 import { expandDimension, filledLike, reshape, shapeOf } from "./shape.ts";
-import type { Tensor } from "./tensor.ts";
+import { productOf, type Tensor } from "./tensor.ts";
 
 /**
  * Gathers rows of a matrix by index. A (rows, width) matrix and indices of shape S give a tensor of shape (S, width).
@@ -22,8 +22,9 @@ export function gatherRows(matrix: Tensor, indices: Tensor): Tensor {
 export function scatterAddRows(like: Tensor, indices: Tensor, updates: Tensor): Tensor {
   const { graph } = like;
   const zeros = filledLike(like, 0);
-  const added = reshape(updates, ["added", ...like.shape.slice(1)]);
-  const rows = expandDimension(reshape(indices, ["added"]), 1);
+  const count = productOf(indices.shape);
+  const added = reshape(updates, [count, ...like.shape.slice(1)]);
+  const rows = expandDimension(reshape(indices, [count]), 1);
   const places = graph.operation("Expand", [rows, shapeOf(added)], { type: indices.type, shape: added.shape });
   return graph.operation("ScatterElements", [zeros, places, added], {
     shape: like.shape,

@@ -1,7 +1,7 @@
 import { add, cast, multiply } from "./elementwise.ts";
 import { gatherRows } from "./gather.ts";
 import { expandDimension, reshape } from "./shape.ts";
-import { knownDimension, type Tensor } from "./tensor.ts";
+import { dimension, knownDimension, productOf, type Tensor } from "./tensor.ts";
 
 /**
  * Maps the tokens of several sequences to padded positions. Linear layers work on (tokens, width) without padding.
@@ -58,8 +58,9 @@ export function splitHeads(tokenAt: Tensor, heads: number): HeadLayout {
  * contains copies of token 0, which is correct for causal attention: no token attends to later ones. No gradient.
  */
 export function packHeads(x: Tensor, rowAt: Tensor): Tensor {
-  const width = knownDimension(x, 1) / knownDimension(rowAt, 0);
-  return gatherRows(reshape(x, ["rows", width]), rowAt);
+  const heads = knownDimension(rowAt, 0);
+  const rows = productOf([heads, dimension(x, 0)]);
+  return gatherRows(reshape(x, [rows, knownDimension(x, 1) / heads]), rowAt);
 }
 
 /**
@@ -69,7 +70,8 @@ export function packHeads(x: Tensor, rowAt: Tensor): Tensor {
 export function unpackHeads(x: Tensor, places: Tensor): Tensor {
   const width = knownDimension(x, -1);
   const tokens = places.shape.slice(0, -1);
-  return reshape(gatherRows(reshape(x, ["places", width]), places), [...tokens, knownDimension(places, -1) * width]);
+  const rows = reshape(x, [productOf(x.shape.slice(0, -1)), width]);
+  return reshape(gatherRows(rows, places), [...tokens, knownDimension(places, -1) * width]);
 }
 
 /** Returns the number of elements of a tensor, int32. */

@@ -30,6 +30,14 @@ export function knownDimension(tensor: Tensor, axis: number): number {
   return size;
 }
 
+/** Returns the product of dimensions. Symbolic ones give a name, which is the same for the same dimensions. */
+export function productOf(dimensions: readonly Dimension[]): Dimension {
+  const known = dimensions.filter((size) => typeof size === "number").reduce((product, size) => product * size, 1);
+  const names = dimensions.filter((size) => typeof size === "string");
+  if (names.length === 0) return known;
+  return [...(known === 1 ? [] : [known]), ...names].join("*");
+}
+
 /** Returns the shape that two tensors broadcast to, by the rules of NumPy and ONNX. */
 export function broadcastShapes(a: readonly Dimension[], b: readonly Dimension[]): Dimension[] {
   const rank = Math.max(a.length, b.length);

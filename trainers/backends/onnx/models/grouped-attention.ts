@@ -4,7 +4,7 @@ import type { Graph } from "../graph/graph.ts";
 import { batchedProduct } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { concatenate, expandDimension, reshape, reshapeBy, splitBy, transpose } from "../graph/shape.ts";
-import type { Dimension, Tensor } from "../graph/tensor.ts";
+import { type Dimension, productOf, type Tensor } from "../graph/tensor.ts";
 import type { NewToken } from "./separate-attention.ts";
 
 /**
@@ -52,7 +52,7 @@ export function groupedAttention(
     const cache = (name: string, ...shape: readonly Dimension[]): Tensor =>
       graph.input(`${name}.${layer}`, "float32", [...lead, ...shape]);
     const [queries, keys, values] = [inGrid(token.queries, group), inGrid(token.keys, 1), inGrid(token.values, 1)];
-    const together = reshape(queries, [...lead, 1, "rows", headSize]);
+    const together = reshape(queries, [...lead, 1, productOf(["rowsPerGroup", group]), headSize]);
     const toPrefix = batchedProduct(together, cache("prefixKeys", 1, headSize, "prefix"), { scale });
     const toTail = batchedProduct(queries, cache("tailKeys", "rowsPerGroup", "tail", headSize), {
       transposeB: true,
