@@ -161,7 +161,11 @@ async function update(options: {
   const tokens = before.length;
   let learningRate = model.isAdapter ? firstRate.adapter : firstRate.full;
   let after = before;
-  for (let step = 0; step < maxUpdates && differenceOf(before, after).mean < target; step++, learningRate *= rateGrowth) {
+  for (
+    let step = 0;
+    step < maxUpdates && differenceOf(before, after).mean < target;
+    step++, learningRate *= rateGrowth
+  ) {
     await model.forwardBackward(data, [{ type: "crossEntropy", weight: -1 / tokens }], { signal });
     const adam = { learningRate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 };
     await model.optimStep(adam, { stepId: model.version + 1 });

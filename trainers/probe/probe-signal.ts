@@ -52,7 +52,8 @@ export async function probeSignal(run: ProbedRun, { groups: count }: TrainingCon
     meter,
   });
   throwIfAllFailed(all.map(({ group }) => group));
-  return judgeSignal(run, { all, first: tasks[0], seed, elapsedMs: performance.now() - started });
+  const elapsedMs = performance.now() - started;
+  return await judgeSignal(run, { all, first: tasks[0], seed, elapsedMs });
 }
 
 /**
@@ -111,12 +112,7 @@ async function playedAgain(
   { task, seed, episodes }: { task: TaskEntry | undefined; seed: number; episodes: readonly Episode[] },
 ): Promise<readonly Episode[]> {
   const first = episodes.find(({ sampleIndex, status }) => sampleIndex === 0 && status !== "failed");
-  if (
-    !run.environment.spec.deterministic ||
-    first === undefined ||
-    task === undefined ||
-    playedUnit(run) === "tasks"
-  )
+  if (!run.environment.spec.deterministic || first === undefined || task === undefined || playedUnit(run) === "tasks")
     return [];
   const recorded = await replayPolicy([first]);
   const policies = Object.fromEntries(Object.keys(first.agents).map((agent) => [agent, recorded]));
