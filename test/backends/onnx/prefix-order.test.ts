@@ -95,7 +95,7 @@ describe("splitPass", () => {
     );
   });
 
-  it("shares only if that saves an eighth of the kept bytes", () => {
+  it("shares only if that saves an eighth of the work", () => {
     const group = (prompt: number) => {
       const sequences = [0, 1, 2, 3].map((row) => Array.from({ length: 100 }, (_, i) => (i < prompt ? 9 : row)));
       const lengths = sequences.map(({ length }) => length);

@@ -51,18 +51,31 @@ export interface MicroBatchShape {
 }
 
 /** Returns the bytes of a micro-batch that a training graph of the embedded engine keeps for its backward pass. */
-export function keptBytes(sizes: ActivationSizes, { tokens, longest, starts, blocks }: MicroBatchShape): number {
+export function keptBytes(sizes: ActivationSizes, shape: MicroBatchShape): number {
+  const { layers, keyValueWidth } = sizes;
+  const { tokens, longest, blocks } = shape;
+  // Each block has a copy of all keys and values up to its end, in place of those of the tokens.
+  const copied = (blockPairs(shape) * longest) / blocks;
+  return computedBytes(sizes, shape) + 4 * layers * 2 * keyValueWidth * (copied - tokens);
+}
+
+/** Returns the bytes of {@link keptBytes} without copies. They measure the work of a pass. */
+export function computedBytes(sizes: ActivationSizes, shape: MicroBatchShape): number {
   const { layers, hiddenSize, queryWidth, keyValueWidth, unitWidth, gated, heads } = sizes;
-  const perToken = 4 * hiddenSize + 3 * queryWidth + (gated ? 4 : 3) * unitWidth;
-  // A block has a copy of all keys and values up to its end, and its queries have their scores. A sequence skips the
-  // blocks before its start.
-  const size = longest / blocks;
+  const { tokens, longest, blocks } = shape;
+  const perToken = 4 * hiddenSize + 3 * queryWidth + 2 * keyValueWidth + (gated ? 4 : 3) * unitWidth;
+  return 4 * layers * (tokens * perToken + heads * (longest / blocks) ** 2 * blockPairs(shape));
+}
+
+/** Returns the number of pairs of a block of queries and a block of keys up to its end, over all sequences. */
+function blockPairs({ longest, starts, blocks }: MicroBatchShape): number {
   let pairs = 0;
   for (const start of starts) {
-    const skipped = Math.floor(start / size);
+    // A sequence skips the blocks before its start.
+    const skipped = Math.floor((start * blocks) / longest);
     pairs += (blocks * (blocks + 1) - skipped * (skipped + 1)) / 2;
   }
-  return 4 * layers * (tokens * perToken + pairs * size * (2 * keyValueWidth + heads * size));
+  return pairs;
 }
 
 /** Returns the bytes per token of {@link keptBytes} for sequences of the same length that share nothing. */

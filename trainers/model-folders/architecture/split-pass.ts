@@ -1,4 +1,4 @@
-import { type ActivationSizes, attentionBlocks, keptBytes } from "./kept-activations.ts";
+import { type ActivationSizes, attentionBlocks, computedBytes, keptBytes } from "./kept-activations.ts";
 
 /** The micro-batches of a pass on the embedded engine. */
 export interface PassSplit {
@@ -15,6 +15,8 @@ export interface MicroBatch {
   readonly tokens: number;
   /** The bytes that are kept for the backward pass. */
   readonly bytes: number;
+  /** A measure of the time that the micro-batch takes: see {@link computedBytes}. */
+  readonly work: number;
 }
 
 /** Sequences in an order in which those with a common prefix follow each other. */
@@ -44,7 +46,7 @@ const leastSaving = 1 / 8;
  * Splits sequences of the given lengths into micro-batches. Each has at most `maxTokens` tokens, of which shared ones
  * count once and padding counts, and keeps a limited number of bytes. A sequence that is longer by itself gets its own
  * micro-batch. With `prefixes`, sequences with a common prefix are put together and share it if that saves enough of the
- * kept bytes, which are a measure of the work. Otherwise sequences of similar lengths are put together.
+ * work. Otherwise sequences of similar lengths are put together.
  */
 export function splitPass(
   lengths: readonly number[],
@@ -64,7 +66,7 @@ export function splitPass(
 }
 
 function work({ batches }: PassSplit): number {
-  return batches.reduce((sum, { bytes }) => sum + bytes, 0);
+  return batches.reduce((sum, batch) => sum + batch.work, 0);
 }
 
 /** Fills micro-batches in an order, each as long as it is within the limits. */
@@ -93,7 +95,7 @@ function fill(
       Object.assign(last, next);
       continue;
     }
-    const empty = { indices: [index], starts: [0], longest: length, tokens: 0, places: 0, bytes: 0 };
+    const empty = { indices: [index], starts: [0], longest: length, tokens: 0, places: 0, bytes: 0, work: 0 };
     batches.push({ ...empty, ...grown({ ...empty, indices: [], starts: [] }, { length, start: 0, sizes, blocks }) });
   }
   return { batches, shares: shared !== undefined };
@@ -118,18 +120,18 @@ function grown(
     readonly sizes: ActivationSizes;
     readonly blocks: number;
   },
-): Pick<Filled, "longest" | "tokens" | "places" | "bytes"> {
+): Pick<Filled, "longest" | "tokens" | "places" | "bytes" | "work"> {
   const { length, start, sizes, blocks } = added;
   const own = length - start;
   const longest = Math.max(batch.longest, length);
-  const before =
-    longest === batch.longest
-      ? batch.bytes
-      : keptBytes(sizes, { tokens: batch.tokens, longest, starts: batch.starts, blocks });
+  const before = { tokens: batch.tokens, longest, starts: batch.starts, blocks };
+  const isLonger = longest > batch.longest && batch.starts.length > 0;
+  const alone = { tokens: own, longest, starts: [start], blocks };
   return {
     longest,
     tokens: batch.tokens + own,
     places: batch.places + (longest - batch.longest) * batch.indices.length + longest - start,
-    bytes: before + keptBytes(sizes, { tokens: own, longest, starts: [start], blocks }),
+    bytes: (isLonger ? keptBytes(sizes, before) : batch.bytes) + keptBytes(sizes, alone),
+    work: (isLonger ? computedBytes(sizes, before) : batch.work) + computedBytes(sizes, alone),
   };
 }
