@@ -86,7 +86,11 @@ export function torchMemory(run: TorchRun): PlanFigure[] {
       `${run.recompute ? "with" : "without"} recomputation, up to ${run.maxTokensPerMicroBatch} tokens`,
     ),
     part("logits", logits, "up to 67 million at a time in float32, with gradients (2 to 7 numbers each)"),
-    part("sampling", sampling, `keys and values of ${decodingRows(run)} completions, prompts, probabilities${mergedBytes(run) > 0 ? ", and layers with the adapter merged" : ""}`),
+    part(
+      "sampling",
+      sampling,
+      `keys and values of ${decodingRows(run)} completions, prompts, probabilities${mergedBytes(run) > 0 ? ", and layers with the adapter merged" : ""}`,
+    ),
     part(
       "peak",
       sum(fixed, product(used, fragments)),
