@@ -111,6 +111,8 @@ describe("trainStages", () => {
     }) as EnvironmentDefinition;
     const sampled = { split: "test", limit: 32, temperature: 1 };
     const first = letterConfig({
+      preflight: false,
+      probe: { groups: 0 },
       evaluation: { ...sampled, every: 2 },
       training: { steps: 12, batchSize: 16 },
       checkpoint: { every: 0, best: {} },
