@@ -20,6 +20,10 @@ export async function runCommand(
   if (/\blyceum view\b/.test(command) && !command.includes("--export")) return runUntilServed(command, place);
   const { cwd, environment } = place;
   const running = promisify(execFile)("sh", ["-c", command], { cwd, env: environment, maxBuffer: 1 << 26 });
+  // A command that reads nothing may end before its input is closed.
+  running.child.stdin?.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
   running.child.stdin?.end(typed);
   return (await running).stdout;
 }
