@@ -49,6 +49,10 @@ export function lyceum(
     env: { ...env, ...variables, ...(lastWords === undefined ? {} : { LYCEUM_TEST_LAST_WORDS: lastWords }) },
     stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  // A command that reads nothing may end before its input is closed.
+  child.stdin?.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
   child.stdin?.write(options.input?.text ?? "");
   if (options.input?.open !== true) child.stdin?.end();
   onTestFinished(() => {
