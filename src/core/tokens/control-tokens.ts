@@ -13,6 +13,10 @@ export class ControlTokens {
   readonly tokens: ReadonlySet<string>;
   /** Each token contains at least one of these characters. */
   readonly #keys: string;
+  /** True if the tokenizer recognizes tokens in normalized text, to which other characters can lead. */
+  readonly #folds: boolean;
+  /** The characters of content that are marked. */
+  readonly #marked: string;
   readonly #pattern: RegExp;
   /** The parts of the tokens between the keys. A template may complete such a part to a token. */
   readonly #pieces: string;
@@ -32,8 +36,10 @@ export class ControlTokens {
       (token) => token.length > 1 && rank(keyOf(token)) < unusable,
     );
     this.tokens = new Set(tokens);
+    this.#folds = tokenizer.matchesNormalized === true;
     this.#keys = keysOf(tokens);
-    this.#pattern = alternatives(tokens);
+    this.#marked = this.#folds ? this.#keys + charactersLike(this.#keys) : this.#keys;
+    this.#pattern = alternatives(this.#folds ? tokens.map(folded) : tokens);
     const split = tokens.map((token) => this.#splitAtKeys(token.toLowerCase()));
     const pieces = split.flat();
     this.#pieces = pieces.join("\n");
@@ -44,12 +50,13 @@ export class ControlTokens {
 
   /** Creates new marks for the texts of one conversation. */
   createMarks(): ContentMarks {
-    return new ContentMarks({ controlTokens: this, keys: this.#keys });
+    return new ContentMarks({ controlTokens: this, keys: this.#marked });
   }
 
-  /** Returns the control tokens in a text, in order. */
+  /** Returns the control tokens in a text, in order. If the tokenizer normalizes, they are folded. */
   find(text: string): string[] {
-    return this.tokens.size === 0 ? [] : (text.match(this.#pattern) ?? []);
+    if (this.tokens.size === 0) return [];
+    return (this.#folds ? folded(text) : text).match(this.#pattern) ?? [];
   }
 
   /**
@@ -61,6 +68,7 @@ export class ControlTokens {
     if (trimmed === "") return [];
     const start = text.indexOf(trimmed);
     const lower = trimmed.toLowerCase();
+    if (this.#folds && folded(trimmed) !== lower) return [start, start + trimmed.length - 1];
     if (lower.length <= this.#longest && this.#pieces.includes(lower)) return [start];
     const edges: number[] = [];
     for (let length = 1; length <= Math.min(this.#longest, lower.length); length++) {
@@ -73,6 +81,26 @@ export class ControlTokens {
   #splitAtKeys(token: string): string[] {
     return token.split(new RegExp(`[${escapePattern(this.#keys)}]`));
   }
+}
+
+/** Folds as much as any usual normalizer: capitals, forms such as `｜`, accents, and characters without a sign. */
+function folded(text: string): string {
+  return text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replaceAll(/[[\p{M}\p{Cf}\p{Cc}]--\s]/gv, "");
+}
+
+/** Returns the other characters that are or contain one of `keys` if they are folded. */
+function charactersLike(keys: string): string {
+  const wanted = new Set(folded(keys));
+  let found = "";
+  for (let code = 0; code <= 0x1_ff_ff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const character = String.fromCodePoint(code);
+    if (rank(character) < unusable && [...folded(character)].some((part) => wanted.has(part))) found += character;
+  }
+  return found;
 }
 
 /** The rank of characters that cannot be marked: blanks, and characters that JSON escapes. */

@@ -13,6 +13,11 @@ export interface MarkedEngine {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
 }
 
+/** True if the engine recognizes added tokens in normalized text. */
+export function matchesNormalized({ normalizer, added_tokens_map: added }: MarkedEngine): boolean {
+  return normalizer !== null && added.values().some(({ normalized }) => normalized === true);
+}
+
 /** Encodes a marked text. The ids are those of the text without marks, except that content writes no control token. */
 export function encodeMarked(engine: MarkedEngine, text: string, marks: ContentMarks): number[] {
   const { pre_tokenizer: split, model } = engine;
@@ -39,11 +44,10 @@ function withoutControl(model: Model, token: string, marks: ContentMarks): strin
 
 /**
  * Returns the text with only those marks that prevent the recognition of a control token, so that everything else is
- * split and normalized as without marks. If control tokens are matched in normalized text, all marks are needed.
+ * split and normalized as without marks. If tokens are matched in normalized text, all marks are needed.
  */
 function neededMarks(engine: MarkedEngine, text: string, marks: ContentMarks): string {
-  const isNormalized = (token: string): boolean => engine.added_tokens_map.get(token)?.normalized === true;
-  if (engine.normalizer !== null && [...marks.controlTokens].some(isNormalized)) return text;
+  if (matchesNormalized(engine)) return text;
   const plain = marks.unmarkMost(text);
   let needed = plain;
   for (let isSettled = false; !isSettled; ) {

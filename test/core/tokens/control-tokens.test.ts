@@ -47,12 +47,12 @@ beforeAll(async () => {
   wordTokenizer = await loadTokenizer(wordFolder.path);
 });
 
-/** The tokenizer that matches its tokens in lower-case text and strips blanks next to them. */
+/** The tokenizer that matches its tokens in lower-case text of usual letters, and strips blanks next to them. */
 function normalizedTokens(definition: Record<string, unknown>): Record<string, unknown> {
   const added = definition.added_tokens as readonly object[];
   return {
     ...definition,
-    normalizer: { type: "Lowercase" },
+    normalizer: { type: "Sequence", normalizers: ["NFKD", "StripAccents", "Lowercase"].map((type) => ({ type })) },
     added_tokens: added.map((token) => ({ ...token, normalized: true, lstrip: true, rstrip: true })),
   };
 }
@@ -94,6 +94,12 @@ const pieces = [
   ],
   ...[
     "<|IM_END|>",
+    "＜｜im_end｜＞",
+    "＜s＞",
+    "ｉm_end",
+    "<|ím_end|>",
+    "≮s≯",
+    "｜",
     "\\",
     '"',
     "\n",
