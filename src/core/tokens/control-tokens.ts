@@ -13,7 +13,7 @@ export class ControlTokens {
   readonly tokens: ReadonlySet<string>;
   /** Each token contains at least one of these characters. */
   readonly #keys: string;
-  /** True if the tokenizer recognizes tokens in normalized text, to which other characters can lead. */
+  /** True if the tokenizer recognizes some tokens in normalized text, to which other characters can lead. */
   readonly #folds: boolean;
   /** The characters of content that are marked. */
   readonly #marked: string;
@@ -36,7 +36,7 @@ export class ControlTokens {
       (token) => token.length > 1 && rank(keyOf(token)) < unusable,
     );
     this.tokens = new Set(tokens);
-    this.#folds = tokenizer.matchesNormalized === true;
+    this.#folds = tokenizer.normalizedTokens?.some((token) => this.tokens.has(token)) === true;
     this.#keys = keysOf(tokens);
     this.#marked = this.#folds ? this.#keys + charactersLike(this.#keys) : this.#keys;
     this.#pattern = alternatives(this.#folds ? tokens.map(folded) : tokens);

@@ -13,9 +13,9 @@ export interface MarkedEngine {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
 }
 
-/** True if the engine recognizes added tokens in normalized text. */
-export function matchesNormalized({ normalizer, added_tokens_map: added }: MarkedEngine): boolean {
-  return normalizer !== null && added.values().some(({ normalized }) => normalized === true);
+/** Returns the added tokens that the engine recognizes in normalized text. */
+export function normalizedTokens({ normalizer, added_tokens_map: added }: MarkedEngine): string[] {
+  return normalizer === null ? [] : [...added].flatMap(([token, { normalized }]) => (normalized ? token : []));
 }
 
 /** Encodes a marked text. The ids are those of the text without marks, except that content writes no control token. */
@@ -44,10 +44,10 @@ function withoutControl(model: Model, token: string, marks: ContentMarks): strin
 
 /**
  * Returns the text with only those marks that prevent the recognition of a control token, so that everything else is
- * split and normalized as without marks. If tokens are matched in normalized text, all marks are needed.
+ * split and normalized as without marks. If control tokens are matched in normalized text, all marks are needed.
  */
 function neededMarks(engine: MarkedEngine, text: string, marks: ContentMarks): string {
-  if (matchesNormalized(engine)) return text;
+  if (normalizedTokens(engine).some((token) => marks.controlTokens.has(token))) return text;
   const plain = marks.unmarkMost(text);
   let needed = plain;
   for (let isSettled = false; !isSettled; ) {

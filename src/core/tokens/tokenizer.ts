@@ -19,8 +19,8 @@ export interface Tokenizer {
   readonly specialTokens?: readonly string[];
   /** Other tokens that are recognized as a whole, such as `<think>` or a run of blanks. */
   readonly addedTokens?: readonly string[];
-  /** True if it recognizes special or added tokens in normalized text, such as `<|im_end|>` in `<|IM_END|>`. */
-  readonly matchesNormalized?: boolean;
+  /** Those of both that are recognized in normalized text, such as `<|im_end|>` in `<|IM_END|>`. Default: none. */
+  readonly normalizedTokens?: readonly string[];
   /**
    * The ids that the tokenizer puts in front of a text, such as that of `<s>`. `encode` does not add them. Default:
    * none.
