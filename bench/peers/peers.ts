@@ -8,6 +8,7 @@ import {
   provideFolder,
   providePythonEnvironment,
   pythonOf,
+  trlEnvironment,
 } from "../../test/interop/python-environment.ts";
 import { provideSmolLM2 } from "../../test/interop/smollm2.ts";
 import { defaultThreads } from "../../trainers/backends/onnx/engine/default-threads.ts";
@@ -107,17 +108,18 @@ const comparisons: readonly Comparison[] = [
 /**
  * Measures Lyceum's embedded engine and the programs that a user would take instead, on the CPU with the same weights
  * (SmolLM2-135M-Instruct), lengths, threads and micro-batches: a LoRA step of PyTorch with peft, sampling with transformers
- * and with llama.cpp. Both take turns. A ratio is the peer's seconds divided by Lyceum's, the median of five rounds. The
- * peak memory is that of the whole process, and is compared with the peer's. Installs Python packages (2.6 GB) and
- * llama.cpp (0.7 GB) into the user's cache, once. `npm run compare-trl` compares whole GRPO steps.
+ * and with llama.cpp, and GRPO steps of TRL. Both take turns. A ratio is the peer's seconds divided by Lyceum's, the median
+ * of five rounds. The peak memory is that of the whole process, and is compared with the peer's. Installs Python packages
+ * (2.6 GB, and 2.6 GB for TRL) and llama.cpp (0.7 GB) into the user's cache, once.
  */
-export const peers: readonly Benchmark[] = comparisons.map((comparison) => ({
-  prefix: comparison.name,
-  run: async () => {
-    const installed = await install();
-    return compare(comparison, installed);
-  },
-}));
+export const peers: readonly Benchmark[] = [
+  ...comparisons.map((comparison) => ({
+    prefix: comparison.name,
+    run: async () => compare(comparison, await install()),
+  })),
+  { prefix: "peers/grpo-38-trl", run: () => compareWithTrl("peers/grpo-38-trl", 0, 3) },
+  { prefix: "peers/grpo-256-trl", run: () => compareWithTrl("peers/grpo-256-trl", 218, 4) },
+];
 
 async function compare(
   { name, call, lyceum, peer, asked }: Comparison,
@@ -152,15 +154,40 @@ async function compare(
   ];
 }
 
-let installing: Promise<Installed> | undefined;
-
 async function install(): Promise<Installed> {
-  installing ??= (async () => {
-    const environment = await providePythonEnvironment(interopEnvironment);
-    const python = pythonOf(environment);
-    return { python, model: await provideSmolLM2(environment), llama: await provideLlama(environment) };
-  })();
-  return installing;
+  const environment = await providePythonEnvironment(interopEnvironment);
+  const python = pythonOf(environment);
+  return { python, model: await provideSmolLM2(environment), llama: await provideLlama(environment) };
+}
+
+/** What `compare-trl.ts` prints last of a side. */
+interface TrlSide {
+  readonly secondsPerStep: number;
+  readonly peakBytes: number;
+}
+
+/** Compares whole GRPO steps with TRL's, with prompts of some 38 tokens and `words` more. */
+async function compareWithTrl(name: string, words: number, asked: number): Promise<BenchmarkResult[]> {
+  const model = await provideSmolLM2(await providePythonEnvironment(interopEnvironment));
+  const python = pythonOf(await providePythonEnvironment(trlEnvironment));
+  const script = new URL("../../scripts/compare-trl.ts", import.meta.url).pathname;
+  const load = new URL("../../scripts/import-from-source.ts", import.meta.url).href;
+  const settings = { model, backend: "onnx", threads, rounds, prompts: 2, words };
+  const options = Object.entries(settings).flatMap(([key, value]) => [`--${key}`, String(value)]);
+  const printed = await execute(process.execPath, ["--import", load, script, ...options], {
+    timeoutMs: 3_600_000,
+    environment: { LYCEUM_PYTHON: python },
+  });
+  const [own, other, { ratio }] = printed
+    .trim()
+    .split("\n")
+    .slice(-3)
+    .map((line) => JSON.parse(line)) as [TrlSide, TrlSide, { readonly ratio: number }];
+  return [
+    { name, value: ratio, unit: "ratio", baseline: asked },
+    { name: `${name}/seconds`, value: own.secondsPerStep, unit: "s", baseline: other.secondsPerStep },
+    { name: `${name}/peak-gb`, value: own.peakBytes / 1e9, unit: "GB", baseline: other.peakBytes / 1e9 },
+  ];
 }
 
 /** The folder of llama.cpp's package for Node, and of the weights that it quantizes. */

@@ -10,7 +10,7 @@ import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { execute } from "./execute.ts";
 import { runPython } from "./python.ts";
-import { providePythonEnvironment, pythonOf, type WantedEnvironment } from "./python-environment.ts";
+import { providePythonEnvironment, pythonOf, trlEnvironment, type WantedEnvironment } from "./python-environment.ts";
 import { type ServedPackages, servePackages } from "./served-packages.ts";
 import { writeTinyCheckpoint } from "./tiny-checkpoint.ts";
 
@@ -19,7 +19,6 @@ const pettingZoo: WantedEnvironment = {
   requirements: "pettingzoo-requirements.txt",
   download: "30 MB",
 };
-const trl: WantedEnvironment = { name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" };
 const verifiers: WantedEnvironment = {
   name: "verifiers",
   requirements: "verifiers-requirements.txt",
@@ -161,7 +160,7 @@ describe("an exported package", () => {
       readonly norms: readonly number[];
       readonly changed: number;
     }>({
-      environment: await providePythonEnvironment(trl),
+      environment: await providePythonEnvironment(trlEnvironment),
       script: "trl_plain",
       packages: join(packages.folder, "variety"),
       request: { ...{ url: packages.server.url, model, tasks: prompts.length, steps: 2 }, folder: packages.folder },
@@ -182,7 +181,7 @@ describe("an exported package", () => {
       readonly calls: readonly number[];
       readonly changed: number;
     }>({
-      environment: await providePythonEnvironment(trl),
+      environment: await providePythonEnvironment(trlEnvironment),
       script: "trl_grpo",
       packages: join(packages.folder, "pairs"),
       request: { url: packages.server.url, prompts, steps: 4, warmUp: 100, folder: join(packages.folder, "trl") },

@@ -23,6 +23,13 @@ export const interopEnvironment: WantedEnvironment = {
   download: "2.6 GB",
 };
 
+/** TRL with what it needs to train an adapter. */
+export const trlEnvironment: WantedEnvironment = {
+  name: "trl",
+  requirements: "trl-requirements.txt",
+  download: "2.6 GB",
+};
+
 /**
  * Returns the folder of a Python virtual environment with everything in its list of requirements. It is in the user's
  * cache folder and named after the requirements and the interpreter. It is created if it is missing, and complete if it

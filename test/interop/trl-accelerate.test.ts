@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { execute } from "./execute.ts";
-import { providePythonEnvironment, pythonOf } from "./python-environment.ts";
+import { providePythonEnvironment, pythonOf, trlEnvironment } from "./python-environment.ts";
 import { type ServedPackages, servePackages } from "./served-packages.ts";
 
 const prompts = ["Write a.", "Write it again."];
@@ -51,9 +51,7 @@ afterAll(() => packages[Symbol.asyncDispose]());
 
 test("two processes of accelerate train one model on rollouts from one server", async () => {
   const { folder, server } = packages;
-  const environment = await providePythonEnvironment({
-    ...{ name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" },
-  });
+  const environment = await providePythonEnvironment(trlEnvironment);
   const request = join(folder, "request.json");
   await writeFile(request, JSON.stringify({ prompts, steps, warmUp: 100, folder }));
   const script = join(import.meta.dirname, "python/trl_accelerate.py");

@@ -11,11 +11,10 @@ import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { chatTool } from "../../src/core/tools/chat-tool.ts";
 import { callsOf } from "../server/capture/scripted-bytes.ts";
 import { runPython } from "./python.ts";
-import { providePythonEnvironment, type WantedEnvironment } from "./python-environment.ts";
+import { providePythonEnvironment, trlEnvironment } from "./python-environment.ts";
 import { type ServedPackages, servePackages } from "./served-packages.ts";
 
 const prompts = ["Fill the sheet.", "Fill it again."];
-const trl: WantedEnvironment = { name: "trl", requirements: "trl-requirements.txt", download: "2.6 GB" };
 const lyceum = [process.execPath, join(import.meta.dirname, "../../cli/main.ts")];
 const agent = [process.execPath, join(import.meta.dirname, "letter-agent.ts")];
 
@@ -99,7 +98,7 @@ describe("TRL's GRPOTrainer", () => {
 
     const log = join(packages.folder, "agent.log");
     const played = await runPython<Trained>({
-      environment: await providePythonEnvironment(trl),
+      environment: await providePythonEnvironment(trlEnvironment),
       script: "trl_agent",
       packages: join(packages.folder, "sheets"),
       request: {
@@ -167,7 +166,7 @@ describe("TRL's GRPOTrainer", () => {
       readonly refused: readonly string[];
       readonly server: number;
     }>({
-      environment: await providePythonEnvironment(trl),
+      environment: await providePythonEnvironment(trlEnvironment),
       script: "trl_agent_faults",
       packages: join(packages.folder, "sheets"),
       request: {
