@@ -31,6 +31,7 @@ const style = `
 `;
 
 const [left, right, top, bottom] = [58, 374, 10, 178];
+const legendWidth = 160;
 
 /**
  * Draws up to two lines over steps as an SVG. `bounds` are values that no point can exceed, and `marks` are steps with a
@@ -69,9 +70,15 @@ export function curvePicture(options: {
       ...(dots ? circles : []),
     ];
   });
-  // At the upper left: a curve of a training that works is not there.
+  // At the upper left or the lower right, where the curves leave more room.
+  const places = lines.flatMap(({ xs, ys }) => xs.map((step, place) => ({ at: x(step), height: y(ys[place]!) })));
+  const above = Math.min(...places.flatMap(({ at, height }) => (at < left + legendWidth ? height : []))) - top;
+  const below = bottom - Math.max(...places.flatMap(({ at, height }) => (at > right - legendWidth ? height : [])));
+  const isAbove = above >= below;
+  const [textX, textY, anchor] = isAbove ? [left + 8, top + 14, "start"] : [right - 8, bottom - 24, "end"];
   const legend = lines.map(
-    ({ name }, i) => `<text class="name s${i}" x="${left + 8}" y="${top + 14 + 16 * i}">${name}</text>`,
+    ({ name }, i) =>
+      `<text class="name s${i}" x="${textX}" y="${textY + 16 * i}" text-anchor="${anchor}">${name}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 210" width="520" height="273" role="img">
 <title>${title}</title>
