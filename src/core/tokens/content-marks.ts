@@ -55,6 +55,11 @@ export class ContentMarks {
     return marked;
   };
 
+  /** True if a text has no other control tokens with fewer marks. */
+  isHarmless(fewer: string, marked: string): boolean {
+    return this.#controlTokens.find(fewer).join("\n") === this.#controlTokens.find(marked).join("\n");
+  }
+
   /** Replaces marks by their characters. The length stays the same. */
   unmark(text: string): string {
     return text.replace(poolPattern, (mark) => this.#characterOf.get(mark) ?? mark);

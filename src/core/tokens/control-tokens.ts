@@ -11,12 +11,12 @@ const controlForm = /^<[|｜].*[|｜]>$/su;
  */
 export class ControlTokens {
   readonly tokens: ReadonlySet<string>;
-  /** Each token contains at least one of these characters. */
+  /** Each token contains at least one of these characters, also in its normalized form. */
   readonly #keys: string;
-  /** True if the tokenizer recognizes some tokens in normalized text, to which other characters can lead. */
-  readonly #folds: boolean;
-  /** The characters of content that are marked. */
+  /** The characters of content that are marked: the keys, and those that the tokenizer normalizes to them. */
   readonly #marked: string;
+  readonly #normalize: ((text: string) => string) | undefined;
+  /** The tokens, and with a normalizer their normalized forms. */
   readonly #pattern: RegExp;
   /** The parts of the tokens between the keys. A template may complete such a part to a token. */
   readonly #pieces: string;
@@ -26,7 +26,7 @@ export class ControlTokens {
 
   /** `templates` are the sources of the templates whose output is encoded. Empty for plain texts. */
   constructor(tokenizer: Tokenizer, templates: readonly string[] = []) {
-    const { specialTokens = [], addedTokens = [] } = tokenizer;
+    const { specialTokens = [], addedTokens = [], normalize } = tokenizer;
     const named = [tokenizer.bosToken, tokenizer.eosToken, tokenizer.padToken].filter((token) => token !== undefined);
     const isControl = (token: string): boolean =>
       controlForm.test(token) ||
@@ -36,11 +36,13 @@ export class ControlTokens {
       (token) => token.length > 1 && rank(keyOf(token)) < unusable,
     );
     this.tokens = new Set(tokens);
-    this.#folds = tokenizer.normalizedTokens?.some((token) => this.tokens.has(token)) === true;
-    this.#keys = keysOf(tokens);
-    this.#marked = this.#folds ? this.#keys + charactersLike(this.#keys) : this.#keys;
-    this.#pattern = alternatives(this.#folds ? tokens.map(folded) : tokens);
-    const split = tokens.map((token) => this.#splitAtKeys(token.toLowerCase()));
+    this.#normalize = normalize;
+    const keys = keysOf(tokens);
+    const forms = normalize === undefined ? [] : tokens.map(normalize).filter((form) => form.trim().length > 1);
+    this.#keys = normalize === undefined ? keys : usableOf(keys + [...keys].map(normalize).join(""));
+    this.#marked = normalize === undefined ? keys : this.#keys + charactersLike(this.#keys, normalize);
+    this.#pattern = alternatives([...new Set([...tokens, ...forms])]);
+    const split = [...tokens, ...forms].map((token) => this.#splitAtKeys(token.toLowerCase()));
     const pieces = split.flat();
     this.#pieces = pieces.join("\n");
     this.#longest = Math.max(0, ...pieces.map((piece) => piece.length));
@@ -53,10 +55,14 @@ export class ControlTokens {
     return new ContentMarks({ controlTokens: this, keys: this.#marked });
   }
 
-  /** Returns the control tokens in a text, in order. If the tokenizer normalizes, they are folded. */
+  /**
+   * Returns the control tokens in a text, in order. With a normalizer, those in the normalized text follow, and those in
+   * the normalized parts between the tokens.
+   */
   find(text: string): string[] {
     if (this.tokens.size === 0) return [];
-    return (this.#folds ? folded(text) : text).match(this.#pattern) ?? [];
+    const parts = this.#normalize === undefined ? [] : [text, ...text.split(this.#pattern)].map(this.#normalize);
+    return [text, ...parts].flatMap((each) => each.match(this.#pattern) ?? []);
   }
 
   /**
@@ -68,7 +74,7 @@ export class ControlTokens {
     if (trimmed === "") return [];
     const start = text.indexOf(trimmed);
     const lower = trimmed.toLowerCase();
-    if (this.#folds && folded(trimmed) !== lower) return [start, start + trimmed.length - 1];
+    if (this.#changes(trimmed)) return [start, start + trimmed.length - 1];
     if (lower.length <= this.#longest && this.#pieces.includes(lower)) return [start];
     const edges: number[] = [];
     for (let length = 1; length <= Math.min(this.#longest, lower.length); length++) {
@@ -78,30 +84,60 @@ export class ControlTokens {
     return edges;
   }
 
+  /** True if the tokenizer normalizes a text to other visible characters, or could join it with the character before it. */
+  #changes(text: string): boolean {
+    if (this.#normalize === undefined) return false;
+    return /^\p{M}/u.test(text) || visible(this.#normalize(text)) !== visible(text);
+  }
+
   #splitAtKeys(token: string): string[] {
     return token.split(new RegExp(`[${escapePattern(this.#keys)}]`));
   }
 }
 
-/** Folds as much as any usual normalizer: capitals, forms such as `｜`, accents, and characters without a sign. */
-function folded(text: string): string {
-  return text
-    .normalize("NFKD")
-    .toLowerCase()
-    .replaceAll(/[[\p{M}\p{Cf}\p{Cc}]--\s]/gv, "");
+/** Returns a text in small letters without blanks, which normalizers insert, remove and replace. */
+function visible(text: string): string {
+  return text.replaceAll(/[\s\u2581]/g, "").toLowerCase();
 }
 
-/** Returns the other characters that are or contain one of `keys` if they are folded. */
-function charactersLike(keys: string): string {
-  const wanted = new Set(folded(keys));
-  let found = "";
-  for (let code = 0; code <= 0x1_ff_ff; code++) {
-    if (code >= 0xd800 && code <= 0xdfff) continue;
-    const character = String.fromCodePoint(code);
-    if (rank(character) < unusable && [...folded(character)].some((part) => wanted.has(part))) found += character;
-  }
-  return found;
+/** Returns the characters that can be marked, each once. */
+function usableOf(characters: string): string {
+  return [...new Set(characters)].filter((character) => rank(character) < unusable).join("");
 }
+
+/** A noncharacter, which normalizers keep. */
+const separator = "\ufffe";
+
+/** Returns the other characters whose normalized form contains one of `keys`. */
+function charactersLike(keys: string, normalize: (text: string) => string): string {
+  const wanted = new Set(keys);
+  const known = characters();
+  // One call for all is fast. The first part has what a normalizer puts in front of a text.
+  const together = normalize(["", ...known].join(separator))
+    .split(separator)
+    .slice(1);
+  const forms = together.length === known.length ? together : known.map(normalize);
+  const alike = known.filter(
+    (character, i) => forms[i] !== character && [...forms[i]!].some((part) => wanted.has(part)),
+  );
+  return usableOf(alike.filter((character) => !wanted.has(character)).join(""));
+}
+
+let known: readonly string[] | undefined;
+
+/** Returns the characters that a normalizer may replace by others: all but ideographs, syllables and those without a sign. */
+function characters(): readonly string[] {
+  known ??= Array.from({ length: 0x1_ff_ff }, (_, code) => code)
+    .filter((code) => code !== 0xfffe && !unlike.some(([first, last]) => code >= first && code <= last))
+    .map((code) => String.fromCodePoint(code));
+  return known;
+}
+
+const unlike = [
+  [0x3400, 0x9fff],
+  [0xac00, 0xf8ff],
+  [0x1_70_00, 0x1_af_ff],
+] as const;
 
 /** The rank of characters that cannot be marked: blanks, and characters that JSON escapes. */
 const unusable = 4;

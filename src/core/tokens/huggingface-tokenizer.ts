@@ -2,7 +2,7 @@ import path from "node:path";
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { withConfigTokens } from "./added-tokens.ts";
-import { encodeMarked, type MarkedEngine, normalizedTokens } from "./marked-encoding.ts";
+import { encodeMarked, type MarkedEngine, normalizerOf } from "./marked-encoding.ts";
 import { malformedFile, readModelJson } from "./model-file.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { checkTokenizer } from "./tokenizer-check.ts";
@@ -114,7 +114,7 @@ function wrapEngine(
     tokenId: (token) => engine.token_to_id(token),
     specialTokens: contents(true),
     addedTokens: contents(false),
-    normalizedTokens: normalizedTokens(engine),
+    normalize: normalizerOf(engine),
     startIds: names.startIds,
     bosToken: names.bosToken,
     eosToken: names.eosToken,

@@ -6,48 +6,76 @@ type PreTokenizer = (text: string, options: unknown) => string[];
 /** The used part of a `@huggingface/tokenizers` engine, for encoding marked texts. */
 export interface MarkedEngine {
   readonly splitter_unnormalized: { split(text: string): string[] };
-  readonly added_tokens_map: ReadonlyMap<string, { readonly normalized?: boolean }>;
-  readonly normalizer: unknown;
+  readonly remove_space?: boolean;
+  readonly do_lowercase_and_remove_accent?: boolean;
+  readonly normalizer: ((text: string) => string) | null;
   pre_tokenizer: PreTokenizer | null;
   model: Model;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
 }
 
-/** Returns the added tokens that the engine recognizes in normalized text. */
-export function normalizedTokens({ normalizer, added_tokens_map: added }: MarkedEngine): string[] {
-  return normalizer === null ? [] : [...added].flatMap(([token, { normalized }]) => (normalized ? token : []));
+/** Returns what the engine does to a text before it splits it, or undefined if that is nothing. */
+export function normalizerOf(engine: MarkedEngine): ((text: string) => string) | undefined {
+  const { normalizer, remove_space, do_lowercase_and_remove_accent: simplify } = engine;
+  if (normalizer === null && remove_space !== true && simplify !== true) return undefined;
+  return (text) => {
+    const spaced = remove_space === true ? text.trim().split(/\s+/).join(" ") : text;
+    const simple =
+      simplify === true
+        ? spaced
+            .toLowerCase()
+            .normalize("NFD")
+            .replaceAll(/\p{Mn}/gu, "")
+        : spaced;
+    return normalizer === null ? simple : normalizer(simple);
+  };
 }
 
-/** Encodes a marked text. The ids are those of the text without marks, except that content writes no control token. */
+/**
+ * Encodes a marked text. The ids are those of the text without marks, unless its content writes a control token. Such
+ * content is encoded as ordinary text.
+ */
 export function encodeMarked(engine: MarkedEngine, text: string, marks: ContentMarks): number[] {
+  const encode = (given: string): number[] => engine.encode(given, { add_special_tokens: false }).ids;
+  const plain = marks.unmark(text);
+  if (marks.isHarmless(plain, text)) return encode(plain);
   const { pre_tokenizer: split, model } = engine;
   engine.pre_tokenizer = (section, options) => {
-    const plain = marks.unmark(section);
-    return split === null ? [plain] : split(plain, options);
+    const unmarked = marks.unmark(section);
+    return split === null ? [unmarked] : split(unmarked, options);
   };
   engine.model = new Proxy(model, {
     apply: (_, __, [words]: [readonly string[]]) =>
-      model(words).flatMap((token) => withoutControl(model, token, marks)),
+      model(words).flatMap((token) => withoutControl({ model, token, words, marks })),
   });
   try {
-    return engine.encode(neededMarks(engine, text, marks), { add_special_tokens: false }).ids;
+    return encode(neededMarks(engine, text, marks));
   } finally {
     engine.pre_tokenizer = split;
     engine.model = model;
   }
 }
 
-/** If the vocabulary contains a control token as an ordinary word, encodes its characters one by one. */
-function withoutControl(model: Model, token: string, marks: ContentMarks): string[] {
-  return marks.controlTokens.has(token) ? [...token].flatMap((character) => model([character])) : [token];
+/**
+ * If the vocabulary contains a control token as an ordinary word, encodes its characters one by one. The token of
+ * unknown characters is kept.
+ */
+function withoutControl(options: {
+  readonly model: Model;
+  readonly token: string;
+  readonly words: readonly string[];
+  readonly marks: ContentMarks;
+}): string[] {
+  const { model, token, words, marks } = options;
+  const isWritten = marks.controlTokens.has(token) && words.some((word) => word.includes(token));
+  return isWritten ? [...token].flatMap((character) => model([character])) : [token];
 }
 
 /**
  * Returns the text with only those marks that prevent the recognition of a control token, so that everything else is
- * split and normalized as without marks. If control tokens are matched in normalized text, all marks are needed.
+ * split and normalized as without marks. If normalization would still lead to a control token, all marks are needed.
  */
 function neededMarks(engine: MarkedEngine, text: string, marks: ContentMarks): string {
-  if (normalizedTokens(engine).some((token) => marks.controlTokens.has(token))) return text;
   const plain = marks.unmarkMost(text);
   let needed = plain;
   for (let isSettled = false; !isSettled; ) {
@@ -65,5 +93,5 @@ function neededMarks(engine: MarkedEngine, text: string, marks: ContentMarks): s
       })
       .join("");
   }
-  return needed;
+  return engine.normalizer === null || marks.isHarmless(needed, text) ? needed : text;
 }

@@ -19,8 +19,8 @@ export interface Tokenizer {
   readonly specialTokens?: readonly string[];
   /** Other tokens that are recognized as a whole, such as `<think>` or a run of blanks. */
   readonly addedTokens?: readonly string[];
-  /** Those of both that are recognized in normalized text, such as `<|im_end|>` in `<|IM_END|>`. Default: none. */
-  readonly normalizedTokens?: readonly string[];
+  /** Returns a text in the form that is split into tokens, such as `<s>` for `＜S＞`. Default: texts are not changed. */
+  readonly normalize?: (text: string) => string;
   /**
    * The ids that the tokenizer puts in front of a text, such as that of `<s>`. `encode` does not add them. Default:
    * none.
