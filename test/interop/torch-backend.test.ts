@@ -11,6 +11,7 @@ import { tinyConfig } from "../backends/onnx/tiny-config.ts";
 import { describeBackend } from "../trainers/describe-backend.ts";
 import { describeSampler } from "../trainers/describe-sampler.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
+import { execute } from "./execute.ts";
 import { makeData, randomIds, toDatum } from "./sequences.ts";
 import { torchPython } from "./torch-python.ts";
 
@@ -225,6 +226,45 @@ describe("the PyTorch backend", () => {
     });
   });
 
+  it("keeps models of one base apart: adapters of low rank or with modules of their own, trained and closed", async () => {
+    const path = join(checkpoints, tinyCheckpoints(true)[0]!.name);
+    await using folder = await mkdtempDisposable(join(tmpdir(), "lyceum-torch-"));
+    await execute(python, ["-c", adaptersScript, path, folder.path], {
+      timeoutMs: 120_000,
+      environment: { TORCHINDUCTOR_CACHE_DIR: join(folder.path, "cache") },
+    });
+    const starts = ["plain", "head", "tokens"].map((kind) => join(folder.path, kind));
+    const ids = randomIds({ lengths: [12, 30], vocabularySize: tinyVocabularySize, seed: 4 });
+    const data = makeData({ sequences: ids, seed: 5 }).map(toDatum);
+    const outputs = { outputs: ["logprobs"] } as const;
+    const base = await torch.openModel({ source: { type: "pretrained", path }, trainable: { type: "frozen" } });
+    const before = await base.forward(data, outputs);
+    const models = [];
+    for (const start of [...starts, ...starts]) {
+      const from = { type: "pretrained", path: start, base: path } as const;
+      models.push(await torch.openModel({ source: from, trainable: { ...lora, start: "continue" } }));
+    }
+    const found: unknown[] = [];
+    for (const [i, model] of models.entries()) {
+      await model.forwardBackward(data, [{ type: "crossEntropy" }]);
+      await model.optimStep({ ...adam, learningRate: 0.1 }, { stepId: 1 });
+      found.push(await model.forward(data, outputs));
+      expect(await base.forward(data, outputs)).toEqual(before);
+      for (const [j, other] of models.slice(0, i).entries())
+        expect(await other.forward(data, outputs)).toEqual(found[j]);
+    }
+    expect(found[0]).not.toEqual(before);
+    expect(found[1]).not.toEqual(found[0]);
+    for (const model of models) {
+      await model.close();
+      expect(await base.forward(data, outputs)).toEqual(before);
+    }
+    const again = await torch.openModel({ source: { type: "pretrained", path }, trainable: lora });
+    expect(await again.forward(data, outputs)).toEqual(before);
+    await again.close();
+    await base.close();
+  });
+
   /** Trains on both backends, and compares losses of each step, then greedy continuations. */
   async function compareTraining(from: ModelSource, trainable: TrainableSpec, vocabularySize: number): Promise<void> {
     const size = Math.min(vocabularySize, tinyVocabularySize);
@@ -251,6 +291,18 @@ describe("the PyTorch backend", () => {
     for (const model of models) await model.close();
   }
 });
+
+/** Writes adapters by peft: a plain one, one with an output head of its own, and one with rows of the embedding. */
+const adaptersScript = `
+import sys
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+kinds = {"plain": {}, "head": {"modules_to_save": ["lm_head"]}, "tokens": {"trainable_token_indices": [1, 2]}}
+for name, more in kinds.items():
+    network = AutoModelForCausalLM.from_pretrained(sys.argv[1])
+    config = LoraConfig(r=4, lora_alpha=16, target_modules=["q_proj"], task_type="CAUSAL_LM", **more)
+    get_peft_model(network, config).save_pretrained(sys.argv[2] + "/" + name)
+`;
 
 async function greedy(model: Model, prompts: readonly (readonly number[])[]): Promise<number[][]> {
   const settings = { temperature: 0, maxTokens: 16 };

@@ -16,8 +16,12 @@ class AdaptedLinear(Linear):
 
     def forward(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Returns the layer's output, with that of its adapter."""
-        name = self.active_adapters[0]
-        if self.disable_adapters or not is_plain(self, name) or self.lora_B[name].weight.dtype != x.dtype or kwargs:
+        # There is none if the last adapter was deleted.
+        names = [] if self.disable_adapters else self.active_adapters
+        if len(names) != 1 or kwargs:
+            return super().forward(x, *args, **kwargs)
+        name = names[0]
+        if not is_plain(self, name) or self.lora_B[name].weight.dtype != x.dtype:
             return super().forward(x, *args, **kwargs)
         rows = x.flatten(0, -2)
         output = self.base_layer(rows)

@@ -199,7 +199,8 @@ class ModelStore:
         merges = kind == "full" or (kind == "lora" and trainable.get("start") == "merge")
         if self.settings.quantize is not None:
             _check_quantized(source, merges)
-        base = self._base(source, own=kind == "full", merged=merges)
+        alone = stored is not None and not merges and _replaces_modules(stored)
+        base = self._base(source, own=kind == "full", merged=merges, alone=alone)
         try:
             adapter = None
             if kind == "lora" or (stored is not None and not merges):
@@ -222,10 +223,10 @@ class ModelStore:
         model.trained, model.optimizer, model.graph = {}, None, {}
         self._release(model.base)
 
-    def _base(self, source: dict[str, Any], own: bool, merged: bool) -> Base:
+    def _base(self, source: dict[str, Any], own: bool, merged: bool, alone: bool) -> Base:
         named = {name: source.get(name) for name in ("type", "folder", "config", "seed")}
         key = json.dumps([named, source.get("adapter") if merged else None], sort_keys=True)
-        if own:
+        if own or alone:
             self._opened += 1
             key = f"{key}#{self._opened}"
         base = self._bases.get(key)
@@ -428,6 +429,12 @@ def _check_quantized(source: dict[str, Any], merges: bool) -> None:
             "backend.quantize needs the package bitsandbytes.",
             f"Run {sys.executable} -m pip install bitsandbytes, or remove backend.quantize.",
         )
+
+
+def _replaces_modules(folder: str) -> bool:
+    """True if an adapter has more than low-rank layers: whole modules or tokens of its own, which `Base.use` does not switch."""
+    config = LoraConfig.from_pretrained(folder)
+    return bool(config.modules_to_save or config.trainable_token_indices)
 
 
 def _check_continued(folder: str, config: LoraConfig, lora: dict[str, Any]) -> None:
