@@ -7,6 +7,8 @@ export interface ChartPlan extends Pick<LineChart, "note" | "share"> {
   /** Patterns for complete metric names. The first capture group is the name of the line. */
   readonly metrics: readonly RegExp[];
   readonly names?: readonly string[];
+  /** Is put in front of the names of the lines. */
+  readonly prefix?: string;
   /** True if the metrics are rewards: the axis stays within the environment's range. */
   readonly isReward?: true;
   /** True if the metrics share a chart even if their scales differ. */
@@ -44,18 +46,26 @@ export const sectionPlans: readonly SectionPlan[] = [
       { title: "Reward", note: "of training episodes", metrics: [/^reward\/mean$/], isReward: true },
       { title: "Spread of rewards", note: "standard deviation", metrics: [/^reward\/std$/] },
       { title: "Reward components", metrics: [component], unlessSameAs: "reward/mean" },
-      { title: "Reward of each group of tasks", metrics: [/^reward\/(group\/.+)$/], isReward: true, together: true },
+      {
+        title: "Reward of each group of tasks",
+        metrics: [/^reward\/group\/(.+)$/],
+        prefix: "group ",
+        isReward: true,
+        together: true,
+      },
       { title: "Reward of each {part}", metrics: ofAgent, isReward: true, together: true },
       {
         title: "Reward by turn",
         note: "over the episodes that played it",
-        metrics: [/^rollout\/(turn-[1-6])\/reward$/],
+        metrics: [/^rollout\/turn-([1-6])\/reward$/],
+        prefix: "turn ",
         together: true,
       },
       {
         title: "Level reached by turn",
         note: "from 0 to 4",
-        metrics: [/^rollout\/(turn-[1-6])\/level$/],
+        metrics: [/^rollout\/turn-([1-6])\/level$/],
+        prefix: "turn ",
         together: true,
       },
     ],
@@ -70,7 +80,8 @@ export const sectionPlans: readonly SectionPlan[] = [
       {
         title: "Evaluation reward of each group of tasks",
         note,
-        metrics: [/^reward\/(group\/.+)$/],
+        metrics: [/^reward\/group\/(.+)$/],
+        prefix: "group ",
         isReward: true,
         together: true,
       },
@@ -78,8 +89,10 @@ export const sectionPlans: readonly SectionPlan[] = [
       {
         title: "Evaluation accuracy of each group of tasks",
         note,
-        metrics: [/^accuracy\/(group\/.+)$/],
+        metrics: [/^accuracy\/group\/(.+)$/],
+        prefix: "group ",
         share: true,
+        together: true,
       },
       { title: "Evaluation accuracy of each {part}", note, metrics: [/^accuracy\/(?!over-all$)(.+)$/], share: true },
       { title: "Evaluation: truncated", note, metrics: [/^episodes\/(truncated)$/], share: true, unlessAll: 0 },

@@ -2,7 +2,7 @@ import type { ChartSeries, LineChart } from "./chart.ts";
 import { type ChartPlan, sectionPlans } from "./chart-plans.ts";
 import { metricSeries, type RecordedMetric, recordedMetrics } from "./metric-series.ts";
 import type { RunRecord } from "./run-record.ts";
-import { scaleGroups } from "./scale-groups.ts";
+import { lineGroups, scaleGroups } from "./scale-groups.ts";
 
 /** The charts under one heading. */
 export interface ChartSection {
@@ -47,9 +47,9 @@ function takeLines(options: {
   const found = plan.metrics.flatMap((pattern, place) =>
     candidates.flatMap((metric) => {
       const match = pattern.exec(metric.name);
-      return match === null
-        ? []
-        : [{ metric, own: plan.names?.[place] ?? match[1]?.replace(/^(turn|group)[-/]/, "$1 ") }];
+      if (match === null) return [];
+      const [, name] = match;
+      return [{ metric, own: plan.names?.[place] ?? (name === undefined ? name : `${plan.prefix ?? ""}${name}`) }];
     }),
   );
   const lines = found.map(({ metric, own }) => {
@@ -90,7 +90,7 @@ function charts(record: RunRecord, plan: ChartPlan, lines: readonly ChartSeries[
   if (drawn.every(({ ys }) => ys.every((y) => y === unlessAll))) return [];
   const [least, most] = share === true ? [0, 1] : isReward === true ? rangeOf(record) : [];
   const bounds = { ...(least === undefined ? {} : { least }), ...(most === undefined ? {} : { most }) };
-  return (together === true ? [drawn] : scaleGroups(drawn)).map((series, _, all) => ({
+  return (together === true ? lineGroups(drawn) : scaleGroups(drawn)).map((series, _, all) => ({
     // The title of a chart with a single line contains the name of the line.
     title: all.length > 1 && series.length === 1 ? `${title}: ${series[0]!.name}` : title,
     ...(note === undefined ? {} : { note }),

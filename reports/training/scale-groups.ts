@@ -27,6 +27,12 @@ export function scaleGroups<Line extends { readonly ys: readonly number[] }>(lin
   return groups.map((group) => group.lines);
 }
 
+/** Divides lines into charts without regard to their scale, so that their colours differ. */
+export function lineGroups<Line>(lines: readonly Line[]): Line[][] {
+  const count = Math.ceil(lines.length / longest);
+  return Array.from({ length: count }, (_, i) => lines.slice(i * longest, (i + 1) * longest));
+}
+
 function sizeOf(values: readonly number[]): number {
   return values.reduce((size, value) => (Number.isFinite(value) ? Math.max(size, Math.abs(value)) : size), 0);
 }

@@ -60,6 +60,25 @@ describe("reportCharts", () => {
     expect(Object.keys(Object.fromEntries(charts))).not.toContain("Reward of each environment");
   });
 
+  it("keeps the names of parts, and draws many groups in several charts", () => {
+    const groups = Array.from({ length: 9 }, (_, i) => [`reward/group/turn-${i}`, i]);
+    const parts = { "reward/component/group/1": 0, "reward/component/turn-taking": 1, "agents/group-theory/reward": 1 };
+    const sections = sectionsOf(
+      start(),
+      step(1, { "reward/mean": 0.5 }),
+      step(2, { ...parts, ...Object.fromEntries(groups) }),
+    );
+    const lines = sections.flatMap((section) => section.charts.map(({ series }) => series.map(({ name }) => name)));
+    const names = groups.map(([metric]) => `group ${String(metric).slice("reward/group/".length)}`);
+    expect(lines).toEqual([
+      ["reward"],
+      ["group/1", "turn-taking"],
+      names.slice(0, 6),
+      names.slice(6),
+      ["group-theory"],
+    ]);
+  });
+
   it("draws every metric once, whatever its name", () => {
     const name = fc.constantFrom(
       ...[
