@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { TrainingProgress } from "../../reports/training/index.ts";
 import { plainLine } from "../../reports/training/plain-line.ts";
@@ -7,6 +8,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { probeTraining } from "../../trainers/training/probe-training.ts";
+import { train } from "../../trainers/training/train.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { type LetterTask, letterEnvironment } from "./letter-environment.ts";
@@ -56,6 +58,20 @@ describe("the probe of a training", () => {
       return { steps, traced, weights: states.map(contentHash) };
     };
     expect(await run(3)).toEqual(await run(0));
+  });
+
+  it("does not count what follows it as time of the first step", async () => {
+    const config = letterConfig({ training: { steps: 2 } });
+    const run = train({
+      output: temporaryFolder(),
+      environment: letterEnvironment(),
+      backend: createBigramBackend(),
+      config,
+    });
+    for await (const event of run) {
+      if (event.type === "probe") await setTimeout(3_000);
+      if (event.type === "step") expect(event.etaMs).toBeLessThan(3_000);
+    }
   });
 
   it("is skipped with groups 0, with SFT, and in a resumed run", async () => {

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { startStepTimer } from "../../trainers/training/remaining-time.ts";
 
 /** Returns the timer's estimates after steps of these durations, for a run of `steps` steps. */
-function expectations(durations: readonly number[], steps: number): number[] {
+function expectations(durations: readonly number[], steps: number, spentMs = 0): number[] {
   let clock = 1e6;
-  const timer = startStepTimer(() => clock);
+  const timer = startStepTimer({ now: () => clock, spentMs });
   return durations.map((duration, index) => {
     clock += duration;
     return timer.stepEnded({ left: steps - index - 1 });
@@ -17,6 +17,7 @@ describe("startStepTimer", () => {
     expect(expectations([50, 10, 10, 10], 10)).toEqual([450, 80, 70, 60]);
     expect(expectations([50, 10, 20, 30], 6)).toEqual([250, 40, 45, 40]);
     expect(expectations([7], 1)).toEqual([0]);
+    expect(expectations([50, 10], 10, 5)).toEqual([495, 80]);
   });
 
   it("is exact from the second step on if all steps except the first take the same time", () => {

@@ -6,11 +6,17 @@ export interface StepTimer {
 
 /**
  * Starts a timer. Its estimate is the mean time from the end of a step to the end of the next, so evaluations and
- * checkpoints count. The first step is slower, because it builds graphs. It counts only if it is the only one. `now` is
- * a clock in milliseconds.
+ * checkpoints count. The first step is slower, because it builds graphs. It counts only if it is the only one. `spentMs`
+ * is what it has taken before the call, and `now` is a clock in milliseconds.
  */
-export function startStepTimer(now: () => number = () => performance.now()): StepTimer {
-  const started = now();
+export function startStepTimer({
+  spentMs = 0,
+  now = () => performance.now(),
+}: {
+  readonly spentMs?: number;
+  readonly now?: () => number;
+} = {}): StepTimer {
+  const started = now() - spentMs;
   let firstEnded: number | undefined;
   let more = 0;
   return {

@@ -53,13 +53,13 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
     if (config.preflight) yield* checkRun(run, options);
-    const timer = startStepTimer();
     let watched = await run.tasks.peek(watchedTasks, { signal: options.signal });
     await using batches = openBatches(run);
-    if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
-      yield* probeRewards(run, batches);
+    const isProbed = progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy";
+    const playedMs = isProbed ? yield* probeRewards(run, batches) : 0;
     // A run that was stopped during an evaluation repeats it.
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
+    const timer = startStepTimer({ spentMs: playedMs });
     while (progress.step < run.steps) {
       options.signal?.throwIfAborted();
       yield* trainStep(run, { elapsed, timer, batches });
@@ -106,11 +106,14 @@ async function* checkRun(
   throwIfFailed(preflight);
 }
 
-/** Plays the batch of the first step before it learns, and warns if its rewards have no signal. */
+/**
+ * Plays the batch of the first step before it learns, and warns if its rewards have no signal. Returns how long the batch
+ * took.
+ */
 async function* probeRewards(
   run: TrainingRun,
   batches: BatchSource,
-): AsyncGenerator<ProbeEvent | TrainingWarningEvent, void, undefined> {
+): AsyncGenerator<ProbeEvent | TrainingWarningEvent, number, undefined> {
   const [first] = await run.tasks.peek(1, { signal: run.signal });
   const batch = await batches.first(1);
   let probed: Probed;
@@ -120,15 +123,16 @@ async function* probeRewards(
     if (run.signal?.aborted === true) throw error;
     // Only a warning: the batch is played, and only the repetition of an episode can fail.
     yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
-    return;
+    return batch.rolloutMs;
   }
   const { probe, episodes } = probed;
   yield probe;
   yield* warnOfEpisodes(run, episodes);
-  if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return;
+  if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return batch.rolloutMs;
   const message =
     "The probe found no signal. Steps on such rewards do not change the weights. See the advice of the probe.";
   yield { type: "warning", step: 0, message };
+  return batch.rolloutMs;
 }
 
 /** Plays one batch and learns from it. If the step does not finish, the run's progress is unchanged. */
