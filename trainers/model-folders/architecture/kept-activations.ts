@@ -13,12 +13,14 @@ export interface ActivationSizes {
   /** True if the unit has a gate next to its hidden layer. */
   readonly gated: boolean;
   readonly heads: number;
+  /** The values of a token in one layer that the backward pass reads. It computes all others again. */
+  readonly keptWidth: number;
 }
 
 /** Returns the sizes of a decoder. */
 export function activationSizes(config: DecoderConfig): ActivationSizes {
   const { layers, hiddenSize, heads, keyValueHeads, headSize, linear, architecture } = config;
-  return {
+  const sizes = {
     layers,
     hiddenSize,
     queryWidth: heads * headSize,
@@ -27,6 +29,19 @@ export function activationSizes(config: DecoderConfig): ActivationSizes {
     gated: architecture.mlp.gated,
     heads,
   };
+  return { ...sizes, keptWidth: keptWidth(config, sizes) };
+}
+
+/** Counts the inputs of norms, of attention and of the feed-forward unit, and what attention returns. */
+function keptWidth(
+  { activation, architecture: { attention, mlp } }: DecoderConfig,
+  { hiddenSize, queryWidth, keyValueWidth, unitWidth, gated }: Omit<ActivationSizes, "keptWidth">,
+): number {
+  const outputNorms = [attention.outputNorm, mlp.outputNorm].filter((name) => name !== undefined).length;
+  const headNorms = attention.headNorms === undefined ? 0 : queryWidth + keyValueWidth;
+  // Only a gated SiLU is computed again.
+  const units = gated && activation !== "silu" ? 3 : 2;
+  return (2 + outputNorms) * hiddenSize + headNorms + 2 * (queryWidth + keyValueWidth) + units * unitWidth;
 }
 
 /**
@@ -39,6 +54,9 @@ export function attentionBlocks(longest: number, { shares }: { readonly shares: 
   return shares ? 8 : 4;
 }
 
+/** How often the values of a layer are in memory while its backward pass runs: themselves, and gradients by them. */
+const arraysOfLayer = 3;
+
 /** The sequences of one micro-batch. */
 export interface MicroBatchShape {
   /** The number of tokens, of which several sequences can have the same one. */
@@ -50,16 +68,19 @@ export interface MicroBatchShape {
   readonly blocks: number;
 }
 
-/** Returns the bytes of a micro-batch that a training graph of the embedded engine keeps for its backward pass. */
+/**
+ * Returns the bytes that a training graph of the embedded engine needs for a micro-batch: what it keeps for its backward
+ * pass, and what it computes again for one layer at a time.
+ */
 export function keptBytes(sizes: ActivationSizes, shape: MicroBatchShape): number {
-  const { layers, keyValueWidth } = sizes;
+  const { layers, keyValueWidth, keptWidth } = sizes;
   const { tokens, longest, blocks } = shape;
-  // Each block has a copy of all keys and values up to its end, in place of those of the tokens.
-  const copied = (blockPairs(shape) * longest) / blocks;
-  return computedBytes(sizes, shape) + 4 * layers * 2 * keyValueWidth * (copied - tokens);
+  // Each block of attention copies all keys and values up to its end.
+  const copied = 2 * keyValueWidth * ((blockPairs(shape) * longest) / blocks);
+  return 4 * (layers * tokens * keptWidth + copied) + arraysOfLayer * (computedBytes(sizes, shape) / layers);
 }
 
-/** Returns the bytes of {@link keptBytes} without copies. They measure the work of a pass. */
+/** Returns the bytes of all values of a pass, which measure its work. */
 export function computedBytes(sizes: ActivationSizes, shape: MicroBatchShape): number {
   const { layers, hiddenSize, queryWidth, keyValueWidth, unitWidth, gated, heads } = sizes;
   const { tokens, longest, blocks } = shape;

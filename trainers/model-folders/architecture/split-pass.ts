@@ -28,13 +28,13 @@ export interface PrefixOrder {
 }
 
 /**
- * The bytes of activations that a micro-batch keeps at most, if it has more than one sequence. Larger ones would hardly
+ * The bytes of activations that a micro-batch needs at most, if it has more than one sequence. Larger ones would hardly
  * be faster. Small models reach the maximum number of tokens first.
  */
-const mostBytes = 2 ** 30;
+const mostBytes = 0.6 * 2 ** 30;
 
 /** The same where a larger micro-batch saves much work, because more sequences share a prefix in it. */
-const mostSharedBytes = 1.5 * 2 ** 30;
+const mostSharedBytes = 1.2 * 2 ** 30;
 
 /**
  * The part of the work that a split has to save over one with fewer demands. Shared tokens need more operators, and a

@@ -9,18 +9,25 @@ export function layerNorm(
   x: Tensor,
   { weight, bias, epsilon }: { readonly weight: Tensor; readonly bias: Tensor; readonly epsilon: number },
 ): Tensor {
+  const { graph } = x;
   const width = x.shape.at(-1) as number;
-  return x.graph.operation("LayerNormalization", [x, weight, bias], {
+  const mean = (total: Tensor): Tensor => divide(total, graph.scalar(width));
+  const sum = (values: Tensor): Tensor => reduceSum(values, [-1], { keepAxes: true });
+  // The backward pass computes the statistics again, because the kernels of different devices return different ones.
+  let again: { readonly normed: Tensor; readonly inverse: Tensor } | undefined;
+  const statistics = (): { readonly normed: Tensor; readonly inverse: Tensor } => {
+    if (again !== undefined) return again;
+    const centered = subtract(x, mean(sum(x)));
+    const variance = mean(rowDot(centered, centered));
+    const inverse = divide(graph.scalar(1), unary("Sqrt", add(variance, graph.scalar(epsilon))));
+    again = { normed: multiply(centered, inverse), inverse };
+    return again;
+  };
+  const y = graph.operation("LayerNormalization", [x, weight, bias], {
     shape: x.shape,
     attributes: { axis: -1, epsilon: float(epsilon) },
     gradient: ([dy]) => {
-      // The statistics are recomputed, because the kernels of different devices return different statistics.
-      const mean = (total: Tensor): Tensor => divide(total, x.graph.scalar(width));
-      const sum = (values: Tensor): Tensor => reduceSum(values, [-1], { keepAxes: true });
-      const centered = subtract(x, mean(sum(x)));
-      const variance = mean(rowDot(centered, centered));
-      const inverse = divide(x.graph.scalar(1), unary("Sqrt", add(variance, x.graph.scalar(epsilon))));
-      const normed = multiply(centered, inverse);
+      const { normed, inverse } = statistics();
       // With g = dy weight: dx = (g - mean(g) - normed mean(g normed)) / sqrt(variance + epsilon).
       const byX = (): Tensor => {
         const g = multiply(dy!, weight);
@@ -31,4 +38,6 @@ export function layerNorm(
       return [byX, () => reduceSum(multiply(dy!, normed), leading), () => reduceSum(dy!, leading)];
     },
   });
+  graph.recompute(y, () => add(multiply(statistics().normed, weight), bias));
+  return y;
 }

@@ -22,26 +22,29 @@ export function silu(x: Tensor): Tensor {
 }
 
 /**
- * {@link silu}(gate) up, the gated unit of a feed-forward layer (Shazeer 2020, https://arxiv.org/abs/2002.05202). The
- * backward pass recomputes the unit from its factors, which are kept. That saves the memory of the output.
+ * {@link silu}(gate) up, the gated unit of a feed-forward layer (Shazeer 2020, https://arxiv.org/abs/2002.05202). Only the
+ * factors are kept for the backward pass, which computes the rest again.
  */
 export function swiglu(gate: Tensor, up: Tensor): Tensor {
   return gate.graph.composite({
     name: "swiglu",
     inputs: [gate, up],
     build: () => {
-      const activated = silu(gate);
-      const output = multiply(activated, up);
-      // The factors are swapped, because the runtime would otherwise merge this node with the forward one.
-      gate.graph.recompute(output, () => multiply(up, activated));
+      const output = multiply(silu(gate), up);
+      let again: { readonly s: Tensor; readonly activated: Tensor } | undefined;
+      const activation = (): { readonly s: Tensor; readonly activated: Tensor } => {
+        const s = again?.s ?? sigmoid(gate);
+        again ??= { s, activated: multiply(gate, s) };
+        return again;
+      };
+      gate.graph.recompute(output, () => multiply(up, activation().activated));
       return {
         outputs: [output],
         gradient: ([dy]) => {
+          const { s, activated } = activation();
           const byUp = multiply(dy!, activated);
-          // With s = sigmoid(gate), silu' = s + silu (1 - s). So the gradient of gate is silu' up dy = up (s (dy -
-          // byUp) + byUp), which needs one pass less. s is recomputed, not kept from the forward pass.
-          const byGate = (): Tensor => multiply(up, add(multiply(sigmoid(gate), subtract(dy!, byUp)), byUp));
-          return [byGate, () => byUp];
+          // silu' = s + silu (1 - s), so the gradient of gate is silu' up dy = up (s (dy - byUp) + byUp).
+          return [() => multiply(up, add(multiply(s, subtract(dy!, byUp)), byUp)), () => byUp];
         },
       };
     },
@@ -69,14 +72,15 @@ export function softmax(x: Tensor): Tensor {
  */
 export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
   const width = knownDimension(x, -1);
-  const [y, inverse] = x.graph.node({
+  const root = (): Tensor => (x.graph.target === "webgpu" ? inverseRootMeanSquare(x, epsilon) : inverse!);
+  const [y, inverse]: Tensor[] = x.graph.node({
     operator: "SimplifiedLayerNormalization",
     inputs: [x, weight],
     outputs: [{ shape: x.shape }, { shape: x.shape.with(-1, 1) }],
     attributes: { axis: -1, epsilon: float(epsilon), stash_type: 1 },
     gradient: ([dy]) => {
       // With r = 1 / sqrt(...) and g = dy weight: dx = r g - x r^3 mean(g x).
-      const r = x.graph.target === "webgpu" ? inverseRootMeanSquare(x, epsilon) : inverse!;
+      const r = root();
       const byX = (): Tensor => {
         const g = multiply(dy!, weight);
         const mean = divide(rowDot(g, x), x.graph.scalar(width));
@@ -87,6 +91,7 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
       return [byX, () => reduceSum(multiply(dy!, multiply(x, r)), leading)];
     },
   });
+  x.graph.recompute(y!, () => multiply(multiply(x, root()), weight));
   return y!;
 }
 

@@ -9,5 +9,9 @@ export function feedForwardUnit(activation: Activation, inputs: readonly Tensor[
   const [first, up] = inputs as [Tensor, Tensor?];
   if (activation === "silu" && up !== undefined) return swiglu(first, up);
   const activated = activation === "silu" ? silu(first) : gelu(first, { approximate: activation === "gelu-tanh" });
-  return up === undefined ? activated : multiply(activated, up);
+  if (up === undefined) return activated;
+  const output = multiply(activated, up);
+  // The factors are kept. They are swapped, because the runtime computes equal operators once.
+  output.graph.recompute(output, () => multiply(up, activated));
+  return output;
 }

@@ -4,6 +4,7 @@ import { batchedProduct } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { packHeads, type RaggedLayout, splitHeads, unpackHeads } from "../graph/ragged.ts";
 import { reduceSum } from "../graph/reduction.ts";
+import { scaleAfter } from "../graph/scale-after.ts";
 import { concatenate, firstRows, flatten, growth, padEnds, reshape, split, splitEvenly } from "../graph/shape.ts";
 import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { Attention } from "./decoder.ts";
@@ -142,16 +143,21 @@ function attend(inputs: {
     name: "attention",
     inputs: [queries, keys, values],
     build: () => {
-      const blocks = masks.map((mask, i) => {
-        const q = queryRows(packHeads(queries, places.blocks[i]!), i);
-        const [k, v] = [keys, values].map((x) => packHeads(x, places.prefixes[i]!)) as [Tensor, Tensor];
-        const weights = softmax(add(batchedProduct(q, k, { transposeB: true, scale }), mask));
+      const score = (i: number, [asking, asked, answered]: readonly [Tensor, Tensor, Tensor]) => {
+        const q = queryRows(packHeads(asking, places.blocks[i]!), i);
+        const [k, v] = [asked, answered].map((x) => packHeads(x, places.prefixes[i]!)) as [Tensor, Tensor];
+        const weights = softmax(add(batchedProduct(q, k, { transposeB: true, scale }), masks[i]!));
         return { q, k, v, weights };
-      });
-      const output = unpackQueries(blocks.map(({ weights, v }) => batchedProduct(weights, v)));
+      };
+      const forward = masks.map((_, i) => score(i, [queries, keys, values]));
+      const output = unpackQueries(forward.map(({ weights, v }) => batchedProduct(weights, v)));
       return {
         outputs: [output],
         gradient: ([dy]) => {
+          // The weights are computed again. They are far larger than what they are computed from.
+          const one = scaleAfter(dy!, 1);
+          const again = [multiply(queries, one), multiply(keys, one), multiply(values, one)] as const;
+          const blocks = masks.map((_, i) => score(i, again));
           // Padding contains copies of token 0 and must not pass a gradient back.
           const packed = (x: Tensor, i: number): Tensor =>
             multiply(packHeads(x, places.blocks[i]!), places.present[i]!);
