@@ -53,11 +53,15 @@ export interface NamedEngine {
   readonly quantize?: 4 | 8 | undefined;
 }
 
-/** Returns the engine that a command line names. Throws `config.invalid` for a device that it does not have. */
-export function namedEngine({ backend, device, quantize }: NamedEngine) {
+/**
+ * Returns the engine that a command line names. Nothing compares the log-probabilities of its models with those of a training
+ * unless it `trains`, so products by quantized weights round their inputs too. Throws `config.invalid` for a device that it
+ * does not have.
+ */
+export function namedEngine({ backend, device, quantize }: NamedEngine, { trains = false } = {}) {
   return backend === "torch"
     ? ({ type: backend, device: torchDevice(device), quantize } as const)
-    : ({ type: backend, device, quantize } as const);
+    : ({ type: backend, device, quantize, roundInputs: !trains } as const);
 }
 
 function torchDevice(device: Device): "auto" | "cpu" | "cuda" {

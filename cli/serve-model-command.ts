@@ -28,7 +28,7 @@ export async function serveModelCommand(args: ServeModelArguments, options: Comm
   await using resources = new AsyncDisposableStack();
   const folder = args.checkpoints ?? (await mkdtemp(join(tmpdir(), "lyceum-models-")));
   if (args.checkpoints === undefined) resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const backend = resources.use(await catalog.createBackend(namedEngine(args)));
+  const backend = resources.use(await catalog.createBackend(namedEngine(args, { trains: true })));
   const source = { type: "pretrained", path, ...(chatTemplate === undefined ? {} : { chatTemplate }) } as const;
   const names = args.name.length === 0 ? [path] : args.name;
   const { maxModels, sessionTimeout, drainTimeout } = args;

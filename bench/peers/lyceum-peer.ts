@@ -10,6 +10,7 @@ export interface LyceumPeer {
   /** A Hugging Face folder. */
   readonly model: string;
   readonly quantize?: 4 | 8;
+  readonly roundInputs?: boolean;
   readonly trains: boolean;
 }
 

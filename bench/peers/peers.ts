@@ -92,14 +92,14 @@ const comparisons: readonly Comparison[] = [
     {
       name: `peers/decode-${rows}-llama-q8_0`,
       call: sample(rows),
-      lyceum: { trains: false, quantize: 8 },
+      lyceum: { trains: false, quantize: 8, roundInputs: true },
       peer: llama("q8_0", rows),
       asked: rows === 1 ? 0.9 : 1,
     },
     {
       name: `peers/decode-${rows}-llama-q4_k_m`,
       call: sample(rows),
-      lyceum: { trains: false, quantize: 4 },
+      lyceum: { trains: false, quantize: 4, roundInputs: true },
       peer: llama("q4_k_m", rows),
     },
   ]),

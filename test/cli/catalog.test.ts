@@ -27,7 +27,11 @@ describe("the backend of a config", () => {
   it("has the bits of frozen weights, of a config and of a command line", () => {
     const backend = { type: "onnx", quantize: 4 } as const;
     expect(engineOptions({ ...parse({}), backend })).toMatchObject(backend);
-    expect(namedEngine({ backend: "onnx", device: "auto", quantize: 8 })).toMatchObject({ type: "onnx", quantize: 8 });
+    const named = { backend: "onnx", device: "auto", quantize: 8 } as const;
+    expect(namedEngine(named)).toMatchObject({ type: "onnx", quantize: 8, roundInputs: true });
+    // What a training samples is compared with what it learns.
+    expect(engineOptions({ ...parse({}), backend })).not.toHaveProperty("roundInputs");
+    expect(namedEngine(named, { trains: true })).toMatchObject({ quantize: 8, roundInputs: false });
     expect(namedEngine({ backend: "torch", device: "cpu", quantize: 8 })).toMatchObject({ type: "torch", quantize: 8 });
   });
 

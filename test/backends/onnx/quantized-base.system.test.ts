@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { mean } from "../../../src/core/statistics.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LoraSpec, Model, ModelSpec, TrainableSpec } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
@@ -13,7 +14,8 @@ import { tinyConfig } from "./tiny-config.ts";
 
 type Bits = 4 | 8;
 
-const engine = (quantize?: Bits) => sharedEngine({ device: "cpu", threads: 1, ...(quantize && { quantize }) });
+const engine = (quantize?: Bits, roundInputs?: boolean) =>
+  sharedEngine({ device: "cpu", threads: 1, ...(quantize && { quantize }), ...(roundInputs && { roundInputs }) });
 const adapter: LoraSpec = { rank: 2, alpha: 4, seed: 3 };
 const lora: TrainableSpec = { type: "lora", lora: adapter };
 const frozen: TrainableSpec = { type: "frozen" };
@@ -89,6 +91,42 @@ describe.each(Object.entries(configs))("a quantized base of %s", (_, config) => 
     const rounding = distance(original, await logprobs(await open(folder, frozen, bits)));
     expect(rounding).toBeGreaterThan(1e-4);
     expect(rounding).toBeLessThan(bits === 8 ? 0.3 : 5);
+  });
+
+  it.each([
+    4, 8,
+  ] as const)("with %d bits and rounded inputs samples nearly with the exact log-probabilities", async (bits) => {
+    const exported = path.join(temporaryFolder(), "adapter");
+    const trained = await open(folder, lora, bits);
+    await train(trained, 4);
+    await trained.export(exported, "peft");
+    const source = { type: "pretrained", path: exported } as const;
+    const model = await (await engine(bits, true)).openModel({ source, trainable: frozen });
+    // One row and several, in a group and apart.
+    const requests = [20, 20, 20, 7, 5].map((length, seed) => ({
+      promptIds: ids.slice(0, length),
+      seed,
+      stopTokenIds: [],
+      settings: { temperature: 1, maxTokens: 12 },
+    }));
+    const sampler = await model.snapshot();
+    const exact: number[] = [];
+    const sampled: number[] = [];
+    for (const batch of [requests.slice(0, 1), requests]) {
+      for (const { request, ids: own, logprobs } of await Array.fromAsync(sampler.sample(batch))) {
+        const whole = [...batch[request]!.promptIds, ...own];
+        exact.push(...(await sampler.score!({ ids: whole, last: own.length })).logprobs);
+        sampled.push(...logprobs);
+      }
+    }
+    const differences = sampled.map((value, i) => Math.abs(value - exact[i]!));
+    expect(mean(differences)).toBeGreaterThan(1e-4);
+    expect(mean(differences)).toBeLessThan(0.05);
+    // Scores do not round, as those of an engine that trains.
+    const plain = await (await open(exported, frozen, bits)).snapshot();
+    expect(await sampler.score!({ ids })).toEqual(await plain.score!({ ids }));
+    await sampler.close();
+    await plain.close();
   });
 
   it.each([4, 8] as const)("with %d bits samples with the log-probabilities that it trains with", async (bits) => {

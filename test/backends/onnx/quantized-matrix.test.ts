@@ -62,29 +62,32 @@ describe("a quantized matrix", () => {
     expect([values.length, scales.length, zeroPoints.length]).toEqual([64, 4, 4]);
   });
 
-  it("is packed to digits of 4 bits that stand for the same values", () => {
+  it("is packed to digits of 4 bits, or as a whole, that stand for the same values", () => {
     fc.assert(
-      fc.property(matrix, bits, ({ values, shape }, bits) => {
+      fc.property(matrix, bits, fc.boolean(), ({ values, shape }, bits, whole) => {
         const quantized = quantizeMatrix(values, shape, bits)!;
         const [rows, columns] = shape;
         const expected = dequantizeMatrix(quantized);
         // Two of them below each other.
-        const packed = packMatrices([quantized, quantized]);
-        const own = packed.blocks / (bits / 4);
+        const packed = packMatrices([quantized, quantized], { whole });
+        expect(packed.bits).toBe(whole ? bits : 4);
+        const digits = bits / packed.bits;
+        const own = packed.blocks / digits;
+        const at = packed.bits === 4 ? nibble : (bytes: Uint8Array, index: number): number => bytes[index]!;
         for (const [i, value] of [...expected, ...expected].entries()) {
           const [row, column] = [Math.floor(i / columns), i % columns];
           let sum = 0;
-          for (let digit = 0; digit < bits / 4; digit++) {
+          for (let digit = 0; digit < digits; digit++) {
             const place = digit * own + Math.floor(column / blockSize);
             const block = row * packed.blocks + place;
-            const half = Math.ceil(packed.blocks / 2);
-            const q = nibble(packed.values.subarray(block * 16), column % blockSize);
-            const zeroPoint = nibble(packed.zeroPoints.subarray(row * half), place);
+            const bytes = Math.ceil((packed.blocks * packed.bits) / 8);
+            const q = at(packed.values.subarray(block * 4 * packed.bits), column % blockSize);
+            const zeroPoint = at(packed.zeroPoints.subarray(row * bytes), place);
             sum += (q - zeroPoint) * packed.scales[block]!;
           }
           expect(Math.fround(sum)).toBe(value);
         }
-        expect(packed.values.length).toBe(2 * rows * packed.blocks * 16);
+        expect(packed.values.length).toBe(2 * rows * packed.blocks * 4 * packed.bits);
       }),
     );
   });

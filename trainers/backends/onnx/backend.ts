@@ -46,6 +46,12 @@ export interface OnnxBackendOptions {
    * and in float32 only. Default: frozen weights are float32.
    */
   readonly quantize?: 4 | 8;
+  /**
+   * With `quantize`, samplers also round the inputs of products by quantized matrices to 8 bits, in blocks of 32 values. That
+   * makes sampling one sequence three to four times as fast, and changes log-probabilities about as much as 8 bits of the
+   * weights do. Scores and training do not round inputs, so do not train with such samples. Default: false.
+   */
+  readonly roundInputs?: boolean;
 }
 
 /**
@@ -70,6 +76,7 @@ export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promi
     maxTokensPerMicroBatch: options.maxTokensPerMicroBatch ?? 2048,
     decodeBatchSize: options.decodeBatchSize ?? 32,
     quantize,
+    roundInputs: options.roundInputs,
   });
   return new OnnxBackend(client, { device, precision, threads: options.threads ?? defaultThreads() });
 }

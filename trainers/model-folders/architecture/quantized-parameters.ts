@@ -13,6 +13,8 @@ export interface Quantization {
   readonly config: DecoderConfig;
   /** The bits of the linear layers. */
   readonly bits: Bits;
+  /** True if samplers round the inputs of products by quantized matrices to 8 bits. Default: false. */
+  readonly roundInputs?: boolean | undefined;
 }
 
 /**

@@ -34,16 +34,19 @@ function stored(graph: Graph, { shape, bits }: QuantizedMatrix, feeds: Record<st
   return { form: "stored", graph, shape, bits, ...parts };
 }
 
-function packed(graph: Graph, matrices: readonly QuantizedMatrix[]): PackedWeight {
-  const { values, scales, zeroPoints, blocks } = packMatrices(matrices);
+function packed(graph: Graph, matrices: readonly QuantizedMatrix[], { roundInputs = false } = {}): PackedWeight {
+  const { bits, values, scales, zeroPoints, blocks } = packMatrices(matrices, { whole: roundInputs });
+  const form = roundInputs ? "rounding" : "packed";
   const rows = matrices.reduce((sum, { shape }) => sum + shape[0], 0);
   return {
     form: "packed",
     graph,
     shape: [rows, matrices[0]!.shape[1]],
-    values: graph.constant(values, [rows, blocks, 16], { name: "packed values", external: true }),
-    scales: graph.constant(scales, [scales.length], { name: "packed scales", external: true }),
-    zeroPoints: graph.constant(zeroPoints, [zeroPoints.length], { name: "packed zero points", external: true }),
+    bits,
+    roundInputs,
+    values: graph.constant(values, [rows, blocks, 4 * bits], { name: `${form} values`, external: true }),
+    scales: graph.constant(scales, [scales.length], { name: `${form} scales`, external: true }),
+    zeroPoints: graph.constant(zeroPoints, [zeroPoints.length], { name: `${form} zero points`, external: true }),
   };
 }
 
@@ -58,6 +61,20 @@ function product(x: Float32Array, weight: Float32Array, columns: number): number
   });
 }
 
+/** The most that products x weight^T may differ if each block of x is rounded to multiples of its largest value / 127. */
+function roundingBounds(x: Float32Array, weight: Float32Array, columns: number): number[] {
+  const steps = x.map((_, i) => {
+    const start = i - ((i % columns) % 32);
+    const block = x.subarray(start, Math.min(start + 32, i - (i % columns) + columns));
+    return block.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / 127;
+  });
+  return product(
+    steps.map((step) => 0.5001 * step),
+    weight.map(Math.abs),
+    columns,
+  );
+}
+
 describe.each([4, 8] as const)("a weight of %d bits", (bits) => {
   it.each([
     [1, 32, 7],
@@ -65,7 +82,7 @@ describe.each([4, 8] as const)("a weight of %d bits", (bits) => {
     [5, 96, 33],
     [40, 70, 20],
     [300, 64, 48],
-  ])("multiplies %d tokens of %d values in both forms as its values do", async (tokens, columns, rows) => {
+  ])("multiplies %d tokens of %d values in each form as its values do", async (tokens, columns, rows) => {
     const matrix = quantizeMatrix(normal(rows * columns), [rows, columns], bits)!;
     const feeds = feedsOf(matrix);
     const graph = new Graph();
@@ -73,6 +90,7 @@ describe.each([4, 8] as const)("a weight of %d bits", (bits) => {
     const weight = stored(graph, matrix, feeds);
     graph.output("stored", weightProduct(x, weight));
     graph.output("packed", weightProduct(x, packed(graph, [matrix])));
+    graph.output("rounding", weightProduct(x, packed(graph, [matrix], { roundInputs: true })));
     graph.output("matrix", asMatrix(weight, x));
     graph.output("rows", weightRows(weight, graph.constant(Int32Array.of(3, 0, 3), [3])));
     await using session = await GraphSession.create(graph, { device: "cpu", threads: 1 });
@@ -82,10 +100,31 @@ describe.each([4, 8] as const)("a weight of %d bits", (bits) => {
     expect(results.matrix).toEqual(values);
     const row = (index: number): Float32Array => values.subarray(index * columns, (index + 1) * columns);
     expect([...results.rows!]).toEqual([...row(3), ...row(0), ...row(3)]);
+    const bounds = roundingBounds(data, values, columns);
+    let rounding = 0;
     for (const [i, wanted] of product(data, values, columns).entries()) {
       expect(Math.abs(results.stored![i]! - wanted)).toBeLessThan(2e-5 * Math.sqrt(columns));
       expect(Math.abs(results.packed![i]! - wanted)).toBeLessThan(2e-5 * Math.sqrt(columns));
+      const error = Math.abs(results.rounding![i]! - wanted);
+      expect(error).toBeLessThan(bounds[i]! + 2e-5 * Math.sqrt(columns));
+      rounding = Math.max(rounding, error);
     }
+    // Inputs are really rounded, which makes products fast.
+    expect(rounding).toBeGreaterThan(2e-3);
+  });
+
+  it("is multiplied by rounded inputs without an overflow", async () => {
+    const columns = 256;
+    const values = Float32Array.from({ length: 2 * columns }, (_, i) => (i < columns ? 1 : -1));
+    const graph = new Graph();
+    const x = graph.input("x", "float32", ["tokens", columns]);
+    const matrix = quantizeMatrix(values, [2, columns], bits)!;
+    graph.output("y", weightProduct(x, packed(graph, [matrix], { roundInputs: true })));
+    await using session = await GraphSession.create(graph, { device: "cpu", threads: 1 });
+    const data = Float32Array.from({ length: 2 * columns }, (_, i) => (i < columns ? 1 : -1));
+    const { y } = await session.run({ x: { data, shape: [2, columns] } });
+    const found = [...y!].map((value) => Math.round(1e4 * value) / 1e4);
+    expect(found).toEqual([columns, -columns, -columns, columns]);
   });
 
   it("is multiplied together with the weights below it", async () => {

@@ -4,7 +4,7 @@ import { warn } from "../../../../src/core/text/warn.ts";
 import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import { type DecoderConfig, readDecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import { decoderParameters, embeddingName } from "../../../model-folders/architecture/parameters.ts";
-import type { Bits } from "../../../model-folders/architecture/quantized-parameters.ts";
+import type { Quantization } from "../../../model-folders/architecture/quantized-parameters.ts";
 import { unreadKeys } from "../../../model-folders/architecture/unread-keys.ts";
 import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
 import { readWeights, type WeightsReader } from "../../../model-folders/weights/safetensors.ts";
@@ -32,13 +32,13 @@ export interface BaseWeights<Block extends BaseBlock = BaseBlock> {
 
 /** Loads base weights. Each source is loaded once while it is in use. */
 export class BaseStore {
-  readonly #quantize: Bits | undefined;
+  readonly #quantization: Omit<Quantization, "config"> | undefined;
   /** The shared weights, with the number of users of each source. */
   readonly #shared: { readonly base: BaseWeights; readonly users: Map<string, number> }[] = [];
 
-  /** `quantize` are the bits of shared weights. Default: they are float32. */
-  constructor(quantize?: Bits) {
-    this.#quantize = quantize;
+  /** `quantization` is that of shared weights. Default: they are float32. */
+  constructor(quantization?: Omit<Quantization, "config">) {
+    this.#quantization = quantization;
   }
 
   /**
@@ -49,7 +49,8 @@ export class BaseStore {
     const key = JSON.stringify(source);
     let known = this.#shared.find(({ users }) => users.has(key));
     if (known === undefined) {
-      const base = await (this.#quantize === undefined ? loadBase(source) : loadQuantized(source, this.#quantize));
+      const quantization = this.#quantization;
+      const base = await (quantization === undefined ? loadBase(source) : loadQuantized(source, quantization));
       known = this.#shared.find((shared) => sameWeights(shared.base, base));
       if (known === undefined) {
         known = { base, users: new Map() };
@@ -117,12 +118,16 @@ export async function loadBase(
  * Loads frozen weights and quantizes their matrices, one at a time. Throws `config.invalid` for a source whose weights are
  * not those of its files, and the errors of {@link loadBase}.
  */
-async function loadQuantized(source: LocalSource, bits: Bits): Promise<BaseWeights<QuantizedBlock>> {
+async function loadQuantized(
+  source: LocalSource,
+  options: Omit<Quantization, "config">,
+): Promise<BaseWeights<QuantizedBlock>> {
   if (source.type === "scratch" || source.adapter !== undefined) throw notQuantizable();
   const create = (config: DecoderConfig): QuantizedBlock => {
     const specs = decoderParameters(config);
-    checkParameterMemory(specs, { trained: false, quantization: { config, bits } });
-    return new QuantizedBlock(specs, { config, bits });
+    const quantization = { config, ...options };
+    checkParameterMemory(specs, { trained: false, quantization });
+    return new QuantizedBlock(specs, quantization);
   };
   return { key: JSON.stringify(source), ...(await readFolder(source.folder, create)) };
 }

@@ -31,6 +31,8 @@ export interface EngineSettings {
   readonly decodeBatchSize: number;
   /** The bits of frozen weights. Default: they are float32. */
   readonly quantize?: Bits | undefined;
+  /** True if samplers round the inputs of products by quantized weights to 8 bits. Default: false. */
+  readonly roundInputs?: boolean | undefined;
   /** The memory in bytes of what one sampler keeps for later prompts. Default: a sixteenth of the machine's memory. */
   readonly keptBytes?: number;
 }

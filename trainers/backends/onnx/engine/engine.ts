@@ -64,9 +64,9 @@ const tokenReportMs = 250;
 
 /** Creates the part that runs on the engine's thread: models, samplers and their compiled graphs. */
 export function createEngine(settings: EngineSettings): EngineCalls {
-  const { device, deviceIndex, threads } = settings;
+  const { device, deviceIndex, threads, quantize, roundInputs } = settings;
   const sessions = new SessionCache({ device, deviceIndex, threads });
-  const bases = new BaseStore(settings.quantize);
+  const bases = new BaseStore(quantize && { bits: quantize, roundInputs });
   const adapterBuffers = new AdapterBuffers();
   const keptMemory = new KeptMemory(settings.keptBytes);
   const models = new Map<number, OpenModel>();
@@ -96,7 +96,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     open: async ({ source: given, tokenizer, trainable, valueHead = false }) => {
       const { source, adapter: stored } = baseOf(given, trainable);
       const shared = trainable.type !== "full";
-      if (settings.quantize !== undefined && !shared) throw notQuantizable();
+      if (quantize !== undefined && !shared) throw notQuantizable();
       const own = shared ? undefined : await loadBase(source, { valueHead, trained: true });
       const base = own ?? (await bases.share(source));
       const { config, dtype } = base;

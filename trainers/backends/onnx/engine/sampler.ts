@@ -18,7 +18,7 @@ import { scoreTokens } from "./score-tokens.ts";
 import { sequenceFeeds } from "./sequence-feeds.ts";
 import type { Feed, GraphSession } from "./session.ts";
 import type { SessionCache } from "./session-cache.ts";
-import { type ModelWeights, parameterFeeds, quantizedBits, structureKey } from "./weights.ts";
+import { type ModelWeights, parameterFeeds, quantizedBits, roundsInputs, structureKey } from "./weights.ts";
 
 /**
  * The bytes of a base from which its copy in the layout for decoding and the graphs of training are not kept at the same
@@ -155,7 +155,8 @@ export class BatchSampler implements DecodingModel {
   #planPrefill({ continued, tokens }: { readonly continued: boolean; readonly tokens: number }): Promise<PlannedRun> {
     // For few tokens, it takes longer to make float32 matrices than to multiply by quantized weights.
     const bits = quantizedBits(this.#weights);
-    const isPacked = bits !== undefined && this.#frozenBase !== undefined && tokens <= mostPacked[bits];
+    const isShort = bits !== undefined && (roundsInputs(this.#weights) || tokens <= mostPacked[bits]);
+    const isPacked = isShort && this.#frozenBase !== undefined;
     const name = continued ? "continued-prefill" : "prefill";
     return this.#plan(isPacked ? `decode|${this.#frozenBase}|${name}` : name, {
       placement: isPacked ? "constant" : "input",

@@ -25,6 +25,11 @@ export function quantizedBits({ base }: ModelWeights): Bits | undefined {
   return base instanceof ParameterBlock ? undefined : base.bits;
 }
 
+/** True if samplers round the inputs of products by the base's matrices to 8 bits. */
+export function roundsInputs({ base }: ModelWeights): boolean {
+  return !(base instanceof ParameterBlock) && base.roundInputs;
+}
+
 /** Returns a key for the parameters of a model. It does not depend on the bits of its base. */
 export function shapeKey({ config, base, adapter }: ModelWeights): string {
   const shapes = adapter?.block.specs.map(({ name, shape }) => `${name}[${shape.join()}]`).join();

@@ -30,11 +30,14 @@ export interface PackedWeight {
   readonly form: "packed";
   readonly graph: Graph;
   readonly shape: readonly [number, number];
+  readonly bits: 4 | 8;
+  /** True if products round their inputs to 8 bits. Only such products are fast with 8 bits. */
+  readonly roundInputs: boolean;
   /** (rows, blocks, bytes of a block) */
   readonly values: Tensor;
   /** (rows x blocks) */
   readonly scales: Tensor;
-  /** (rows x half of the blocks) */
+  /** (rows x blocks), with 4 bits two in a byte. */
   readonly zeroPoints: Tensor;
 }
 
@@ -114,11 +117,15 @@ function joinHalves(bytes: Tensor, width: number): Tensor {
   return concatenate([low, high], 1, width);
 }
 
-/** Multiplies by the operator MatMulNBits with float32 arithmetic. No gradient. */
-function packedProduct(x: Tensor, { graph, shape, values, scales, zeroPoints }: PackedWeight): Tensor {
+/**
+ * Multiplies by the operator MatMulNBits: with float32 arithmetic (level 1), or with each block of the input rounded to 8
+ * bits (level 4). No gradient.
+ */
+function packedProduct(x: Tensor, weight: PackedWeight): Tensor {
+  const { graph, shape, bits, roundInputs, values, scales, zeroPoints } = weight;
   const [rows, columns] = shape;
   const [, blocks, bytes] = values.shape as readonly [number, number, number];
-  const size = 2 * bytes;
+  const size = (8 / bits) * bytes;
   const padded = padColumns(x, Math.ceil(columns / size) * size);
   const width = dimension(padded, 1) as number;
   const digits = (blocks * size) / width;
@@ -126,7 +133,7 @@ function packedProduct(x: Tensor, { graph, shape, values, scales, zeroPoints }: 
   return graph.operation("MatMulNBits", [repeated, values, scales, zeroPoints], {
     domain: "com.microsoft",
     shape: [dimension(x, 0), rows],
-    attributes: { K: digits * width, N: rows, bits: 4, block_size: size, accuracy_level: 1 },
+    attributes: { K: digits * width, N: rows, bits, block_size: size, accuracy_level: roundInputs ? 4 : 1 },
   });
 }
 

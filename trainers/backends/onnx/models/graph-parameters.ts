@@ -114,7 +114,8 @@ export class GraphParameters {
   }
 
   #packed(key: string, matrices: readonly QuantizedMatrix[]): Weight {
-    const { values, scales, zeroPoints, blocks } = packMatrices(matrices);
+    const { roundInputs } = this.#block as QuantizedBlock;
+    const { bits, values, scales, zeroPoints, blocks } = packMatrices(matrices, { whole: roundInputs });
     const rows = matrices.reduce((sum, { shape }) => sum + shape[0], 0);
     const constant = (part: MatrixPart, data: Float32Array | Uint8Array, shape: readonly number[]): Tensor =>
       this.#graph.constant(data, shape, { name: `${key}:packed:${part}`, external: true });
@@ -122,6 +123,8 @@ export class GraphParameters {
       form: "packed",
       graph: this.#graph,
       shape: [rows, matrices[0]!.shape[1]],
+      bits,
+      roundInputs,
       values: constant("values", values, [rows, blocks, values.length / (rows * blocks)]),
       scales: constant("scales", scales, [scales.length]),
       zeroPoints: constant("zeroPoints", zeroPoints, [zeroPoints.length]),

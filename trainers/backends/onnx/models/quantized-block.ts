@@ -19,6 +19,8 @@ export class QuantizedBlock {
   readonly specs: readonly ParameterSpec[];
   /** The bits of the linear layers. */
   readonly bits: Bits;
+  /** True if samplers round the inputs of products by the matrices to 8 bits. */
+  readonly roundInputs: boolean;
   /** The number of values. */
   readonly count: number;
   readonly #quantization: Quantization;
@@ -33,6 +35,7 @@ export class QuantizedBlock {
   constructor(specs: readonly ParameterSpec[], quantization: Quantization) {
     this.specs = specs;
     this.bits = quantization.bits;
+    this.roundInputs = quantization.roundInputs ?? false;
     this.#quantization = quantization;
     this.#bits = quantizedNames(quantization);
     this.#shapes = new Map(specs.map(({ name, shape }) => [name, shape]));
@@ -99,7 +102,7 @@ export class QuantizedBlock {
 
   /** Returns a block with more parameters, which shares the matrices of this one. */
   extended(specs: readonly ParameterSpec[], config: DecoderConfig): QuantizedBlock {
-    const block = new QuantizedBlock(specs, { config, bits: this.bits });
+    const block = new QuantizedBlock(specs, { ...this.#quantization, config });
     for (const { name } of this.#plain.specs) block.#plain.view(name).set(this.#plain.view(name));
     for (const [name, matrix] of this.#matrices) block.#matrices.set(name, matrix);
     for (const [name, sample] of this.#samples) block.#samples.set(name, sample);

@@ -80,27 +80,37 @@ export function dequantizeMatrix(matrix: QuantizedMatrix): Float32Array {
   return result;
 }
 
-/** A matrix in the layout of the operator MatMulNBits with 4 bits. */
+/** A matrix in the layout of the operator MatMulNBits. */
 export interface PackedMatrix {
-  /** (rows, blocks, 16): two values in a byte, the first one in the low bits. */
+  readonly bits: Bits;
+  /** (rows, blocks, 4 x bits). With 4 bits two values in a byte, the first one in the low bits. */
   readonly values: Uint8Array;
   /** (rows, blocks) */
   readonly scales: Float32Array;
-  /** (rows, half of the blocks, rounded up): two in a byte. */
+  /** (rows, blocks). With 4 bits two in a byte, so half of the blocks, rounded up. */
   readonly zeroPoints: Uint8Array;
   /** The blocks of a row. */
   readonly blocks: number;
 }
 
 /**
- * Lays matrices of equal widths out for MatMulNBits, one below the other. The operator is fast and exact with 4 bits only.
- * A value of 8 bits is 16 times its high digit plus its low digit, so a row of 8 bits becomes the digits of one row after
- * the other: high digits with 16 times the scale, low digits with the scale. The input of the product is repeated.
+ * Lays matrices of equal widths out for MatMulNBits, one below the other. The operator has a kernel for 8 bits only if it
+ * rounds its inputs (`whole`), and without rounding it is fast with 4 bits only. A value of 8 bits is 16 times its high digit
+ * plus its low digit, so a row of 8 bits then becomes the digits of one row after the other: high digits with 16 times the
+ * scale, low digits with the scale. The input of the product is repeated.
  */
-export function packMatrices(matrices: readonly QuantizedMatrix[]): PackedMatrix {
+export function packMatrices(
+  matrices: readonly QuantizedMatrix[],
+  { whole }: { readonly whole: boolean },
+): PackedMatrix {
   const { bits, shape } = matrices[0]!;
-  const digits = bits / 4;
   const own = blocksOf(shape[1]);
+  if (bits === 8 && whole) {
+    const values = joined(matrices.map((matrix) => matrix.values));
+    const scales = joined(matrices.map((matrix) => matrix.scales));
+    return { bits, values, scales, zeroPoints: joined(matrices.map((matrix) => matrix.zeroPoints)), blocks: own };
+  }
+  const digits = bits / 4;
   const blocks = digits * own;
   const half = Math.ceil(blocks / 2);
   const rows = matrices.reduce((sum, matrix) => sum + matrix.shape[0], 0);
@@ -127,7 +137,20 @@ export function packMatrices(matrices: readonly QuantizedMatrix[]): PackedMatrix
       }
     }
   }
-  return { values, scales, zeroPoints, blocks };
+  return { bits: 4, values, scales, zeroPoints, blocks };
+}
+
+/** Returns arrays one after the other. A single one is not copied. */
+function joined<T extends Uint8Array | Float32Array>(arrays: readonly T[]): T {
+  if (arrays.length === 1) return arrays[0]!;
+  const length = arrays.reduce((sum, array) => sum + array.length, 0);
+  const whole = new (arrays[0]!.constructor as new (length: number) => T)(length);
+  let start = 0;
+  for (const array of arrays) {
+    whole.set(array, start);
+    start += array.length;
+  }
+  return whole;
 }
 
 /** Returns q of each value of a row, with the padding. */
