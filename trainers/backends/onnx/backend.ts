@@ -34,7 +34,7 @@ export interface OnnxBackendOptions {
   readonly threads?: number;
   /**
    * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it. Passes of
-   * several sequences have fewer tokens if their activations would take more than 1 GiB (see decisions 28 and 30). A token
+   * several sequences have fewer tokens if their activations would need more than 0.6 GiB (see decisions 30 and 34). A token
    * that several of them share counts once. Default: 2048.
    */
   readonly maxTokensPerMicroBatch?: number;
