@@ -163,7 +163,7 @@ function refuseSetting(what: string): LyceumError {
   return new LyceumError({
     code: "policy.unsupported-input",
     message: `${what}.`,
-    hint: "See SamplingSettings: temperature from 0, maxTokens from 1, topP and minP from 0 to 1, stop strings not empty.",
+    hint: "Give a finite seed, temperature from 0, maxTokens from 1, topP and minP from 0 to 1, and stop strings that are not empty.",
   });
 }
 
