@@ -56,10 +56,11 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     let watched = await run.tasks.peek(watchedTasks, { signal: options.signal });
     await using batches = openBatches(run);
     const isProbed = progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy";
-    const playedMs = isProbed ? yield* probeRewards(run, batches) : 0;
+    const probed = isProbed ? await batches.first(1) : undefined;
+    if (probed !== undefined) yield* probeRewards(run, { batch: probed, first: watched[0] });
     // A run that was stopped during an evaluation repeats it.
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
-    const timer = startStepTimer({ spentMs: playedMs });
+    const timer = startStepTimer({ spentMs: probed?.rolloutMs ?? 0 });
     while (progress.step < run.steps) {
       options.signal?.throwIfAborted();
       yield* trainStep(run, { elapsed, timer, batches });
@@ -106,33 +107,27 @@ async function* checkRun(
   throwIfFailed(preflight);
 }
 
-/**
- * Plays the batch of the first step before it learns, and warns if its rewards have no signal. Returns how long the batch
- * took.
- */
+/** Reports the batch of the first step before it learns, and warns if its rewards have no signal. */
 async function* probeRewards(
   run: TrainingRun,
-  batches: BatchSource,
-): AsyncGenerator<ProbeEvent | TrainingWarningEvent, number, undefined> {
-  const [first] = await run.tasks.peek(1, { signal: run.signal });
-  const batch = await batches.first(1);
+  played: Parameters<typeof probeBatch>[1],
+): AsyncGenerator<ProbeEvent | TrainingWarningEvent, void, undefined> {
   let probed: Probed;
   try {
-    probed = await probeBatch(run, { batch, first });
+    probed = await probeBatch(run, played);
   } catch (error) {
     if (run.signal?.aborted === true) throw error;
     // Only a warning: the batch is played, and only the repetition of an episode can fail.
     yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
-    return batch.rolloutMs;
+    return;
   }
   const { probe, episodes } = probed;
   yield probe;
   yield* warnOfEpisodes(run, episodes);
-  if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return batch.rolloutMs;
+  if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return;
   const message =
     "The probe found no signal. Steps on such rewards do not change the weights. See the advice of the probe.";
   yield { type: "warning", step: 0, message };
-  return batch.rolloutMs;
 }
 
 /** Plays one batch and learns from it. If the step does not finish, the run's progress is unchanged. */

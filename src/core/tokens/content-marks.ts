@@ -55,7 +55,7 @@ export class ContentMarks {
     return marked;
   };
 
-  /** True if a text has no other control tokens with fewer marks. */
+  /** True if `fewer`, the same text with fewer marks, has the same control tokens as `marked`. */
   isHarmless(fewer: string, marked: string): boolean {
     return this.#controlTokens.find(fewer).join("\n") === this.#controlTokens.find(marked).join("\n");
   }

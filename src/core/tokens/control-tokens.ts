@@ -56,8 +56,8 @@ export class ControlTokens {
   }
 
   /**
-   * Returns the control tokens in a text, in order. With a normalizer, those in the normalized text follow, and those in
-   * the normalized parts between the tokens.
+   * Returns the control tokens in a text, in order. If the tokenizer normalizes, those of the normalized text follow, and
+   * then those of each normalized part between two tokens.
    */
   find(text: string): string[] {
     if (this.tokens.size === 0) return [];
@@ -111,26 +111,26 @@ const separator = "\ufffe";
 /** Returns the other characters whose normalized form contains one of `keys`. */
 function charactersLike(keys: string, normalize: (text: string) => string): string {
   const wanted = new Set(keys);
-  const known = characters();
+  const others = characters();
   // One call for all is fast. The first part has what a normalizer puts in front of a text.
-  const together = normalize(["", ...known].join(separator))
+  const together = normalize(["", ...others].join(separator))
     .split(separator)
     .slice(1);
-  const forms = together.length === known.length ? together : known.map(normalize);
-  const alike = known.filter(
+  const forms = together.length === others.length ? together : others.map(normalize);
+  const alike = others.filter(
     (character, i) => forms[i] !== character && [...forms[i]!].some((part) => wanted.has(part)),
   );
   return usableOf(alike.filter((character) => !wanted.has(character)).join(""));
 }
 
-let known: readonly string[] | undefined;
+let replaceable: readonly string[] | undefined;
 
-/** Returns the characters that a normalizer may replace by others: all but ideographs, syllables and those without a sign. */
+/** Returns the characters that a normalizer may replace by others. Ideographs, Hangul and private characters are left out. */
 function characters(): readonly string[] {
-  known ??= Array.from({ length: 0x1_ff_ff }, (_, code) => code)
+  replaceable ??= Array.from({ length: 0x1_ff_ff }, (_, code) => code)
     .filter((code) => code !== 0xfffe && !unlike.some(([first, last]) => code >= first && code <= last))
     .map((code) => String.fromCodePoint(code));
-  return known;
+  return replaceable;
 }
 
 const unlike = [

@@ -30,21 +30,21 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
     name: "swiglu",
     inputs: [gate, up],
     build: () => {
-      const output = multiply(silu(gate), up);
-      let again: { readonly s: Tensor; readonly activated: Tensor } | undefined;
-      const activation = (): { readonly s: Tensor; readonly activated: Tensor } => {
-        const s = again?.s ?? sigmoid(gate);
-        again ??= { s, activated: multiply(gate, s) };
-        return again;
-      };
-      gate.graph.recompute(output, () => multiply(up, activation().activated));
+      const { graph } = gate;
+      const activated = silu(gate);
+      const output = multiply(activated, up);
+      let s: Tensor | undefined;
+      graph.recompute(activated, () => {
+        s = sigmoid(gate);
+        return multiply(gate, s);
+      });
+      graph.recompute(output, () => multiply(up, graph.inBackward(activated)));
       return {
         outputs: [output],
         gradient: ([dy]) => {
-          const { s, activated } = activation();
-          const byUp = multiply(dy!, activated);
+          const byUp = multiply(dy!, graph.inBackward(activated));
           // silu' = s + silu (1 - s), so the gradient of gate is silu' up dy = up (s (dy - byUp) + byUp).
-          return [() => multiply(up, add(multiply(s, subtract(dy!, byUp)), byUp)), () => byUp];
+          return [() => multiply(up, add(multiply(s!, subtract(dy!, byUp)), byUp)), () => byUp];
         },
       };
     },
