@@ -4,7 +4,7 @@ import { visibleText } from "../src/core/text/visible-text.ts";
 import { chooseDevice } from "../trainers/backends/onnx/device.ts";
 import type { DecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderParameters } from "../trainers/model-folders/architecture/parameters.ts";
-import { quantizedBytes } from "../trainers/model-folders/architecture/quantized-parameters.ts";
+import { type Bits, quantizedBytes } from "../trainers/model-folders/architecture/quantized-parameters.ts";
 import { planCluster } from "../trainers/plan/cluster-plan.ts";
 import { devices } from "../trainers/plan/devices.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
@@ -79,10 +79,11 @@ async function planOn(
     await chooseDevice("cpu", { precision: config.model.precision });
     const rates = await measureMachine(threads);
     const bits = config.backend.type === "onnx" ? config.backend.quantize : undefined;
-    const quantized = bits && quantizedBytes(decoderParameters(shape), { config: shape, bits });
+    const quantizedBytesOf = (bits: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits });
     return planEngine({
       ...{ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price },
-      quantizedBytes: quantized,
+      quantizedBytes: bits && quantizedBytesOf(bits),
+      quantizedBytesOf,
     });
   }
   const spec = devices.get(device);

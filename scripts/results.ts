@@ -1,6 +1,6 @@
 // Runs a row of docs/results.md and records it; `npm run docs` then writes the page.
 //
-//   npm run results -- run ROW [--seed 1] [--control] [--model FOLDER] [--output FOLDER] [--resume] [--note TEXT]
+//   npm run results -- run ROW [--seed 1] [--control] [--model FOLDER] [--data PATH] [--output FOLDER] [--resume] [--note TEXT]
 //   npm run results -- record ROW [...]        records a run that was interrupted, as far as it came
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,6 +17,7 @@ const { values, positionals } = parseArgs({
     seed: { type: "string", default: "1" },
     control: { type: "boolean", default: false },
     model: { type: "string" },
+    data: { type: "string" },
     output: { type: "string", default: "runs/results" },
     resume: { type: "boolean", default: false },
     note: { type: "string" },
@@ -28,7 +29,7 @@ if (row === undefined || (command !== "run" && command !== "record")) {
   throw new Error(`Use: results run|record ROW, where ROW is ${resultRows.map((known) => known.id).join(", ")}.`);
 }
 
-const { control, model, note } = values;
+const { control, model, data, note } = values;
 const seed = Number(values.seed);
 const repository = fileURLToPath(new URL("..", import.meta.url));
 const config = `examples/results/${row.id}.yaml`;
@@ -38,6 +39,7 @@ if (command === "run") {
   const changes = [
     `seed=${seed}`,
     ...(model === undefined ? [] : [`model.path=${JSON.stringify(model)}`]),
+    ...(data === undefined ? [] : [`environment.path=${JSON.stringify(data)}`]),
     ...(control ? [`rewards=[{"type":"random"}]`] : []),
   ];
   const train = ["train", "--config", config, "--output", folder, ...changes.flatMap((change) => ["--set", change])];
@@ -46,6 +48,9 @@ if (command === "run") {
     ["--import", "./scripts/import-from-source.ts", "cli/main.ts", ...train, ...(values.resume ? ["--resume"] : [])],
     { cwd: repository, stdio: "inherit" },
   );
+  // The training saves its progress when it is stopped. A terminal sends Ctrl-C to both processes.
+  process.on("SIGINT", () => {});
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => started.kill(signal));
   const [code] = (await once(started, "exit")) as [number | null];
   if (code !== 0) throw new Error(`The training ended with code ${code}.`);
 }

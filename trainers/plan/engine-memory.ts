@@ -1,6 +1,7 @@
 import { defaultKeptBytes, samplersOfMemory } from "../backends/onnx/engine/kept-memory.ts";
+import { hasRoomForDecodingCopy, largeBase } from "../backends/onnx/models/parameter-memory.ts";
 import { cacheBytesPerToken } from "./cache-memory.ts";
-import { decodeBatch, largeBase, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
+import { decodeBatch, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
 import type { ModelSize } from "./model-size.ts";
 import type { PlanFigure } from "./plan.ts";
@@ -18,6 +19,8 @@ export interface EngineRun {
   readonly maxTokensPerMicroBatch: number;
   /** The bytes of the base under an adapter, if it is quantized. Default: four for each parameter. */
   readonly quantizedBytes?: number | undefined;
+  /** The bytes of the machine's memory. Default: those of this machine. */
+  readonly memory?: number | undefined;
 }
 
 /**
@@ -150,7 +153,7 @@ function logitBytes(run: EngineRun): Interval {
 }
 
 /** Returns the memory of decoding: the base in the layouts for it, and keys, values and logits of a batch. */
-function decodingBytes({ size, workload, quantizedBytes }: EngineRun): {
+function decodingBytes({ size, workload, quantizedBytes, memory }: EngineRun): {
   readonly layouts: Interval;
   readonly batch: Interval;
 } {
@@ -160,8 +163,10 @@ function decodingBytes({ size, workload, quantizedBytes }: EngineRun): {
   const logits = 2 * rows * size.vocabularySize * bytes;
   const copy = quantizedBytes ?? bytes * (size.blockWeights + size.headWeights);
   // The decoding graph for few rows contains an adapter's base as constants, and again in the runtime's layout. In full
-  // training the weights change, and the graph reads them in place.
-  const layouts = size.adapter === 0 ? exactly(0) : interval(0, 1.3 * copy, 2.2 * copy);
+  // training the weights change, and the graph reads them in place, as it does if there is no room for the copy.
+  const hasCopy =
+    size.adapter > 0 && (quantizedBytes !== undefined || hasRoomForDecodingCopy(bytes * size.parameters, memory));
+  const layouts = hasCopy ? interval(0, 1.3 * copy, 2.2 * copy) : exactly(0);
   return { layouts, batch: sum(product(cache, interval(0.6, 1.2, 2.2)), exactly(logits)) };
 }
 

@@ -15,7 +15,7 @@ export interface EngineOptions extends ChangeableRun {
 /** Estimates a training on this machine's processor, from rates that were measured on it. */
 export function planEngine(options: EngineOptions): Plan {
   const { size, workload, rates, steps, price } = options;
-  const memory = engineMemory(options);
+  const memory = engineMemory({ ...options, memory: rates.memory });
   const { sampling, training } = engineTime(options, rates);
   const step = sum(sampling, training);
   const fits = fitOf(memory.at(-1)!, rates.memory);

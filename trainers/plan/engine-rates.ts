@@ -60,6 +60,3 @@ export const stateCopies: Interval = interval(0.3, 2, 4);
 export const decodeBatch = 32;
 export const preflightRows = 2;
 export const logitsPerChunk = 16_777_216;
-
-/** The bytes of an adapter's base from which its copies for decoding are released before the model trains. */
-export const largeBase: number = 2 ** 28;

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
+import { quantizedBytes } from "../../../trainers/model-folders/architecture/quantized-parameters.ts";
 import type { ClusterOptions } from "../../../trainers/plan/cluster-options.ts";
 import { planCluster } from "../../../trainers/plan/cluster-plan.ts";
 import { devices } from "../../../trainers/plan/devices.ts";
@@ -25,8 +27,10 @@ function cluster(changes: Partial<ClusterOptions> = {}, name: keyof typeof shape
 
 function engine(changes: Partial<EngineOptions> = {}): EngineOptions {
   const rates = { flops: interval(1e11, 2e11, 3e11), bandwidth: interval(1e10, 2e10, 3e10), operators: exactly(5e5) };
+  const config = shape("SmolLM2-135M");
   return {
-    ...{ size: modelSize(shape("SmolLM2-135M")), adapted: modelSize(shape("SmolLM2-135M"), { type: "lora" }) },
+    ...{ size: modelSize(config), adapted: modelSize(config, { type: "lora" }) },
+    quantizedBytesOf: (bits: 4 | 8) => quantizedBytes(decoderParameters(config), { config, bits }),
     ...{ workload: exactWorkload(), maxTokensPerMicroBatch: 2048, steps: 10, price: 1 },
     ...{ rates: { ...rates, threads: 2, memory: 16e9 }, ...changes },
   } as EngineOptions;
@@ -198,6 +202,36 @@ describe("planEngine", () => {
     const fewer = Number(/maxTokensPerMicroBatch=(\d+)/.exec(fit.changes.join())![1]);
     expect(planEngine({ ...small, maxTokensPerMicroBatch: fewer }).fit.fits).toBe("yes");
     expect(planEngine({ ...small, maxTokensPerMicroBatch: 2 * fewer }).fit.fits).not.toBe("yes");
+  });
+
+  it("names a quantized base under an adapter if float32 does not fit", () => {
+    const config = shape("Qwen2.5-0.5B");
+    const lora = engine({
+      size: modelSize(config, { type: "lora" }),
+      adapted: modelSize(config, { type: "lora" }),
+      quantizedBytesOf: (bits) => quantizedBytes(decoderParameters(config), { config, bits }),
+      workload: exactWorkload({ batchSize: 2, prompt: 200, completion: 300 }),
+    });
+    const within = (memory: number, changes: Partial<EngineOptions> = {}) =>
+      planEngine({ ...lora, ...changes, rates: { ...lora.rates, memory } }).fit;
+    expect(within(4.2e9).changes).toEqual(["a base of 8 bits: --set backend.type=onnx backend.quantize=8"]);
+    expect(within(4.2e9, { quantizedBytes: lora.quantizedBytesOf(8) })).toMatchObject({ fits: "yes", changes: [] });
+    const full = within(3.7e9, { size: modelSize(config) }).changes.join();
+    expect(full).toMatch(
+      /^an adapter, a base of 4 bits and smaller micro-batches: --set model\.adapter\.type=lora backend\.type=onnx/,
+    );
+    expect(within(2e9).changes).toEqual([expect.stringMatching(/no other change is enough/)]);
+  });
+
+  it("has no copy of the base for decoding if three of it do not fit", () => {
+    const config = shape("Llama-3-8B");
+    const plan = (memory: number) => {
+      const options = engine({ size: modelSize(config, { type: "lora" }) });
+      return planEngine({ ...options, rates: { ...options.rates, memory } });
+    };
+    const base = 4 * modelSize(config).parameters;
+    const decoding = (memory: number) => figure(plan(memory), "decoding").high;
+    expect(decoding(3 * base + 1) - decoding(3 * base - 1)).toBeGreaterThan(base);
   });
 
   it("is faster on a faster machine", () => {

@@ -97,15 +97,15 @@ export async function loadBase(
   source: LocalSource,
   { valueHead = false, trained = false }: { readonly valueHead?: boolean; readonly trained?: boolean } = {},
 ): Promise<BaseWeights<ParameterBlock>> {
-  const create = (config: DecoderConfig): ParameterBlock => {
+  const create = (config: DecoderConfig, quantizable = true): ParameterBlock => {
     const specs = [...decoderParameters(config), ...(valueHead ? valueHeadParameters(config) : [])];
-    checkParameterMemory(specs, { trained });
+    checkParameterMemory(specs, { trained, ...(quantizable ? { config } : {}) });
     return new ParameterBlock(specs);
   };
   const key = JSON.stringify(source);
   if (source.type === "scratch") {
     const config = readDecoderConfig(source.config);
-    const block = create(config);
+    const block = create(config, false);
     initializeParameters(block, { seed: source.seed, deviation: config.initializerRange });
     return { key, config, block, dtype: "F32" };
   }
@@ -126,7 +126,7 @@ async function loadQuantized(
   const create = (config: DecoderConfig): QuantizedBlock => {
     const specs = decoderParameters(config);
     const quantization = { config, ...options };
-    checkParameterMemory(specs, { trained: false, quantization });
+    checkParameterMemory(specs, { trained: false, quantization, config });
     return new QuantizedBlock(specs, quantization);
   };
   return { key: JSON.stringify(source), ...(await readFolder(source.folder, create)) };

@@ -13,7 +13,7 @@ import type { LocalSource } from "../../shared/open-source.ts";
 import { openTokenizer, type TokenizerSource } from "../../shared/tokenizer-source.ts";
 import { initializeParameters } from "../models/initial-weights.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
-import { checkParameterMemory } from "../models/parameter-memory.ts";
+import { checkParameterMemory, hasRoomForDecodingCopy, largeBase } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { AdapterBuffers } from "./adapter-buffer.ts";
 import { BaseStore, type BaseWeights, loadBase, notQuantizable } from "./base-store.ts";
@@ -26,12 +26,12 @@ import { runLogits } from "./logits.ts";
 import { LossScale } from "./loss-scale.ts";
 import { loadTrainingState, saveTrainingState } from "./model-files.ts";
 import { PositionTables } from "./position-tables.ts";
-import { BatchSampler, largeBase } from "./sampler.ts";
+import { BatchSampler } from "./sampler.ts";
 import { SequenceRunner } from "./sequence-runner.ts";
 import { SessionCache } from "./session-cache.ts";
 import { checkContinued, readStoredAdapter } from "./stored-adapter.ts";
 import { storedForm } from "./stored-form.ts";
-import type { ModelWeights } from "./weights.ts";
+import { type ModelWeights, quantizedBits } from "./weights.ts";
 
 /** The engine's data of an open model. */
 interface OpenModel {
@@ -142,7 +142,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         tables,
         adapterBuffers,
         settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
-        frozenBase: shared ? baseKey : undefined,
+        frozenBase: shared && copiesForDecoding(weights) ? baseKey : undefined,
         kept,
         tokenizer: () => openTokenizer(tokenizer),
       });
@@ -263,6 +263,11 @@ function checkTargets(config: DecoderConfig, targets: readonly string[] = []): v
   const known = targetNames(config);
   const unknown = targets.find((target) => !known.includes(target));
   if (unknown !== undefined) throw unknownNameError({ kind: "adapter target", name: unknown, known });
+}
+
+/** Quantized weights are multiplied as constants only, and their copy is small. */
+function copiesForDecoding(weights: ModelWeights): boolean {
+  return quantizedBits(weights) !== undefined || hasRoomForDecodingCopy(weights.base.byteLength);
 }
 
 function dropoutOf(trainable: TrainableSpec): { readonly rate: number; readonly seed: number } | undefined {

@@ -4,6 +4,7 @@ import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
 import { bindParameters, type GraphPlan } from "../models/graph-parameters.ts";
+import { largeBase } from "../models/parameter-memory.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import type { AdapterBuffer, AdapterBuffers } from "./adapter-buffer.ts";
 import { layOutSequences } from "./batch.ts";
@@ -19,12 +20,6 @@ import { sequenceFeeds } from "./sequence-feeds.ts";
 import type { Feed, GraphSession } from "./session.ts";
 import type { SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, quantizedBits, roundsInputs, structureKey } from "./weights.ts";
-
-/**
- * The bytes of a base from which its copy in the layout for decoding and the graphs of training are not kept at the same
- * time. Each is compiled again, which takes one to two seconds for 500 MB.
- */
-export const largeBase: number = 2 ** 28;
 
 /** The number of rows from which products are faster with the weights on the left. */
 const manyRows = 8;
