@@ -85,11 +85,15 @@ export const resultRows: readonly ResultRow[] = [
     id: "addition-dpo",
     title: "DPO on preferences that an environment makes",
     about:
-      "The task of the row above on addition. The best and the worst of eight answers to a problem are a preference, and " +
-      "DPO learns from it.",
+      "Addition of two numbers of two digits, with the answer alone. SFT on answers for 10 steps, then DPO: the best and the " +
+      "worst of eight answers to a problem are a preference. The score is the share of held-out problems with the right " +
+      "answer, greedily decoded.",
     model: smollm,
     score: "accuracy",
     bounds: share,
+    note:
+      "Without SFT first, and with reasoning before the answer, eight answers are nearly always all wrong: in 20 steps, nine of ten " +
+      "groups had no preference, and the score went from 9.4 % to 12.5 % (64 problems). The probe had proposed SFT first.",
   },
   {
     id: "reverse-text",
