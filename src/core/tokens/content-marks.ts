@@ -50,9 +50,16 @@ export class ContentMarks {
 
   /** Like `mark`, but does not mark content that could only form a control token together with the template's text. */
   readonly markKeys = (text: string): string => {
-    const marked = text.replace(this.#keys, (character) => this.#mark(character));
-    if (marked !== text) this.#sawToken ||= this.#controlTokens.find(text).length > 0;
-    return marked;
+    const markAll = (characters: string): string =>
+      characters
+        .split("")
+        .map((character) => this.#mark(character))
+        .join("");
+    const marked = text.replace(this.#keys, markAll);
+    if (this.#controlTokens.find(text).length === 0) return marked;
+    this.#sawToken = true;
+    // A normalizer may replace several characters by those of a token.
+    return this.#controlTokens.find(marked).length === 0 ? marked : text.replace(/[^\s"\\\p{Cc}]+/gu, markAll);
   };
 
   /** True if `fewer`, the same text with fewer marks, has the same control tokens as `marked`. */

@@ -61,7 +61,9 @@ export class ControlTokens {
    */
   find(text: string): string[] {
     if (this.tokens.size === 0) return [];
-    const parts = this.#normalize === undefined ? [] : [text, ...text.split(this.#pattern)].map(this.#normalize);
+    const sections = text.split(this.#pattern);
+    const whole = sections.length === 1 ? sections : [text, ...sections];
+    const parts = this.#normalize === undefined ? [] : whole.map(this.#normalize);
     return [text, ...parts].flatMap((each) => each.match(this.#pattern) ?? []);
   }
 

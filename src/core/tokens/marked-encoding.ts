@@ -45,8 +45,7 @@ export function encodeMarked(engine: MarkedEngine, text: string, marks: ContentM
     return split === null ? [unmarked] : split(unmarked, options);
   };
   engine.model = new Proxy(model, {
-    apply: (_, __, [words]: [readonly string[]]) =>
-      model(words).flatMap((token) => withoutControl({ model, token, words, marks })),
+    apply: (_, __, [words]: [readonly string[]]) => withoutControl({ model, words, marks }),
   });
   try {
     return encode(neededMarks(engine, text, marks));
@@ -57,18 +56,21 @@ export function encodeMarked(engine: MarkedEngine, text: string, marks: ContentM
 }
 
 /**
- * If the vocabulary contains a control token as an ordinary word, encodes its characters one by one. The token of
- * unknown characters is kept.
+ * Returns the tokens of words. If the vocabulary contains a control token as an ordinary word, encodes its characters one
+ * by one. The token of unknown characters is kept.
  */
 function withoutControl(options: {
   readonly model: Model;
-  readonly token: string;
   readonly words: readonly string[];
   readonly marks: ContentMarks;
 }): string[] {
-  const { model, token, words, marks } = options;
-  const isWritten = marks.controlTokens.has(token) && words.some((word) => word.includes(token));
-  return isWritten ? [...token].flatMap((character) => model([character])) : [token];
+  const { model, words, marks } = options;
+  const tokens = model(words);
+  const found = new Set(tokens.filter((token) => marks.controlTokens.has(token)));
+  const written = new Set([...found].filter((token) => words.some((word) => word.includes(token))));
+  return tokens.flatMap((token) =>
+    written.has(token) ? [...token].flatMap((character) => model([character])) : token,
+  );
 }
 
 /**
