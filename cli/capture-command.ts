@@ -24,6 +24,7 @@ export async function captureCommand(args: CaptureArguments, options: CommandCon
   const adminKey = given ?? randomBytes(24).toString("base64url");
   await using opener = createPolicyOpener({ catalog, engine: namedEngine(args), signal });
   const policy = await opener.openSettings(await modelSettings(args));
+  opener.checkEngineOptions(args);
   const { temperature, maxTokens, maxModelCalls, host, port, maxSessions } = args;
   await using server = await captureServer({
     ...withoutUndefined({ port }),

@@ -50,6 +50,7 @@ export async function collectCommand(
       : completeGroups(args.episodes, { size: groupSize, options: ["--episodes", "--group"] });
   const count = taskCount(taskset, { split, limit, hint: "Set the number of episodes, such as --episodes 1000." });
   const { policy: policies, limits: ofFile } = await openCollector(args, { environment, opener });
+  opener.checkEngineOptions(args);
   const limits = limitsOf(args, ofFile);
   await using collection = await openCollection(args);
   const { counts, tasks: skip } = collection.progress;

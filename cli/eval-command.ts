@@ -44,7 +44,9 @@ export async function evalCommand(args: EvalArguments, options: Omit<CommandCont
     const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
     const target = limited(await open({ signal, openPolicy: opener.open }), args);
     const runs: FinishedRun[] = [];
-    for (const { folder: inner, ...matchup } of await players.matchups(target)) {
+    const matchups = await players.matchups(target);
+    opener.checkEngineOptions(args);
+    for (const { folder: inner, ...matchup } of matchups) {
       const folder = inner === undefined ? outer : join(outer, inner);
       const events = evaluate({ ...evaluateOptions(args, { target, folder, limits }), ...matchup, signal });
       const summary = await showEvaluation(events, args.json ? undefined : output).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import type { AgentId } from "../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../src/contract/environment.ts";
-import { invalidConfig, LyceumError } from "../src/contract/errors/index.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import type { Json } from "../src/contract/json.ts";
 import { contentHash } from "../src/core/taskset/content-hash.ts";
 import { withoutUrlSecrets } from "../src/core/text/secrets.ts";
@@ -49,7 +49,6 @@ export async function readPlayers(
   const judgeOf = ({ judge: asked }: EnvironmentDefinition): PolicySettings | undefined =>
     asked === undefined ? undefined : judge;
   const players = [model, ...opponents];
-  if (quantize !== undefined) await requireLocal(judge === undefined ? players : [...players, judge]);
   if (opponents.length > 1) refuseTwice(players);
   const completion = args.format === "completion";
   const openMatchup = async (
@@ -118,15 +117,6 @@ function eachModel(settings: PolicySettings): readonly PolicySettings[] {
 async function isLocal(settings: PolicySettings): Promise<boolean> {
   const { kind } = await findPolicy(settings);
   return kind === engineDefinition && !("backendUrl" in settings && settings.backendUrl !== undefined);
-}
-
-async function requireLocal(players: readonly PolicySettings[]): Promise<void> {
-  const local = await Promise.all(players.flatMap(eachModel).map(isLocal));
-  if (local.includes(true)) return;
-  throw invalidConfig(
-    "--quantize is for local models, and no model of this evaluation is one.",
-    "Remove --quantize, or name the folder or hub id of a model.",
-  );
 }
 
 /** Returns the settings of players and judge that the log records next to their names. */

@@ -40,6 +40,7 @@ export async function playCommand(
     throw unknownNameError({ kind: "agent", name: agent, known: agents });
   }
   const partner = await openPartner(args, { environment, opener });
+  opener.checkEngineOptions(args);
   const split = args.split ?? environment.splits[0] ?? "train";
   const task = await (await splitTasks(environment, split, { signal })).get(args.task, { signal });
   const watched = partner !== undefined && agent === undefined;

@@ -1,12 +1,12 @@
 import type { AgentId } from "../src/contract/action.ts";
-import { LyceumError } from "../src/contract/errors/index.ts";
+import { invalidConfig, LyceumError } from "../src/contract/errors/index.ts";
 import type { Policy } from "../src/contract/policy.ts";
 import type { OpenNamedPolicy } from "../src/core/environment/registry.ts";
 import { teamPolicy } from "../src/core/policy/team-policy.ts";
 import { canonicalJson } from "../src/core/taskset/canonical-json.ts";
 import type { OpenPolicy } from "../trainers/models/open-policy.ts";
 import { checkTeam, oneModelError } from "../trainers/models/team-agents.ts";
-import type { Catalog, EngineOptions } from "./catalog.ts";
+import type { Catalog, EngineOptions, NamedEngine } from "./catalog.ts";
 import { engineDefinition } from "./engine-policy.ts";
 import { type NamedPolicyOptions, openNamedPolicy } from "./named-policy.ts";
 import { findPolicy } from "./policy-kinds.ts";
@@ -27,6 +27,11 @@ export interface PolicyOpener extends AsyncDisposable {
     settings: PolicySettings,
     options?: Omit<PlayingOptions, "agents"> & { readonly played?: readonly AgentId[] },
   ): Promise<Policy>;
+  /**
+   * Throws `config.invalid` if the command line has options of the engine, but no model that was opened runs on it. Call it
+   * when all models are open.
+   */
+  checkEngineOptions(args: NamedEngine): void;
 }
 
 type PlayingOptions = Pick<NamedPolicyOptions, "environment" | "agents" | "completion">;
@@ -81,6 +86,19 @@ export function createPolicyOpener(options: {
     engine,
     open: async (specification, what) => openSettings(await specifiedSettings(specification, what)),
     openSettings,
+    checkEngineOptions: ({ backend, device, quantize }) => {
+      if (engine.isStarted) return;
+      const given = [
+        ...(backend === "onnx" ? [] : ["--backend"]),
+        ...(device === "auto" ? [] : ["--device"]),
+        ...(quantize === undefined ? [] : ["--quantize"]),
+      ].join(" and ");
+      if (given === "") return;
+      throw invalidConfig(
+        `${given} ${given.includes(" ") ? "are" : "is"} for local models, and no model of this command is one.`,
+        `Remove ${given}, or name the folder or hub id of a model.`,
+      );
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -37,6 +37,7 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
   const host = environments.length === 0 ? undefined : resources.use(await openHost({ ...args, environments }));
   const opener = resources.use(createPolicyOpener({ catalog, engine: namedEngine(args), signal }));
   const policies = models.length === 0 ? undefined : await openServedModels({ ...args, model: models }, opener);
+  opener.checkEngineOptions(args);
   if (host !== undefined) {
     const { port } = args;
     const server = resources.use(

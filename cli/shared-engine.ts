@@ -9,6 +9,8 @@ import type { Catalog, EngineOptions } from "./catalog.ts";
  */
 export interface SharedEngine extends AsyncDisposable {
   backend(): Promise<TrainingBackend>;
+  /** True if a model has needed it. */
+  readonly isStarted: boolean;
   /** Opens a session on a server of the Tinker API. Equal options have one session. */
   remote(options: TinkerBackendOptions): Promise<TrainingBackend>;
   /** Returns the engine if it has started with these options. */
@@ -25,6 +27,9 @@ export function createSharedEngine(options: {
   const sessions = new Map<string, Promise<TrainingBackend>>();
   const keyOf = (given: EngineOptions): string => canonicalJson(JSON.parse(JSON.stringify(given)));
   return {
+    get isStarted() {
+      return started !== undefined;
+    },
     backend: () => {
       started ??= catalog.createBackend(engine);
       return started;
