@@ -119,6 +119,17 @@ export const resultRows: readonly ResultRow[] = [
     notRun: "it takes hours on two cores",
   },
   {
+    id: "two-writers",
+    title: "Two agents write two summaries",
+    about:
+      "MAGRPO with an adapter for each agent. One summarises a story in short, the other in detail, and neither sees the other's " +
+      "text. The stories are the questions of GSM8K. The score is the reward: what the texts say of the story, and how " +
+      "their lengths, words and transitions fit together.",
+    model: smollm,
+    score: "reward",
+    bounds: share,
+  },
+  {
     id: "reverse-text-gpu",
     title: "Reverse text on one GPU",
     about:
