@@ -56,16 +56,23 @@ export const resultRows: readonly ResultRow[] = [
     model: smollm,
     score: "reward",
     bounds: share,
+    note:
+      "Ten steps of SFT alone solve 97 % of the held-out problems, which leaves nothing to learn by play. Seven steps do not. The run " +
+      "was stopped after 10 of the 20 steps of GRPO that its config had then.",
   },
   {
     id: "countdown",
     title: "Countdown with three numbers",
     about:
-      "An expression of three given numbers must have a given value. SFT on the solver's answers, then GRPO. The score is " +
-      "the share of held-out tasks that are solved.",
+      "An expression of three given numbers, of at most 10, must have a given value, of at most 25. SFT on the solver's answers, " +
+      "then GRPO. The score is the share of held-out tasks that one sample at temperature 1 solves.",
     model: smollm,
     score: "accuracy",
     bounds: share,
+    note:
+      "GRPO makes samples as good as the greedy answer, and the greedy answer hardly better: in another run with this seed it solved " +
+      "14 % of the tasks before and 15 % after 10 steps. With values of at most 100 it solved 16 % of 100 tasks before and after 30 " +
+      "steps. The published model is larger and reasons before it answers.",
     published: "Qwen2.5-0.5B, SFT then RLOO, 100 steps on one H100: 0.30 to 0.64",
   },
   {
