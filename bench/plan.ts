@@ -9,8 +9,6 @@ import { median } from "../src/core/statistics.ts";
 import { policySpec } from "../trainers/config/model-config.ts";
 import { checkConfig } from "../trainers/config/training-config.ts";
 import { readDecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters } from "../trainers/model-folders/architecture/parameters.ts";
-import { type Bits, quantizedBytes } from "../trainers/model-folders/architecture/quantized-parameters.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
 import { exactly, type Interval } from "../trainers/plan/interval.ts";
 import { combineRates, type MachineRates, measureMachine } from "../trainers/plan/measured-machine.ts";
@@ -107,8 +105,7 @@ function planCase(
   const algorithm = createAlgorithm(checked);
   const workload = planWorkload({ config: checked, algorithm, agents: agents.length, lengths });
   const { maxTokensPerMicroBatch = 2048 } = checked.training;
-  const quantizedBytesOf = (bits: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits });
-  return planEngine({ size, adapted: size, quantizedBytesOf, workload, maxTokensPerMicroBatch, rates, steps: 1 });
+  return planEngine({ size, adapted: size, workload, maxTokensPerMicroBatch, rates, steps: 1 });
 }
 
 type Metrics = Readonly<Record<string, number>>;

@@ -40,12 +40,13 @@ export async function evalCommand(args: EvalArguments, options: Omit<CommandCont
   if (note !== undefined && !args.json) output.write(`${visibleLine(note)}\n`);
   const finished: FinishedRun[] = [];
   const printed: unknown[] = [];
-  for (const { name, open } of targets) {
+  for (const [place, { name, open }] of targets.entries()) {
     const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
     const target = limited(await open({ signal, openPolicy: opener.open }), args);
     const runs: FinishedRun[] = [];
     const matchups = await players.matchups(target);
-    opener.checkEngineOptions(args);
+    // A later target may be the first one with a judge.
+    if (args.judge === undefined || place === targets.length - 1) opener.checkEngineOptions(args);
     for (const { folder: inner, ...matchup } of matchups) {
       const folder = inner === undefined ? outer : join(outer, inner);
       const events = evaluate({ ...evaluateOptions(args, { target, folder, limits }), ...matchup, signal });

@@ -79,11 +79,14 @@ async function planOn(
     await chooseDevice("cpu", { precision: config.model.precision });
     const rates = await measureMachine(threads);
     const bits = config.backend.type === "onnx" ? config.backend.quantize : undefined;
-    const quantizedBytesOf = (bits: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits });
+    const { path, adapter } = config.model;
+    // The engine does not quantize models from scratch, nor bases into which an adapter is merged.
+    const isQuantizable = path !== undefined && !(adapter?.type === "lora" && adapter.start === "merge");
+    const bytesOf = (of: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits: of });
     return planEngine({
       ...{ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price },
-      quantizedBytes: bits && quantizedBytesOf(bits),
-      quantizedBytesOf,
+      quantizedBytes: bits && bytesOf(bits),
+      quantizedBytesOf: isQuantizable ? bytesOf : undefined,
     });
   }
   const spec = devices.get(device);

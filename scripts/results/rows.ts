@@ -57,8 +57,8 @@ export const resultRows: readonly ResultRow[] = [
     score: "reward",
     bounds: share,
     note:
-      "Ten steps of SFT alone solve 97 % of the held-out problems, which leaves nothing to learn by play. Seven steps do not. The run " +
-      "was stopped after 10 of the 20 steps of GRPO that its config had then.",
+      "After ten steps of SFT the model solves 97 % of the held-out problems, and GRPO has nothing left to improve. So the config has " +
+      "seven. The run was stopped after 10 of the 20 steps of GRPO that its config had then, and the control after 5.",
   },
   {
     id: "countdown",
@@ -70,7 +70,7 @@ export const resultRows: readonly ResultRow[] = [
     score: "accuracy",
     bounds: share,
     note:
-      "GRPO makes samples as good as the greedy answer, and the greedy answer hardly better: in another run with this seed it solved " +
+      "GRPO makes samples as good as the greedy answer, which hardly improves: in another run with this seed it solved " +
       "14 % of the tasks before and 15 % after 10 steps. With values of at most 100 it solved 16 % of 100 tasks before and after 30 " +
       "steps. The published model is larger and reasons before it answers.",
     published: "Qwen2.5-0.5B, SFT then RLOO, 100 steps on one H100: 0.30 to 0.64",

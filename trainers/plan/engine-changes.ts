@@ -7,8 +7,8 @@ import type { ModelSize } from "./model-size.ts";
 export interface ChangeableRun extends EngineRun {
   /** The size with an adapter instead, which is proposed if full training does not fit. */
   readonly adapted: ModelSize;
-  /** Returns the bytes of the base if it is quantized, which is proposed if an adapter on float32 weights does not fit. */
-  readonly quantizedBytesOf: (bits: Bits) => number;
+  /** Returns the bytes of a quantized base, which is proposed for adapters. Absent if the model cannot be quantized. */
+  readonly quantizedBytesOf?: ((bits: Bits) => number) | undefined;
   readonly rates: MachineRates;
 }
 
@@ -31,13 +31,13 @@ export function engineChanges(options: ChangeableRun): string[] {
   if (isFull && fits({ size: adapted })) changes.push("an adapter: --set model.adapter.type=lora");
   const bits = options.quantizedBytes === undefined ? ([8, 4] as const) : [];
   const quantized = (changed: Partial<ChangeableRun>): Bits | undefined =>
-    bits.find((one) => fits({ ...changed, quantizedBytes: quantizedBytesOf(one) }));
+    quantizedBytesOf && bits.find((one) => fits({ ...changed, quantizedBytes: quantizedBytesOf(one) }));
   const alone = isFull ? undefined : quantized({});
   if (alone !== undefined) {
     changes.push(`a base of ${alone} bits: --set backend.type=onnx backend.quantize=${alone}`);
   }
   if (changes.length > 0) return changes;
-  // Together: from the change that costs the least speed and accuracy to all.
+  // Several changes together, the least costly first.
   const smaller = { size: isFull ? adapted : size, maxTokensPerMicroBatch: Math.min(256, maxTokensPerMicroBatch) };
   const [adapter, setting] = isFull ? ["an adapter", "model.adapter.type=lora "] : ["", ""];
   if (isFull && fits(smaller)) {

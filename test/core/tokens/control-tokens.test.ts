@@ -189,7 +189,7 @@ describe.each(templates)("the template %s", (_, template) => {
     };
     fc.assert(
       fc.property(conversation, hostile, (input, note) => check(input as { messages: Message[] }, note)),
-      // A renderer for each note is made anew.
+      // Each note needs a new renderer.
       { numRuns: template.includes("note") ? 10 : 25 },
     );
   });

@@ -30,7 +30,6 @@ function engine(changes: Partial<EngineOptions> = {}): EngineOptions {
   const config = shape("SmolLM2-135M");
   return {
     ...{ size: modelSize(config), adapted: modelSize(config, { type: "lora" }) },
-    quantizedBytesOf: (bits: 4 | 8) => quantizedBytes(decoderParameters(config), { config, bits }),
     ...{ workload: exactWorkload(), maxTokensPerMicroBatch: 2048, steps: 10, price: 1 },
     ...{ rates: { ...rates, threads: 2, memory: 16e9 }, ...changes },
   } as EngineOptions;
@@ -206,20 +205,22 @@ describe("planEngine", () => {
 
   it("names a quantized base under an adapter if float32 does not fit", () => {
     const config = shape("Qwen2.5-0.5B");
+    const bytesOf = (bits: 4 | 8) => quantizedBytes(decoderParameters(config), { config, bits });
     const lora = engine({
       size: modelSize(config, { type: "lora" }),
       adapted: modelSize(config, { type: "lora" }),
-      quantizedBytesOf: (bits) => quantizedBytes(decoderParameters(config), { config, bits }),
+      quantizedBytesOf: bytesOf,
       workload: exactWorkload({ batchSize: 2, prompt: 200, completion: 300 }),
     });
     const within = (memory: number, changes: Partial<EngineOptions> = {}) =>
       planEngine({ ...lora, ...changes, rates: { ...lora.rates, memory } }).fit;
     expect(within(4.2e9).changes).toEqual(["a base of 8 bits: --set backend.type=onnx backend.quantize=8"]);
-    expect(within(4.2e9, { quantizedBytes: lora.quantizedBytesOf(8) })).toMatchObject({ fits: "yes", changes: [] });
+    expect(within(4.2e9, { quantizedBytes: bytesOf(8) })).toMatchObject({ fits: "yes", changes: [] });
     const full = within(3.7e9, { size: modelSize(config) }).changes.join();
     expect(full).toMatch(
       /^an adapter, a base of 4 bits and smaller micro-batches: --set model\.adapter\.type=lora backend\.type=onnx/,
     );
+    expect(within(4.2e9, { quantizedBytesOf: undefined }).changes).toEqual([expect.stringMatching(/no other change/)]);
     expect(within(2e9).changes).toEqual([expect.stringMatching(/no other change is enough/)]);
   });
 
