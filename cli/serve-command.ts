@@ -37,7 +37,7 @@ export async function serveCommand(args: ServeArguments, options: CommandContext
   const host = environments.length === 0 ? undefined : resources.use(await openHost({ ...args, environments }));
   const opener = resources.use(createPolicyOpener({ catalog, engine: namedEngine(args), signal }));
   const policies = models.length === 0 ? undefined : await openServedModels({ ...args, model: models }, opener);
-  opener.checkEngineOptions(args);
+  if (environments.length === 0) opener.checkEngineOptions(args);
   if (host !== undefined) {
     const { port } = args;
     const server = resources.use(
@@ -83,8 +83,9 @@ function checkServed({ environments = [], model = [], port, set }: ServeArgument
 async function openHost(
   args: ServeArguments & Pick<ServedSelection, "environments">,
 ): Promise<SessionHost & AsyncDisposable> {
-  const { environments, set, workers, callTimeout, maxSessions, idleTimeout } = args;
-  const data: ServedSelection = { environments, set };
+  const { environments, set, workers, callTimeout, maxSessions, idleTimeout, backend, device, quantize } = args;
+  const hasModels = (args.model ?? []).length > 0;
+  const data: ServedSelection = { environments, set, engine: { backend, device, quantize }, hasModels };
   const module = new URL(`./served-environments.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url);
   const runner = await workerRunner({ module, data, workers, callMs: callTimeout * 1000 });
   return createSessionHost(runner, { maxSessions, idleMs: idleTimeout * 1000 });

@@ -1,7 +1,7 @@
 import type { OpenedEnvironments } from "../server/session/environment-module.ts";
 import type { NamedDefinition } from "../server/session/local-runner.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
-import { openCatalog } from "./catalog.ts";
+import { type NamedEngine, namedEngine, openCatalog } from "./catalog.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 
@@ -11,16 +11,21 @@ export interface ServedSelection {
   readonly environments: readonly string[];
   /** `option=value` for one environment, `name.option=value` for several. */
   readonly set: readonly string[];
+  /** The engine of the local models that options name. */
+  readonly engine: NamedEngine;
+  /** True if the server has models of its own, which the options of the engine may be for. */
+  readonly hasModels: boolean;
 }
 
 /**
  * Opens the environments of a server in this thread. The name in addresses is the id of the environment. Throws the
  * errors of `namedEnvironment`, and `config.invalid` for two environments of one name and for an option of none.
  */
-export async function openEnvironments({ environments: ids, set }: ServedSelection): Promise<OpenedEnvironments> {
+export async function openEnvironments(selection: ServedSelection): Promise<OpenedEnvironments> {
+  const { environments: ids, set, engine, hasModels } = selection;
   const catalog = await openCatalog();
   const stop = new AbortController();
-  const opener = createPolicyOpener({ catalog, signal: stop.signal });
+  const opener = createPolicyOpener({ catalog, engine: namedEngine(engine), signal: stop.signal });
   const close = async (): Promise<void> => {
     stop.abort();
     await opener[Symbol.asyncDispose]();
@@ -38,6 +43,7 @@ export async function openEnvironments({ environments: ids, set }: ServedSelecti
       if (named.some((other) => other.name === name)) throw usedName(name);
       named.push({ name, definition });
     }
+    if (!hasModels) opener.checkEngineOptions(engine);
     return { environments: named, close };
   } catch (error) {
     await close();

@@ -15,40 +15,69 @@ export interface ChangeableRun extends EngineRun {
 /**
  * Returns the single changes that make a training fit, so that the high end of its memory fits into this machine: a
  * smaller micro-batch, an adapter, or a quantized base under an adapter. If no single change is enough, returns one entry:
- * those together that are enough, or the advice that only another model or machine helps.
+ * several changes together, or the advice that only another model or machine helps.
  */
 export function engineChanges(options: ChangeableRun): string[] {
-  const { size, adapted, maxTokensPerMicroBatch, quantizedBytesOf, rates } = options;
+  const { size, adapted, maxTokensPerMicroBatch, quantizedBytesOf, quantizedBytes, rates } = options;
   const isFull = size.adapter === 0;
   const fits = (changed: Partial<ChangeableRun>): boolean =>
     engineMemory({ ...options, ...changed, memory: rates.memory }).at(-1)!.high <= rates.memory;
-  const changes: string[] = [];
-  for (let fewer = Math.floor(maxTokensPerMicroBatch / 2); fewer >= 64; fewer = Math.floor(fewer / 2)) {
-    if (!fits({ maxTokensPerMicroBatch: fewer })) continue;
-    changes.push(`smaller micro-batches: --set training.maxTokensPerMicroBatch=${fewer}`);
-    break;
-  }
-  if (isFull && fits({ size: adapted })) changes.push("an adapter: --set model.adapter.type=lora");
-  const bits = options.quantizedBytes === undefined ? ([8, 4] as const) : [];
-  const quantized = (changed: Partial<ChangeableRun>): Bits | undefined =>
-    quantizedBytesOf && bits.find((one) => fits({ ...changed, quantizedBytes: quantizedBytesOf(one) }));
-  const alone = isFull ? undefined : quantized({});
-  if (alone !== undefined) {
-    changes.push(`a base of ${alone} bits: --set backend.type=onnx backend.quantize=${alone}`);
-  }
-  if (changes.length > 0) return changes;
-  // Several changes together, the least costly first.
-  const smaller = { size: isFull ? adapted : size, maxTokensPerMicroBatch: Math.min(256, maxTokensPerMicroBatch) };
-  const [adapter, setting] = isFull ? ["an adapter", "model.adapter.type=lora "] : ["", ""];
-  if (isFull && fits(smaller)) {
-    return [`${adapter} and smaller micro-batches: --set ${setting}training.maxTokensPerMicroBatch=256`];
-  }
-  const together = quantized(smaller);
-  if (together === undefined) {
+  const fewer = halvesOf(maxTokensPerMicroBatch);
+  const bits = quantizedBytesOf === undefined || quantizedBytes !== undefined ? [] : ([8, 4] as const);
+  const quantized = (one: Bits | undefined): Partial<ChangeableRun> =>
+    one === undefined ? {} : { quantizedBytes: quantizedBytesOf!(one) };
+
+  const tokens = fewer.find((count) => fits({ maxTokensPerMicroBatch: count }));
+  const base = isFull ? undefined : bits.find((one) => fits(quantized(one)));
+  const single = [
+    ...(tokens === undefined ? [] : [microBatches(tokens)]),
+    ...(isFull && fits({ size: adapted }) ? [adapter] : []),
+    ...(base === undefined ? [] : [quantizedBase(base)]),
+  ];
+  if (single.length > 0) return single.map((change) => proposalOf([change]));
+
+  // The least costly changes come first.
+  const several = [undefined, ...bits].flatMap((one) =>
+    [maxTokensPerMicroBatch, ...fewer].map((count) => ({ one, count })),
+  );
+  const found = several.find(({ one, count }) =>
+    fits({ ...quantized(one), size: isFull ? adapted : size, maxTokensPerMicroBatch: count }),
+  );
+  if (found === undefined) {
     return ["a smaller model, shorter sequences, or a machine with more memory: no other change is enough"];
   }
   return [
-    `${isFull ? `${adapter}, ` : ""}a base of ${together} bits and smaller micro-batches: --set ${setting}backend.type=onnx ` +
-      `backend.quantize=${together} training.maxTokensPerMicroBatch=${smaller.maxTokensPerMicroBatch}`,
+    proposalOf([
+      ...(isFull ? [adapter] : []),
+      ...(found.one === undefined ? [] : [quantizedBase(found.one)]),
+      ...(found.count === maxTokensPerMicroBatch ? [] : [microBatches(found.count)]),
+    ]),
   ];
+}
+
+/** What changes, and the settings of a config. */
+interface Change {
+  readonly what: string;
+  readonly settings: readonly string[];
+}
+
+const adapter: Change = { what: "an adapter", settings: ["model.adapter.type=lora"] };
+
+function quantizedBase(bits: Bits): Change {
+  return { what: `a base of ${bits} bits`, settings: ["backend.type=onnx", `backend.quantize=${bits}`] };
+}
+
+function microBatches(tokens: number): Change {
+  return { what: "smaller micro-batches", settings: [`training.maxTokensPerMicroBatch=${tokens}`] };
+}
+
+function proposalOf(changes: readonly Change[]): string {
+  const names = new Intl.ListFormat("en-GB").format(changes.map(({ what }) => what));
+  return `${names}: ${changes.flatMap(({ settings }) => settings.map((setting) => `--set ${setting}`)).join(" ")}`;
+}
+
+/** Returns half of a number, a quarter and so on, down to 64. */
+function halvesOf(count: number): number[] {
+  const half = Math.floor(count / 2);
+  return half < 64 ? [] : [half, ...halvesOf(half)];
 }

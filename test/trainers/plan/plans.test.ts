@@ -214,14 +214,53 @@ describe("planEngine", () => {
     });
     const within = (memory: number, changes: Partial<EngineOptions> = {}) =>
       planEngine({ ...lora, ...changes, rates: { ...lora.rates, memory } }).fit;
-    expect(within(4.2e9).changes).toEqual(["a base of 8 bits: --set backend.type=onnx backend.quantize=8"]);
+    expect(within(4.2e9).changes).toEqual(["a base of 8 bits: --set backend.type=onnx --set backend.quantize=8"]);
     expect(within(4.2e9, { quantizedBytes: bytesOf(8) })).toMatchObject({ fits: "yes", changes: [] });
-    const full = within(3.7e9, { size: modelSize(config) }).changes.join();
-    expect(full).toMatch(
-      /^an adapter, a base of 4 bits and smaller micro-batches: --set model\.adapter\.type=lora backend\.type=onnx/,
-    );
+    const full = within(3.7e9, { size: modelSize(config) }).changes;
+    expect(full).toEqual([
+      "an adapter and a base of 4 bits: --set model.adapter.type=lora --set backend.type=onnx --set backend.quantize=4",
+    ]);
     expect(within(4.2e9, { quantizedBytesOf: undefined }).changes).toEqual([expect.stringMatching(/no other change/)]);
     expect(within(2e9).changes).toEqual([expect.stringMatching(/no other change is enough/)]);
+  });
+
+  it("proposes settings that make any training fit, each with its own --set", () => {
+    const config = shape("Qwen2.5-0.5B");
+    const adapted = modelSize(config, { type: "lora" });
+    const bytesOf = (bits: 4 | 8) => quantizedBytes(decoderParameters(config), { config, bits });
+    const run = fc.record({
+      size: fc.constantFrom(modelSize(config), adapted),
+      maxTokensPerMicroBatch: fc.constantFrom(64, 100, 200, 2048),
+      workload: fc.constantFrom(
+        { batchSize: 2, prompt: 200, completion: 300 },
+        { batchSize: 32, prompt: 40, completion: 60 },
+      ),
+      share: fc.double({ min: 0.05, max: 0.99, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(run, ({ share, workload, ...given }) => {
+        const options = engine({ ...given, adapted, quantizedBytesOf: bytesOf, workload: exactWorkload(workload) });
+        const most = figure(planEngine({ ...options, rates: { ...options.rates, memory: 1e15 } }), "peak").high;
+        const rates = { ...options.rates, memory: share * most };
+        for (const change of planEngine({ ...options, rates }).fit.changes) {
+          if (change.endsWith("no other change is enough")) continue;
+          expect(change).toMatch(/^[^:]+:( --set [\w.]+=\w+)+$/);
+          const value = (key: string) => new RegExp(`${key}=(\\w+)`).exec(change)?.[1];
+          const bits = value("backend.quantize");
+          const tokens = Number(value("training.maxTokensPerMicroBatch") ?? given.maxTokensPerMicroBatch);
+          const changed = {
+            ...options,
+            rates,
+            maxTokensPerMicroBatch: tokens,
+            size: value("model.adapter.type") === undefined ? given.size : adapted,
+            quantizedBytes: bits === undefined ? undefined : bytesOf(Number(bits) as 4 | 8),
+          };
+          expect(planEngine(changed).fit.fits).toBe("yes");
+          expect(change.includes("smaller micro-batches")).toBe(tokens < given.maxTokensPerMicroBatch);
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it("has no copy of the base for decoding if three of it do not fit", () => {
