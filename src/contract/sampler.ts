@@ -154,8 +154,8 @@ export interface Sampler {
   /** The version of the weights. It increases by one with each optimizer step. */
   readonly version: number;
   /**
-   * Yields completions in the order in which they finish. Equal lists of requests give equal results, except for rounding
-   * with `shared` and `reuse`.
+   * Yields completions in the order in which they finish. Equal lists of requests give equal results. They are equal
+   * except for rounding with `shared`, with `reuse`, or if a server samples that joins requests into batches.
    */
   sample(requests: readonly SampleRequest[], options?: SampleOptions): AsyncIterable<Sample>;
   /** Computes the logprobs of the tokens of a sequence. Optional for a sampler. */

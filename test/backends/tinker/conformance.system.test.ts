@@ -11,7 +11,7 @@ const folder = await mkdtemp(`${tmpdir()}/lyceum-tinker-`);
 const backend = await createOnnxBackend({ device: "cpu", threads: 1 });
 const source = await tinyModel(backend, folder);
 const server = await startTinkerServer({ backend, source });
-const binary = await startTinkerServer({ backend, source, binary: true });
+const binary = await startTinkerServer({ backend, source, binary: true, uneven: true });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await binary[Symbol.asyncDispose]();
@@ -27,7 +27,7 @@ describeBackend("a server that sums losses", {
   },
 });
 
-describeBackend("a server that accepts passes only in the binary encoding", {
+describeBackend("a server that accepts passes only in the binary encoding, and gets samples at different times", {
   create: () => createTinkerBackend({ url: binary.url, times: { delayMs: 1 } }),
   specs: { lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } } },
 });

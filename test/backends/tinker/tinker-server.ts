@@ -2,6 +2,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { listen } from "../../../src/core/network/listen.ts";
 import type { Model, ModelSource, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
@@ -65,6 +66,8 @@ export interface TinkerServerOptions {
   readonly losses?: readonly string[];
   /** True if it prefers protobuf, and refuses passes in JSON. */
   readonly binary?: boolean;
+  /** True if one request of three for samples arrives late, so that requests of one client are in different batches. */
+  readonly uneven?: boolean;
   /** False if it trains adapters only. Default: true. */
   readonly full?: boolean;
   /** A change of the models that are trained, such as a fault. */
@@ -112,7 +115,9 @@ export async function startTinkerServer(options: TinkerServerOptions): Promise<T
   /** The model of each sampling session. */
   const models = new Map<string, string | undefined>();
 
+  let samples = 0;
   const run = async (route: string, request: IncomingMessage, sent: Buffer, body: Body): Promise<Answer> => {
+    if (options.uneven && route === "asample" && samples++ % 3 === 1) await setTimeout(30);
     const isBinary = request.headers["content-type"] === protobufType;
     const json = (status: number, body: object): Answer => ownAnswer(request, status, body);
     if (binary && !isBinary && /^forward/.test(route)) return json(415, { detail: "JSON is not accepted" });
