@@ -16,7 +16,7 @@ import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
-import { trainingSteps } from "../trainers/training/step-count.ts";
+import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -49,8 +49,8 @@ async function planRun(run: LoadedRun, args: PlanArguments, options: CommandCont
   const device = args.device ?? defaultDevice(config);
   const shape = await loadShape(config.model, { shape: args.shape, signal });
   const algorithm = createAlgorithm(config, algorithms);
-  const { agents, lengths, steps } = await tasksOf(run, args, options);
-  const workload = planWorkload({ config, algorithm, agents, lengths });
+  const { agents, lengths, steps, evaluatedTasks } = await tasksOf(run, args, options);
+  const workload = planWorkload({ config, algorithm, agents, lengths, evaluatedTasks });
   const plan = await planOn(device, { args, config, shape, workload, steps });
   const model = config.model.path ?? `a new ${shape.family} model`;
   return { ...(name === undefined ? {} : { stage: name }), model, workload, plan };
@@ -85,6 +85,7 @@ async function planOn(
     const bytesOf = (of: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits: of });
     return planEngine({
       ...{ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price },
+      evaluations: evaluationCount(steps, config.evaluation.every),
       quantizedBytes: bits && bytesOf(bits),
       quantizedBytesOf: isQuantizable ? bytesOf : undefined,
     });
@@ -158,7 +159,7 @@ function hardwareHint(): string {
 }
 
 /**
- * Returns the number of agents, the lengths and the steps. Opens the environment only if arguments and config lack one.
+ * Returns the number of agents, the lengths, the steps and the tasks of an evaluation. Opens the environment only if arguments and config lack one.
  */
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;
@@ -169,7 +170,8 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   const known = promptTokens !== undefined && args.agents !== undefined && (samples || given !== undefined);
   if (known && config.training.steps !== undefined) {
     const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns: args.turns ?? 1 };
-    return { agents: args.agents!, lengths, steps: config.training.steps };
+    const evaluatedTasks = config.evaluation.split === undefined ? 0 : config.evaluation.limit;
+    return { agents: args.agents!, lengths, steps: config.training.steps, evaluatedTasks };
   }
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
   const { environment } = await runEnvironment(config, { registry: environments, open: opener.open });
@@ -187,7 +189,19 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
       turns: args.turns ?? measured?.turns ?? 1,
     },
     steps: await stepsOf(run, environment, signal),
+    evaluatedTasks: await countEvaluatedTasks(config, environment, signal),
   };
+}
+
+async function countEvaluatedTasks(
+  { evaluation }: RunConfig,
+  environment: EnvironmentDefinition,
+  signal: AbortSignal,
+): Promise<number> {
+  const { split, limit } = evaluation;
+  if (split === undefined) return 0;
+  const { length } = await environment.tasks(split, { signal });
+  return length === "unbounded" ? limit : Math.min(limit, length);
 }
 
 function trainedAgents({ spec }: EnvironmentDefinition, { agents }: RunConfig): number {

@@ -6,7 +6,7 @@ import { exactly, greatest, type Interval, interval, product, sum } from "./inte
 import type { ModelSize } from "./model-size.ts";
 import type { PlanFigure } from "./plan.ts";
 import { plannedSplit } from "./planned-split.ts";
-import type { Workload } from "./workload.ts";
+import type { SampledWork, Workload } from "./workload.ts";
 
 /** All numbers of the embedded engine are float32. */
 const bytes = 4;
@@ -46,8 +46,10 @@ export function engineMemory(run: EngineRun): PlanFigure[] {
   const block = full ? 0 : (bytes * size.blockWeights) / size.layers;
   // The head of a quantized base is one float32 matrix while the loss is computed.
   const merged = quantized === undefined ? block : block + bytes * size.headWeights;
-  const { layouts, batch } = decodingBytes(run);
-  const decoding = sum(layouts, batch, keptPrefixBytes(run));
+  const layouts = layoutBytes(run);
+  const sampled = [workload, ...(workload.evaluation === undefined ? [] : [workload.evaluation])];
+  const batch = greatest(...sampled.map((work) => batchBytes(size, work)));
+  const decoding = sum(layouts, batch, greatest(...sampled.map((work) => keptPrefixBytes(size, work))));
   // Training releases a large base's layout for decoding.
   const kept = base > largeBase ? batch : sum(layouts, batch);
   const activations = product(engineActivations(run), interval(0.9, 1.15, 1.6));
@@ -152,29 +154,30 @@ function logitBytes(run: EngineRun): Interval {
   return interval(Math.min(of("low"), middle), 3 * middle, 4 * Math.max(middle, of("high")));
 }
 
-/** Returns the memory of decoding: the base in the layouts for it, and keys, values and logits of a batch. */
-function decodingBytes({ size, workload, quantizedBytes, memory }: EngineRun): {
-  readonly layouts: Interval;
-  readonly batch: Interval;
-} {
-  // If the model does not sample in training, the preflight still decodes a few completions.
-  const rows = workload.samples ? Math.min(decodeBatch, workload.sequences / workload.learners) : preflightRows;
-  const cache = product(workload.sequenceLength, rows * cacheBytesPerToken(size, bytes));
-  const logits = 2 * rows * size.vocabularySize * bytes;
+/** Returns the memory of the base in the layouts for decoding. */
+function layoutBytes({ size, quantizedBytes, memory }: EngineRun): Interval {
   const copy = quantizedBytes ?? bytes * (size.blockWeights + size.headWeights);
   // The decoding graph for few rows contains an adapter's base as constants, and again in the runtime's layout. In full
   // training the weights change, and the graph reads them in place, as it does if there is no room for the copy.
   const hasCopy =
     size.adapter > 0 && (quantizedBytes !== undefined || hasRoomForDecodingCopy(bytes * size.parameters, memory));
-  const layouts = hasCopy ? interval(0, 1.3 * copy, 2.2 * copy) : exactly(0);
-  return { layouts, batch: sum(product(cache, interval(0.6, 1.2, 2.2)), exactly(logits)) };
+  return hasCopy ? interval(0, 1.3 * copy, 2.2 * copy) : exactly(0);
+}
+
+/** Returns the memory of keys, values and logits of a decoding batch. */
+function batchBytes(size: ModelSize, { samples, sequences, learners, sequenceLength }: SampledWork): Interval {
+  // If the model does not sample in training, the preflight still decodes a few completions.
+  const rows = samples ? Math.min(decodeBatch, sequences / learners) : preflightRows;
+  const cache = product(sequenceLength, rows * cacheBytesPerToken(size, bytes));
+  const logits = 2 * rows * size.vocabularySize * bytes;
+  return sum(product(cache, interval(0.6, 1.2, 2.2)), exactly(logits));
 }
 
 /** Returns the memory of what samplers keep for later prompts, until they are closed before the training. */
-function keptPrefixBytes({ size, workload }: EngineRun): Interval {
-  if (!workload.samples) return exactly(0);
-  const all = product(workload.sequenceLength, workload.sequences * cacheBytesPerToken(size, bytes));
-  const most = Math.min(workload.learners, samplersOfMemory) * defaultKeptBytes();
+function keptPrefixBytes(size: ModelSize, { samples, sequences, learners, sequenceLength }: SampledWork): Interval {
+  if (!samples) return exactly(0);
+  const all = product(sequenceLength, sequences * cacheBytesPerToken(size, bytes));
+  const most = Math.min(learners, samplersOfMemory) * defaultKeptBytes();
   // The sequences of a group share their prompts.
   return interval(0, Math.min(most, all.middle), Math.min(most, all.high));
 }

@@ -8,15 +8,17 @@ import { speedFigures } from "./speed-figures.ts";
 /** A training on the embedded engine. */
 export interface EngineOptions extends ChangeableRun {
   readonly steps: number;
+  /** The number of evaluations of the run. Default: 0. */
+  readonly evaluations?: number;
   /** The price of this machine for an hour, in any currency. */
   readonly price?: number | undefined;
 }
 
 /** Estimates a training on this machine's processor, from rates that were measured on it. */
 export function planEngine(options: EngineOptions): Plan {
-  const { size, workload, rates, steps, price } = options;
+  const { size, workload, rates, steps, evaluations = 0, price } = options;
   const memory = engineMemory({ ...options, memory: rates.memory });
-  const { sampling, training } = engineTime(options, rates);
+  const { sampling, training, evaluation } = engineTime(options, rates);
   const step = sum(sampling, training);
   const fits = fitOf(memory.at(-1)!, rates.memory);
   return {
@@ -31,6 +33,7 @@ export function planEngine(options: EngineOptions): Plan {
       training,
       step,
       steps,
+      ...(evaluation === undefined ? {} : { evaluation: { seconds: evaluation, count: evaluations } }),
       price,
       sampling: ratio(workload.sampled, sampling),
       assumptions: {

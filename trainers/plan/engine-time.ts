@@ -20,23 +20,33 @@ import {
 } from "./engine-rates.ts";
 import { exactly, type Interval, product, quotient, sum } from "./interval.ts";
 import type { MachineRates } from "./measured-machine.ts";
+import type { ModelSize } from "./model-size.ts";
 import { blockForwardFlops, headForwardFlops, trainingFlops } from "./training-flops.ts";
+import type { SampledWork } from "./workload.ts";
 
 /** The seconds of one training step on the embedded engine. */
 export interface EngineTime {
   readonly sampling: Interval;
   readonly training: Interval;
+  /** The seconds of one evaluation. Undefined if the run has none. */
+  readonly evaluation: Interval | undefined;
 }
 
 /** Estimates the seconds of sampling and of training in one step, after the first step, which compiles graphs. */
 export function engineTime(run: EngineRun, rates: MachineRates): EngineTime {
-  return { sampling: samplingSeconds(run, rates), training: trainingSeconds(run, rates) };
+  const { size, workload } = run;
+  const { evaluation } = workload;
+  return {
+    sampling: samplingSeconds(size, workload, rates),
+    training: trainingSeconds(run, rates),
+    evaluation: evaluation && samplingSeconds(size, evaluation, rates),
+  };
 }
 
-function samplingSeconds({ size, workload }: EngineRun, rates: MachineRates): Interval {
-  const { sequences, learners, turns, prompt, completion, sequenceLength, groupSize } = workload;
+function samplingSeconds(size: ModelSize, work: SampledWork, rates: MachineRates): Interval {
+  const { sequences, learners, turns, prompt, completion, sequenceLength, groupSize } = work;
   const episodes = quotient(product(operatorsPerEpisode, sequences), rates.operators);
-  if (!workload.samples) return episodes;
+  if (!work.samples) return episodes;
   const each = sequences / learners;
   const rows = Math.min(decodeBatch, each);
   const waves = Math.ceil(each / decodeBatch) * turns * learners;

@@ -1,4 +1,4 @@
-import { type Interval, product, quotient, ratio } from "./interval.ts";
+import { exactly, type Interval, product, quotient, ratio, sum } from "./interval.ts";
 import type { PlanFigure } from "./plan.ts";
 import type { Workload } from "./workload.ts";
 
@@ -15,12 +15,19 @@ export function speedFigures(options: {
   /** Seconds of one step. */
   readonly step: Interval;
   readonly steps: number;
+  /** The seconds of one evaluation and the number of them, if they are planned. */
+  readonly evaluation?: { readonly seconds: Interval; readonly count: number };
   /** The price of all hardware for an hour. */
   readonly price: number | undefined;
   readonly assumptions: Readonly<Record<"sampling" | "training" | "step" | "cost", string>>;
 }): PlanFigure[] {
-  const { workload, sampling, training, step, steps, price, assumptions } = options;
-  const hours = quotient(product(step, steps), 3600);
+  const { workload, sampling, training, step, steps, evaluation, price, assumptions } = options;
+  const evaluating = evaluation === undefined ? exactly(0) : product(evaluation.seconds, evaluation.count);
+  const hours = quotient(sum(product(step, steps), evaluating), 3600);
+  const run =
+    evaluation === undefined
+      ? `${steps} steps, without evaluations and checkpoints`
+      : `${steps} steps and ${evaluation.count} evaluations, without checkpoints`;
   const trained = ratio(workload.trained, training);
   return [
     ...(workload.samples
@@ -28,7 +35,17 @@ export function speedFigures(options: {
       : []),
     { name: "training", unit: "tokens/s", ...trained, assumption: assumptions.training },
     { name: "one step", unit: "seconds", ...step, assumption: assumptions.step },
-    { name: "all steps", unit: "hours", ...hours, assumption: `${steps} steps, without evaluations and checkpoints` },
+    ...(evaluation === undefined
+      ? []
+      : [
+          {
+            name: "one evaluation",
+            unit: "seconds" as const,
+            ...evaluation.seconds,
+            assumption: `${workload.evaluation?.sequences} sequences`,
+          },
+        ]),
+    { name: "whole run", unit: "hours", ...hours, assumption: run },
     ...(price === undefined
       ? []
       : [{ name: "cost", unit: "cost" as const, ...product(hours, price), assumption: assumptions.cost }]),

@@ -41,7 +41,15 @@ export interface Workload {
   readonly critics: number;
   /** True if a frozen copy of the first model is kept. */
   readonly reference: boolean;
+  /** The sampling of one evaluation. Undefined if the run has none. */
+  readonly evaluation: SampledWork | undefined;
 }
+
+/** What sampling depends on: that of a step or of an evaluation. */
+export type SampledWork = Pick<
+  Workload,
+  "samples" | "learners" | "sequences" | "groupSize" | "turns" | "prompt" | "completion" | "sequenceLength"
+>;
 
 /**
  * Returns the work of one step of a config. Counts every episode, also those of groups without a signal, which an
@@ -53,8 +61,10 @@ export function planWorkload(options: {
   /** The number of agents that are trained. */
   readonly agents: number;
   readonly lengths: Lengths;
+  /** The tasks of an evaluation. Default: 0, as in a run without evaluations. */
+  readonly evaluatedTasks?: number;
 }): Workload {
-  const { config, algorithm, agents, lengths } = options;
+  const { config, algorithm, agents, lengths, evaluatedTasks = 0 } = options;
   const { rollout, updates, credit, loss } = algorithm;
   const samples = rollout.actor === "policy";
   const learners = config.agents.weights === "shared" ? 1 : agents;
@@ -71,15 +81,9 @@ export function planWorkload(options: {
   const separate = credit.critic?.type === "separate";
   const extraPasses = (reference ? 1 : 0) + (corrected ? 1 : 0) + (loss.sequence === undefined ? 0 : updates.epochs);
   const critics = !separate ? 0 : credit.critic?.scope === "team" ? 1 : learners;
+  const work = { samples, learners, sequences, groupSize, turns, prompt, completion, sequenceLength };
   return {
-    samples,
-    learners,
-    sequences,
-    groupSize,
-    turns,
-    prompt,
-    completion,
-    sequenceLength,
+    ...work,
     sampled,
     trained: product(completion, turns * sequences * updates.epochs),
     passed: product(all, updates.epochs * (separate ? 2 : 1)),
@@ -87,6 +91,26 @@ export function planWorkload(options: {
     optimizerSteps: updates.epochs * updates.minibatches,
     critics,
     reference,
+    evaluation: evaluatedTasks === 0 ? undefined : evaluationWork(work, { config, agents, evaluatedTasks }),
+  };
+}
+
+/** Returns the sampling of one evaluation. Its completions may be as long as the config allows. */
+function evaluationWork(
+  work: SampledWork,
+  given: { readonly config: TrainingConfig; readonly agents: number; readonly evaluatedTasks: number },
+): SampledWork {
+  const { sampling, evaluation } = given.config;
+  const { episodesPerTask } = evaluation;
+  const completion = { ...work.completion, high: Math.max(work.completion.high, sampling.maxTokens) };
+  return {
+    ...work,
+    samples: true,
+    groupSize: episodesPerTask,
+    // Against an opponent, the model plays one agent in each of twice as many episodes.
+    sequences: given.evaluatedTasks * episodesPerTask * given.agents,
+    completion,
+    sequenceLength: product(sum(work.prompt, completion), work.turns),
   };
 }
 

@@ -75,9 +75,9 @@ describe.each([
 
   it("costs its hours", () => {
     const done = plan({});
-    const each = figure(done, "cost").middle / figure(done, "all steps").middle;
+    const each = figure(done, "cost").middle / figure(done, "whole run").middle;
     expect([1, 16]).toContain(Math.round(each));
-    expect(figure(done, "all steps").middle * 3600).toBeCloseTo(done.steps * figure(done, "one step").middle);
+    expect(figure(done, "whole run").middle * 3600).toBeCloseTo(done.steps * figure(done, "one step").middle);
   });
 });
 
@@ -272,6 +272,23 @@ describe("planEngine", () => {
     const base = 4 * modelSize(config).parameters;
     const decoding = (memory: number) => figure(plan(memory), "decoding").high;
     expect(decoding(3 * base + 1) - decoding(3 * base - 1)).toBeGreaterThan(base);
+  });
+
+  it("plans the memory and the time of evaluations", () => {
+    const demonstrated = { algorithm: { id: "sft" }, batchSize: 16, prompt: 70, completion: 10 } as const;
+    const plan = (evaluatedTasks: number, evaluations: number) =>
+      planEngine(engine({ workload: exactWorkload({ ...demonstrated, evaluatedTasks }), evaluations }));
+    const [none, few, many] = [plan(0, 0), plan(100, 2), plan(200, 5)];
+    expect(figure(none, "one evaluation")).toBeUndefined();
+    for (const end of ["middle", "high"] as const) {
+      expect(figure(few, "peak")[end]).toBeGreaterThan(figure(none, "peak")[end]);
+      // What samplers keep has a limit.
+      expect(figure(many, "peak")[end]).toBeGreaterThanOrEqual(figure(few, "peak")[end]);
+      expect(figure(many, "one evaluation")[end]).toBeGreaterThan(figure(few, "one evaluation")[end]);
+      const hours = (10 * figure(few, "one step")[end] + 2 * figure(few, "one evaluation")[end]) / 3600;
+      expect(figure(few, "whole run")[end]).toBeCloseTo(hours);
+    }
+    expect(figure(few, "whole run").assumption).toBe("10 steps and 2 evaluations, without checkpoints");
   });
 
   it("is faster on a faster machine", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { exactly, interval } from "../../../trainers/plan/interval.ts";
 import { completionUpTo } from "../../../trainers/plan/workload.ts";
+import { evaluationCount } from "../../../trainers/training/step-count.ts";
 import { exactWorkload } from "./workloads.ts";
 
 describe("planWorkload", () => {
@@ -39,9 +40,27 @@ describe("planWorkload", () => {
     expect(ppo).toMatchObject({ critics: 1, passed: exactly(640), forwarded: exactly(320) });
   });
 
+  it("samples each task of an evaluation, also in a run that learns from demonstrations", () => {
+    const work = exactWorkload({ algorithm: { id: "sft" }, agents: 2, evaluatedTasks: 50 });
+    expect(work.evaluation).toMatchObject({ samples: true, sequences: 100, groupSize: 1, prompt: work.prompt });
+    expect(work.evaluation!.completion.high).toBe(256);
+    expect(exactWorkload().evaluation).toBeUndefined();
+  });
+
   it("samples a greedy episode for each task if it is the baseline", () => {
     const { sampled, sequences } = exactWorkload({ algorithm: { id: "remax" } });
     expect(sampled.middle / (sequences * 30)).toBe(2);
+  });
+});
+
+describe("evaluationCount", () => {
+  it("counts the steps at which a run evaluates", () => {
+    for (let steps = 1; steps < 20; steps++) {
+      for (let every = 0; every < 22; every++) {
+        const at = Array.from({ length: steps }, (_, i) => i + 1).filter((step) => every > 0 && step % every === 0);
+        expect([steps, every, evaluationCount(steps, every)]).toEqual([steps, every, new Set([0, ...at, steps]).size]);
+      }
+    }
   });
 });
 

@@ -18,6 +18,7 @@ export function exactWorkload(
     readonly prompt?: number;
     readonly completion?: number;
     readonly turns?: number;
+    readonly evaluatedTasks?: number;
   } = {},
 ): Workload {
   const { algorithm = { id: "grpo", groupSize: 4 }, batchSize = 2, agents = 1, weights = "separate" } = given;
@@ -25,7 +26,8 @@ export function exactWorkload(
   const config = { ...checked, training: { ...checked.training, batchSize } };
   const { prompt = 10, completion = 30, turns = 1 } = given;
   const lengths = { prompt: exactly(prompt), completion: exactly(completion), turns };
-  return planWorkload({ config, algorithm: createAlgorithm(config), agents, lengths });
+  const { evaluatedTasks = 0 } = given;
+  return planWorkload({ config, algorithm: createAlgorithm(config), agents, lengths, evaluatedTasks });
 }
 
 const known = new Map<string, TrainingConfig>();
