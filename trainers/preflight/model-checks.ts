@@ -15,6 +15,11 @@ const wantedEffect = { nats: 0.1, noises: 10 };
 const firstRate = { adapter: 1e-3, full: 1e-5 };
 const rateGrowth = 4;
 const maxUpdates = 12;
+/**
+ * The number of samples that pass through the trainer. More are sampled, because eight completions are decoded in the time
+ * of two.
+ */
+const compared = 4;
 
 /**
  * Checks that a model's sampler and trainer are one policy: their log-probabilities agree, an update changes both in
@@ -29,8 +34,9 @@ export async function checkModel(options: {
   readonly folder: string;
   readonly signal?: AbortSignal | undefined;
 }): Promise<PreflightCheck[]> {
-  const { model, samples, capabilities, folder, signal } = options;
+  const { model, capabilities, folder, signal } = options;
   const noise = precisionNoise(capabilities);
+  const samples = options.samples.slice(0, compared);
   const data = samples.map(datumOf);
   const before = await logprobsOf(model, data, signal);
   const gap = differenceOf(sampledLogprobs(samples), before);
@@ -77,10 +83,30 @@ async function checkUpdate(options: {
     await model.load(folder);
     return [noEffect(effect), restored(differenceOf(before, await logprobsOf(model, data, signal)), noise)];
   }
-  const updated = await saveUpdated({ model, logprobs: after, capabilities, folder: `${folder}-updated` });
-  const sync = await checkSync({ model, samples, folder, noise: noiseAfterUpdate(gap, noise), signal });
-  const states = [...updated, { folder, logprobs: before }];
-  return [...sync, await checkRestore({ model, data, states, noise, signal })];
+  // A server loads a state into a new model, which has the weights before the first step even if loading does nothing.
+  // Only the updated state shows that the server loads.
+  const loadsUpdated = model.isAdapter || capabilities.device === "server";
+  if (loadsUpdated) await model.save(`${folder}-updated`);
+  const again = (await sampleAgain(model, samples, signal)).slice(0, compared);
+  if (loadsUpdated) {
+    await model.load(folder);
+    await model.load(`${folder}-updated`);
+  }
+  // One pass compares both: whether a state is restored, and whether the sampler has it.
+  const all = [...data, ...again.map(datumOf)];
+  const pass = async (): Promise<[number[], number[]]> => {
+    const logprobs = await logprobsOf(model, all, signal);
+    return [logprobs.slice(0, before.length), logprobs.slice(before.length)];
+  };
+  const [updated, updatedAgain] = await pass();
+  await model.load(folder);
+  const [old, oldAgain] = await pass();
+  const restores = [differenceOf(after, updated), differenceOf(before, old)].map((each) => restored(each, noise));
+  // Without the updated state, the sampler cannot be compared with it.
+  if (restores[0]!.status === "failed") return [restores[0]!];
+  const sampled = sampledLogprobs(again);
+  const sync = checkSync({ sampled, updated: updatedAgain, old: oldAgain, noise: noiseAfterUpdate(gap, noise) });
+  return [sync, restores[1]!];
 }
 
 /** Deletes saved states. Returns the names of those that the server keeps. */
@@ -93,46 +119,6 @@ async function discard(model: Model, folders: readonly string[]): Promise<string
     await rm(folder, { recursive: true, force: true });
   }
   return left;
-}
-
-/** A saved state, and the log-probabilities of the samples under it. */
-interface SavedState {
-  readonly folder: string;
-  readonly logprobs: readonly number[];
-}
-
-/**
- * Saves the updated model if it is an adapter or if the backend is a server. A server loads a state into a new model,
- * which has the weights before the first step even if loading does nothing. Only the updated state shows that the
- * server loads.
- */
-async function saveUpdated(options: {
-  readonly model: Model;
-  readonly logprobs: readonly number[];
-  readonly capabilities: Capabilities;
-  readonly folder: string;
-}): Promise<readonly SavedState[]> {
-  const { model, logprobs, capabilities, folder } = options;
-  if (!model.isAdapter && capabilities.device !== "server") return [];
-  await model.save(folder);
-  return [{ folder, logprobs }];
-}
-
-/** Loads each state and compares the log-probabilities with those that were saved. The model keeps the last state. */
-async function checkRestore(options: {
-  readonly model: Model;
-  readonly data: readonly Datum[];
-  readonly states: readonly SavedState[];
-  readonly noise: Difference;
-  readonly signal: AbortSignal | undefined;
-}): Promise<PreflightCheck> {
-  const { model, data, states, noise, signal } = options;
-  const checks: PreflightCheck[] = [];
-  for (const { folder, logprobs } of states) {
-    await model.load(folder);
-    checks.push(restored(differenceOf(logprobs, await logprobsOf(model, data, signal)), noise));
-  }
-  return checks.find(({ status }) => status === "failed") ?? checks.at(-1)!;
 }
 
 /** Saves the model. Returns why it cannot be saved, such as a full disk. Deletes an incomplete folder. */
@@ -174,68 +160,51 @@ async function update(options: {
   return after;
 }
 
-/** Compares a new sampler with the trainer after the update and with the trainer before it. */
-async function checkSync(options: {
-  readonly model: Model;
-  readonly samples: readonly RecordedSample[];
-  readonly folder: string;
+/** Compares the samples of a new sampler with the trainer after the update and with the trainer before it. */
+function checkSync(options: {
+  readonly sampled: readonly number[];
+  readonly updated: readonly number[];
+  readonly old: readonly number[];
   readonly noise: Difference;
-  readonly signal: AbortSignal | undefined;
-}): Promise<PreflightCheck[]> {
-  const { model, samples, folder, noise, signal } = options;
-  const sampler = await model.snapshot();
-  let again: readonly RecordedSample[];
-  try {
-    again = await sampleAgain(sampler, samples, signal);
-  } finally {
-    await sampler.close();
-  }
-  const data = again.map(datumOf);
-  const sampled = sampledLogprobs(again);
-  const updated = await logprobsOf(model, data, signal);
-  await model.load(folder);
-  const old = await logprobsOf(model, data, signal);
+}): PreflightCheck {
+  const { sampled, updated, old, noise } = options;
   const gap = differenceOf(sampled, updated);
   const moved = differenceOf(old, updated);
   if (!exceeds(gap, noise)) {
-    if (!exceeds(moved, noise))
-      return [skipped("sync", "the new completions have the same log-probabilities as before")];
-    return [
-      passed(
-        "sync",
-        `after an update, sampler and trainer moved by ${formatNumber(moved.mean)} and differ by ${differenceText(gap)}`,
-      ),
-    ];
+    if (!exceeds(moved, noise)) return skipped("sync", "the new completions have the same log-probabilities as before");
+    return passed(
+      "sync",
+      `after an update, sampler and trainer moved by ${formatNumber(moved.mean)} and differ by ${differenceText(gap)}`,
+    );
   }
   if (!exceeds(differenceOf(sampled, old), noise)) {
-    return [
-      failed(
-        "sync",
-        `after an update, the sampler still answers with the weights before it (they differ by ${differenceText(gap)})`,
-        "The new weights or the adapter do not reach the sampler.",
-      ),
-    ];
-  }
-  return [
-    failed(
+    return failed(
       "sync",
-      `after an update, sampler and trainer differ by ${differenceText(gap)}`,
-      "The sampler has other weights than the trainer: layers of the adapter may be missing, or its scale is another.",
-    ),
-  ];
+      `after an update, the sampler still answers with the weights before it (they differ by ${differenceText(gap)})`,
+      "The new weights or the adapter do not reach the sampler.",
+    );
+  }
+  return failed(
+    "sync",
+    `after an update, sampler and trainer differ by ${differenceText(gap)}`,
+    "The sampler has other weights than the trainer: layers of the adapter may be missing, or its scale is another.",
+  );
 }
 
+/** Samples the completions of the same requests with the model's weights of now. */
 async function sampleAgain(
-  sampler: Sampler,
+  model: Model,
   samples: readonly RecordedSample[],
   signal: AbortSignal | undefined,
 ): Promise<RecordedSample[]> {
   const requests = samples.map(({ request }) => request);
-  const again: RecordedSample[] = [];
-  for await (const sample of sampler.sample(requests, { signal })) {
-    again.push({ request: requests[sample.request]!, sample });
+  const sampler = await model.snapshot();
+  try {
+    const again = await Array.fromAsync(sampler.sample(requests, { signal }));
+    return again.map((sample) => ({ request: requests[sample.request]!, sample }));
+  } finally {
+    await sampler.close();
   }
-  return again;
 }
 
 function datumOf({ request, sample }: RecordedSample): Datum {

@@ -22,7 +22,7 @@ import { checkTokens } from "./token-check.ts";
  * are decoded in the time of two, by the graph that decodes in the first step.
  */
 const episodes = 8;
-const maxTokens = 16;
+const maxTokens = 8;
 /** The number of completions whose log-probabilities are compared, the longest sequences last. */
 const maxSamples = 8;
 
