@@ -29,20 +29,20 @@ export class SessionCache implements AsyncDisposable {
   }
 
   /**
-   * Returns the graph for `key`. Compiles the graph from `plan` if it is not cached. If `replaces` is present, releases
-   * the other graphs whose keys begin with it first.
+   * Returns the graph for `key`. Compiles the graph from `plan` if it is not cached, `asWritten` or rewritten by the
+   * runtime. If `replaces` is present, releases the other graphs whose keys begin with it first.
    */
   async get(
     key: string,
     plan: () => GraphPlan,
-    { replaces }: { readonly replaces?: string | undefined } = {},
+    options: { readonly replaces?: string | undefined; readonly asWritten?: boolean } = {},
   ): Promise<CompiledGraph> {
     let compiled = this.#compiled.get(key);
     if (compiled === undefined) {
-      if (replaces !== undefined) await this.release(replaces);
+      if (options.replaces !== undefined) await this.release(options.replaces);
       const before = process.memoryUsage.rss();
       const { graph, ...parameters } = plan();
-      compiled = { session: await GraphSession.create(graph, this.settings), ...parameters };
+      compiled = { session: await GraphSession.create(graph, this.settings, options), ...parameters };
       this.#memory.set(compiled, { before, largest: 0 });
     } else {
       this.#compiled.delete(key);

@@ -40,10 +40,15 @@ export class GraphSession implements AsyncDisposable {
   }
 
   /**
-   * Compiles a graph. Throws `backend.failed` with the runtime's message on failure, and `backend.unsupported` if ONNX
+   * Compiles a graph. `asWritten`: the runtime does not rewrite it, which takes most of the time to compile a training
+   * graph. Throws `backend.failed` with the runtime's message on failure, and `backend.unsupported` if ONNX
    * Runtime is not installed.
    */
-  static async create(graph: Graph, settings: SessionSettings): Promise<GraphSession> {
+  static async create(
+    graph: Graph,
+    settings: SessionSettings,
+    { asWritten = false }: { readonly asWritten?: boolean } = {},
+  ): Promise<GraphSession> {
     const { InferenceSession, Tensor } = await importRuntime();
     const external = graph.constants.filter((constant) => constant.external);
     const options: InferenceSession.SessionOptions = {
@@ -51,7 +56,7 @@ export class GraphSession implements AsyncDisposable {
       intraOpNumThreads: settings.threads ?? defaultThreads(),
       interOpNumThreads: 1,
       executionMode: "sequential",
-      graphOptimizationLevel: "all",
+      graphOptimizationLevel: asWritten ? "disabled" : "all",
       enableMemPattern: false,
       logSeverityLevel: 3,
       ...(external.length === 0
