@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
 import { toErrorData } from "../../src/contract/errors/index.ts";
-import type { Sampler } from "../../src/contract/sampler.ts";
 import type { PreflightCheck } from "../../src/contract/training-event.ts";
 import { formatNumber } from "../../src/core/text/format-numbers.ts";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
