@@ -32,6 +32,8 @@ export interface ActRequest {
    * possible.
    */
   readonly order?: readonly number[];
+  /** True if the episode ends after this action, so that no request continues this conversation. */
+  readonly last?: boolean;
   /** The tokens of this conversation so far, if the agent's earlier turns have tokens. */
   readonly previous?: PreviousTokens;
   /**

@@ -51,6 +51,8 @@ export interface SampleRequest {
    * sampler.
    */
   readonly topLogprobs?: number;
+  /** True if no later prompt continues the completion, so that with `reuse` only the prompt is kept. Default: false. */
+  readonly last?: boolean;
 }
 
 /** A completion. */

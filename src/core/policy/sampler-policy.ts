@@ -125,6 +125,7 @@ async function sampleBatch(options: {
       settings,
       seed: request.seed,
       stopTokenIds: renderer.stopTokenIds,
+      ...(request.last ? { last: true } : {}),
     }));
     const weightsVersion = sampler.version;
     const sampling = { signal: abandoned.signal, onTokens: countTo, reuse: true };

@@ -1,6 +1,7 @@
 import type { ActRequest, ActResult } from "../../contract/policy.ts";
 import { withoutInlineReasoning } from "../tokens/split-reasoning.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
+import { turnLimit } from "./episode-recorder.ts";
 import { resetSeed, turnSeed } from "./episode-seeds.ts";
 import { policyFailure } from "./rollout-error.ts";
 import type { EpisodePosition, RunSettings } from "./run-settings.ts";
@@ -63,6 +64,7 @@ function actRequest<Task>({ settings, position, recorder, turn, signal }: Asked<
     ...(tools === undefined ? undefined : { tools }),
     ...(templateVariables === undefined ? undefined : { templateVariables }),
     ...(previous === undefined ? undefined : { previous }),
+    ...(turn + 1 >= turnLimit(spec, limits) ? { last: true } : undefined),
     ...(policy.flush === undefined ? undefined : { order: [group, sampleIndex, spec.agents.indexOf(agent)] }),
   };
 }

@@ -225,6 +225,28 @@ describe("prompts with a common beginning", () => {
     expect(sampler.promptTokens.reused).toBeGreaterThan(0);
   });
 
+  it("are kept without the completions that nobody continues", async () => {
+    await using model = openModel(tied);
+    const [playing, last] = [model.open({}), model.open({})];
+    const requests = [1, 2].map((seed) => request(beginning, seed, { maxTokens: 40 }));
+    const samples = await sampleAll(playing, requests);
+    expectAlike(
+      await sampleAll(
+        last,
+        requests.map((each) => ({ ...each, last: true })),
+      ),
+      samples,
+    );
+    const next = request([...beginning, ...samples[0]!.ids, ...idsOf(3, 9)], 3);
+    for (const [sampler, tokens] of [
+      [playing, 100 + samples[0]!.ids.length],
+      [last, 100],
+    ] as const) {
+      const [sample] = await sampleAll(sampler, [next]);
+      expect(sample!.reusedTokens).toBe(tokens - (tokens % blockTokens));
+    }
+  });
+
   it("are not read one after another if their beginning cannot be kept", async () => {
     await using model = openModel(tied);
     const sampler = model.open({ batchSize: 16, keptTokens: 64, maxTokens: 2000 });

@@ -55,6 +55,19 @@ describe("batching", () => {
     expect(answers.map(({ usage }) => usage?.cachedPromptTokens)).toEqual([undefined, 16]);
   });
 
+  test.each([
+    [4, [false, false, false, true]],
+    [2, [false, true]],
+    [1, [true]],
+  ])("marks the completion after which an episode ends, within %i turns", async (turns, expected) => {
+    const sampler = seededSampler();
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const environment = countingEnvironment(4);
+    await rolloutEpisode({ environment, task: await oneTask(), policies: policy, seed: 0, limits: { turns } });
+    const requests = sampler.batches.flatMap((batch) => batch.requests);
+    expect(requests.map(({ last = false }) => last)).toEqual(expected);
+  });
+
   test("counts each token once, whether its sampler reports unfinished completions or not", async () => {
     for (const tells of [false, true]) {
       const sampler: Sampler = {

@@ -153,7 +153,7 @@ export class SamplingLoop {
     this.#update(batch);
   }
 
-  /** Keeps a prompt that was read, and in future the tokens of its completions. */
+  /** Keeps a prompt that was read, and in future the tokens of its completions that others may continue. */
   #keep(
     { ids, kept }: PromptToRead,
     completions: readonly Completion[],
@@ -162,7 +162,8 @@ export class SamplingLoop {
     if (this.#kept === undefined) return;
     const row = new KeptRow(this.#kept, kept.at(-1));
     row.add(ids.slice(kept.length * blockTokens), { keys, values, start: first * this.#kept.size });
-    for (const [i, completion] of completions.entries()) this.#keptRows.set(completion, i === 0 ? row : row.copy());
+    const continued = completions.filter(({ request }) => request.last !== true);
+    for (const [i, completion] of continued.entries()) this.#keptRows.set(completion, i === 0 ? row : row.copy());
   }
 
   /** Decodes one token for every row of the batch. */
