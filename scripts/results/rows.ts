@@ -58,7 +58,7 @@ export const resultRows: readonly ResultRow[] = [
     bounds: share,
     note:
       "After ten steps of SFT the model solves 97 % of the held-out problems, and GRPO has nothing left to improve. So the config has " +
-      "seven. The run was stopped after 10 of the 20 steps of GRPO that its config had then, and the control after 5.",
+      "seven. The run was stopped after 10 of the 20 steps of GRPO that its config had then.",
   },
   {
     id: "countdown",
