@@ -18,10 +18,12 @@ const style = `
   .tick { fill: #5c6573; }
   .line { fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; }
   .dot, .name { fill: currentColor; }
+  .name { stroke: #fff; stroke-width: 4; paint-order: stroke; }
   .s0 { color: #2563eb; }
   .s1 { color: #c2620a; }
   @media (prefers-color-scheme: dark) {
     svg { background: #111419; }
+    .name { stroke: #111419; }
     .grid { stroke: #22272f; }
     .axis { stroke: #9aa4b3; }
     .tick { fill: #9aa4b3; }

@@ -149,7 +149,7 @@ function checkQuantize({ device = "auto", precision, deviceIndex, quantize }: On
   if (deviceIndex !== undefined || (device !== "auto" && device !== "cpu")) {
     throw invalidConfig(
       `backend.quantize needs the CPU in the embedded engine, but the device is ${device === "auto" ? "chosen by its index" : device}.`,
-      "Set model.device to cpu without model.deviceIndex, or backend.type to torch, which quantizes on a card.",
+      "Set model.device to cpu (--device cpu) without model.deviceIndex, or backend.type to torch (--backend torch), which quantizes on a card.",
       { key: "backend.quantize" },
     );
   }
