@@ -18,7 +18,7 @@ test("there are many cheats, each with its own name", () => {
 
 describe.each(backends)("$name", (backend) => {
   const { open, missing } = backend;
-  const cheats = shareOf(pythonCheats, { engine: backends.indexOf(backend), of: backends.length });
+  const cheats = shareOf(pythonCheats, { engine: backends.indexOf(backend), of: 2 * backends.length });
   let sandbox: Sandbox;
   beforeAll(async () => {
     if (missing === undefined) sandbox = await open({ workers: 2 });
