@@ -88,7 +88,7 @@ function dataOf(prefixes: readonly number[], suffixes: readonly number[]): Datum
 
 describe("dimensions of a graph with the same name have the same size", () => {
   it.each(sampleOf(Object.entries(decoderConfigs), 3))("in passes of %s", async (_, config) => {
-    // The last pass needs blocks of attention. Its logits are in a few chunks.
+    // The last pass has long sequences, and most families read no such ones. Small chunks of logits would be many.
     const passes = [
       { plain: dataOf([0], [5, 9, 2]), logitsPerChunk: 150 },
       { plain: dataOf([7, 4], [3, 8, 1]), logitsPerChunk: 150 },
